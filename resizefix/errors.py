@@ -1,0 +1,47 @@
+"""What can go wrong, sorted by what the user can do about it.
+
+Every error a user can cause is a `ResizefixError`; its text is one paragraph that names the file, the node and the mend.
+`exit_code` is what the command line returns for it (see docs/reference: 1 "the answer is no", 2 "unusable input").
+"""
+
+from __future__ import annotations
+
+
+class ResizefixError(Exception):
+    """Base of all errors resizefix raises on purpose.
+
+    `node` is the label of the node concerned, `rule` the name of the rule that failed; both may be None.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, node: str | None = None, rule: str | None = None) -> None:
+        super().__init__(message)
+        self.node = node
+        self.rule = rule
+
+
+class UsageError(ResizefixError):
+    """The arguments do not fit: no such node, an input name that is taken, OUT exists. Call again, corrected."""
+
+    exit_code = 2
+
+
+class UnreadableModelError(ResizefixError):
+    """The file is missing, truncated or not an ONNX model. Give another file."""
+
+    exit_code = 2
+
+
+class CannotWriteError(ResizefixError):
+    """The result could not be written (permissions, full disk). The input and any old OUT are untouched."""
+
+    exit_code = 2
+
+
+class RefusedError(ResizefixError):
+    """The model cannot be changed as asked without changing what it computes; the text says which rule forbids it."""
+
+
+class VerificationFailedError(ResizefixError):
+    """The changed model did not compute what the original computes, or could not be run. Nothing was written."""

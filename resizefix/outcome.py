@@ -1,0 +1,28 @@
+"""What happened to one site: changed, left as it is, or refused, each with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Status(str, Enum):
+    """`unchanged`: nothing to do; `refused`: it cannot be done, `reason` says why and what to do instead."""
+
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One site's outcome. `before` and `after` are ONNX text; `max_abs_diff` is set for a change that is not exact."""
+
+    index: int
+    node: str
+    status: Status
+    reason: str | None = None
+    before: str = ""
+    after: tuple[str, ...] = ()
+    exact: bool = True
+    max_abs_diff: float | None = None

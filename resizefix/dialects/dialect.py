@@ -1,0 +1,50 @@
+"""Which dialect a node speaks: all rows, and the choice among them by operator and opset version."""
+
+from __future__ import annotations
+
+from resizefix.dialects.resize import RESIZE_10, RESIZE_11, RESIZE_13, RESIZE_18, RESIZE_19
+from resizefix.dialects.row import Attribute, Dialect, Input, Operands
+from resizefix.dialects.upsample import UPSAMPLE_1, UPSAMPLE_7, UPSAMPLE_9
+from resizefix.errors import RefusedError
+
+__all__ = ["DIALECTS", "Attribute", "Dialect", "Input", "Operands", "dialect_of"]
+
+DIALECTS: tuple[Dialect, ...] = (
+    UPSAMPLE_1,
+    UPSAMPLE_7,
+    UPSAMPLE_9,
+    RESIZE_10,
+    RESIZE_11,
+    RESIZE_13,
+    RESIZE_18,
+    RESIZE_19,
+)
+
+
+def dialect_of(op_type: str, opset_version: int) -> Dialect:
+    """The dialect of an Upsample or Resize node in a model that imports this version of the default opset.
+
+    Raises:
+        RefusedError: Upsample at opset 10 or later, Resize before 10, an operator that is neither, no such opset.
+
+    """
+    for row in DIALECTS:
+        if row.op_type == op_type and row.since_version <= opset_version <= (row.last_opset or opset_version):
+            return row
+    raise RefusedError(_why_none(op_type, opset_version), rule="dialect")
+
+
+def _why_none(op_type: str, opset_version: int) -> str:
+    if op_type == "Upsample" and opset_version >= 10:
+        return (
+            f"Upsample was removed at opset 10 (Resize took its place), yet the model imports opset {opset_version}: "
+            "no runtime runs such a file. Import opset 9 if every other node allows it, or export again."
+        )
+    if op_type == "Resize" and 1 <= opset_version <= 9:
+        return (
+            f"Resize exists from opset 10 on, yet the model imports opset {opset_version}. "
+            "Import the opset the exporter wrote the nodes for (Resize with two inputs: 10; with roi: 11 or later)."
+        )
+    if op_type not in {row.op_type for row in DIALECTS}:
+        return f"{op_type} is neither Upsample nor Resize."
+    return f"There is no opset {opset_version} that has {op_type}: the model's opset import is missing or wrong."

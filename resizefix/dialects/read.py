@@ -1,0 +1,257 @@
+"""From a node to its meaning: one reader for all dialects, driven by the dialect's row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeVar
+
+from onnx import AttributeProto, NodeProto
+
+from resizefix.dialects.dialect import DIALECTS
+from resizefix.dialects.row import Dialect, Operands
+from resizefix.errors import RefusedError
+from resizefix.interpolation import (
+    CoordinateTransformationMode,
+    Interpolation,
+    KeepAspectRatioPolicy,
+    Mode,
+)
+
+_E = TypeVar("_E", bound=Enum)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a node computes, and the names of the operands it computes it from."""
+
+    interpolation: Interpolation
+    operands: Operands
+
+
+def label_of(op_type: str, name: str, output: str) -> str:
+    """How messages name a node: its name, or its first output where it has none."""
+    return f"{op_type} node '{name}'" if name else f"{op_type} node that writes '{output}'"
+
+
+def read(node: NodeProto, dialect: Dialect) -> Reading:
+    """The canonical meaning of `node`, with the spec's defaults applied and fields its mode does not read left out.
+
+    Raises:
+        RefusedError: the node is not valid in the dialect; the text names the node, the rule and the mend.
+        ValueError: `dialect` is not one of the node's operator.
+
+    """
+    if node.op_type != dialect.op_type:
+        raise ValueError(f"a node of op_type {node.op_type} read as {dialect.name}")
+    return _Reader(node, dialect).reading()
+
+
+class _Reader:
+    """One node under one dialect: each method reads one thing and refuses on the spot."""
+
+    def __init__(self, node: NodeProto, dialect: Dialect) -> None:
+        self.node = node
+        self.dialect = dialect
+        self.label = label_of(node.op_type, node.name, node.output[0] if node.output else "")
+
+    def refusal(self, rule: str, reason: str) -> RefusedError:
+        return RefusedError(f"{self.label} ({self.dialect.name}): {reason}", node=self.label, rule=rule)
+
+    def reading(self) -> Reading:
+        self.explain_hybrids()
+        values = self.attributes()
+        mode = self.mode(values["mode"])
+        operands = self.operands(values)
+        return Reading(self.interpolation(mode, values, operands), operands)
+
+    def explain_hybrids(self) -> None:
+        """Mixtures of two Upsample versions that old tutorials and exporters write, and no runtime runs."""
+        names = {attribute.name for attribute in self.node.attribute}
+        if self.dialect.name == "Upsample-9" and "scales" in names:
+            raise self.refusal(
+                "hybrid",
+                "it holds its scales as an attribute, as Upsample-7 does, in a model of opset 9, where they are "
+                "input 1. The checker, onnxruntime and TensorRT ≥5.1 refuse it. Make the scales an initializer that is "
+                "input 1, or import opset 8.",
+            )
+        if self.dialect.op_type == "Upsample" and self.dialect.scales_input is None and len(self.node.input) > 1:
+            raise self.refusal(
+                "hybrid",
+                "it has the two inputs of Upsample-9 (X, scales) in a model of an older opset, where the scales are "
+                "attributes. Import opset 9, or move the scales into the attribute and drop input 1.",
+            )
+        if self.dialect.since_version == 7 and "height_scale" in names:
+            raise self.refusal(
+                "hybrid",
+                "it has the attributes height_scale and width_scale of Upsample-1 in a model of opset 7 or 8. "
+                "Write them as scales = [1, 1, height_scale, width_scale].",
+            )
+
+    def attributes(self) -> dict[str, Any]:
+        """Every attribute's value by name, defaults filled in."""
+        values: dict[str, Any] = {row.name: row.default for row in self.dialect.attributes}
+        given = set()
+        for attribute in self.node.attribute:
+            row = self.dialect.attribute(attribute.name)
+            if row is None:
+                raise self.refusal(
+                    "attribute", f"it has an attribute '{attribute.name}', which {self.dialect.name} has not."
+                )
+            if attribute.name in given:
+                raise self.refusal("attribute", f"the attribute '{attribute.name}' stands there twice.")
+            if attribute.ref_attr_name:
+                raise self.refusal(
+                    "attribute",
+                    f"the attribute '{attribute.name}' takes its value from the attribute "
+                    f"'{attribute.ref_attr_name}' of the function around it. Inline the function first.",
+                )
+            if attribute.type != row.type:
+                raise self.refusal(
+                    "attribute",
+                    f"the attribute '{attribute.name}' is of type {_type_name(attribute.type)}, "
+                    f"it must be {_type_name(row.type)}.",
+                )
+            given.add(attribute.name)
+            values[attribute.name] = self.value(attribute)
+        for row in self.dialect.attributes:
+            if row.required and row.name not in given:
+                raise self.refusal(
+                    "attribute", f"the attribute '{row.name}' is missing; {self.dialect.name} requires it."
+                )
+        return values
+
+    def unknown_attribute(self, name: str) -> str:
+        owners = [row.name for row in DIALECTS if row.op_type == self.dialect.op_type and row.attribute(name)]
+        mend = f"{', '.join(owners)} have it: import such an opset, or remove it." if owners else "Remove it."
+        return f"it has an attribute '{name}', which {self.dialect.name} has not. {mend}"
+
+    def value(self, attribute: AttributeProto) -> str | int | float | tuple[int, ...] | tuple[float, ...]:
+        if attribute.type == AttributeProto.STRING:
+            return attribute.s.decode("utf-8", errors="replace")
+        if attribute.type == AttributeProto.INT:
+            return attribute.i
+        if attribute.type == AttributeProto.FLOAT:
+            return attribute.f
+        return tuple(attribute.ints) if attribute.type == AttributeProto.INTS else tuple(attribute.floats)
+
+    def mode(self, spelling: str) -> Mode:
+        spellings = dict(self.dialect.mode_spellings)
+        if spelling in spellings:
+            return spellings[spelling]
+        hint = ""
+        if spelling in ("bilinear", "linear", "trilinear"):
+            hint = f" Write '{next(s for s, mode in spellings.items() if mode is Mode.LINEAR)}'."
+        elif spelling in ("cubic", "bicubic"):
+            hint = " onnxruntime computes asymmetric cubic there; a Resize-11 node can say it."
+            if Mode.CUBIC in self.dialect.modes:
+                hint = " Write 'cubic'."
+        raise self.refusal("mode", f"mode is '{spelling}'; {self.dialect.name} has {', '.join(spellings)}.{hint}")
+
+    def choice(self, name: str, spelling: str, allowed: frozenset[_E]) -> _E:
+        for member in allowed:
+            if member.value == spelling:
+                return member
+        hint = " It needs opset 19." if spelling == "half_pixel_symmetric" else ""
+        known = ", ".join(sorted(str(member.value) for member in allowed))
+        raise self.refusal(name, f"{name} is '{spelling}'; {self.dialect.name} has {known}.{hint}")
+
+    def flag(self, name: str, value: int) -> bool:
+        if value not in (0, 1):
+            raise self.refusal(name, f"{name} is {value}; it must be 0 or 1.")
+        return value == 1
+
+    def operands(self, values: dict[str, Any]) -> Operands:
+        names = list(self.node.input)
+        rows = self.dialect.inputs
+        if len(names) > len(rows):
+            raise self.refusal(
+                "inputs", f"it has {len(names)} inputs; {self.dialect.name} has ({', '.join(r.name for r in rows)})."
+            )
+        names += [""] * (len(rows) - len(names))
+        for row, name in zip(rows, names, strict=True):
+            if not name and not row.optional:
+                mend = " Give it an empty tensor." if row.name in ("roi", "scales") and self.dialect.roi_input else ""
+                raise self.refusal("inputs", f"the input {row.name} is missing; {self.dialect.name} requires it.{mend}")
+        named = {row.name: name or None for row, name in zip(rows, names, strict=True)}
+        operands = Operands(
+            x=names[0],
+            roi=named.get("roi"),
+            scales=named.get("scales"),
+            sizes=named.get("sizes"),
+            scales_attribute=self.scales_attribute(values),
+        )
+        if operands.scales is None and operands.sizes is None and operands.scales_attribute is None:
+            raise self.refusal("inputs", "neither scales nor sizes is given. Name exactly one of them.")
+        return operands
+
+    def scales_attribute(self, values: dict[str, Any]) -> tuple[float, ...] | None:
+        if "height_scale" in values:
+            scales: tuple[float, ...] = (1.0, 1.0, values["height_scale"], values["width_scale"])
+        elif "scales" in values:
+            scales = values["scales"]
+        else:
+            return None
+        if not scales:
+            raise self.refusal("scales", "the attribute 'scales' is empty. Write one scale per axis of X.")
+        if not all(self.dialect.min_scale <= scale < float("inf") for scale in scales):
+            raise self.refusal(
+                "scales",
+                f"the scales {list(scales)} are not all ≥ {self.dialect.min_scale:g} and finite, as "
+                f"{self.dialect.name} requires. A Resize-10 node takes every scale above 0.",
+            )
+        return scales
+
+    def interpolation(self, mode: Mode, values: dict[str, Any], operands: Operands) -> Interpolation:
+        dialect = self.dialect
+        nearest_mode = None
+        if dialect.attribute("coordinate_transformation_mode") is None:  # before Resize-11 the row's one member counts
+            (coordinates,) = dialect.coordinate_transformation_modes
+            if mode is Mode.NEAREST:
+                (nearest_mode,) = dialect.nearest_modes
+            return Interpolation(mode, coordinates, nearest_mode)
+        coordinates = self.choice(
+            "coordinate_transformation_mode",
+            values["coordinate_transformation_mode"],
+            dialect.coordinate_transformation_modes,
+        )
+        if mode is Mode.NEAREST:
+            nearest_mode = self.choice("nearest_mode", values["nearest_mode"], dialect.nearest_modes)
+        exclude_outside = self.flag("exclude_outside", values["exclude_outside"])
+        # The antialiasing filter is one of the linear and the cubic mode (Resize-18, attribute antialias).
+        antialias = self.flag("antialias", values.get("antialias", 0)) and mode is not Mode.NEAREST
+        crop = coordinates is CoordinateTransformationMode.TF_CROP_AND_RESIZE
+        if crop and operands.roi is None:
+            raise self.refusal("roi", "tf_crop_and_resize reads the input roi, which is missing.")
+        return Interpolation(
+            mode=mode,
+            coordinate_transformation_mode=coordinates,
+            nearest_mode=nearest_mode,
+            cubic_coeff_a=values["cubic_coeff_a"] if mode is Mode.CUBIC else None,
+            exclude_outside=exclude_outside and (mode is Mode.CUBIC or antialias),
+            antialias=antialias,
+            axes=self.axes(values.get("axes")),
+            keep_aspect_ratio_policy=self.policy(values.get("keep_aspect_ratio_policy"), operands),
+            extrapolation_value=values["extrapolation_value"] if crop else None,
+        )
+
+    def axes(self, axes: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if axes == ():
+            raise self.refusal(
+                "axes", "axes is empty, which runtimes read as no axis or as all. Name the axes, or leave it out."
+            )
+        if axes is not None and len(set(axes)) != len(axes):
+            raise self.refusal("axes", f"axes {list(axes)} name an axis twice, which the spec leaves undefined.")
+        return axes
+
+    def policy(self, spelling: str | None, operands: Operands) -> KeepAspectRatioPolicy | None:
+        if spelling is None or spelling == "stretch":
+            return None
+        policy = self.choice("keep_aspect_ratio_policy", spelling, frozenset(KeepAspectRatioPolicy))
+        # "it is not applicable when the `scales` input is used" (Resize-18)
+        return policy if operands.sizes is not None else None
+
+
+def _type_name(attribute_type: int) -> str:
+    known = AttributeProto.AttributeType.values()
+    return AttributeProto.AttributeType.Name(attribute_type) if attribute_type in known else str(attribute_type)

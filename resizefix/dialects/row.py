@@ -1,0 +1,109 @@
+"""What a dialect is: one version of Upsample or Resize as data. The rows are in upsample.py and resize.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onnx import AttributeProto
+
+from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute of the operator's schema; `type` is an `AttributeProto.AttributeType`."""
+
+    name: str
+    type: int
+    default: str | int | float | None = None
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of the operator's schema, in order. An optional one may be left out or named `''`."""
+
+    name: str
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Operands:
+    """How a node names its operands; `''` in the file is None here.
+
+    A name says nothing about the value: an operand may well be an empty tensor, and where both `scales` and `sizes` are
+    named one of them must be. `scales_attribute` holds the scales of Upsample-7, and of Upsample-1 as (1, 1, h, w).
+    """
+
+    x: str
+    roi: str | None = None
+    scales: str | None = None
+    sizes: str | None = None
+    scales_attribute: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A version of the operator: what it can say, and how.
+
+    `since_version` is the schema's, `last_opset` the last opset in which it is the one that counts (None: no end yet).
+    `mode_spellings` maps each value of the `mode` attribute to its meaning. `nearest_modes` and
+    `coordinate_transformation_modes` hold one member where the operator has no such attribute.
+    """
+
+    op_type: str
+    since_version: int
+    last_opset: int | None
+    attributes: tuple[Attribute, ...]
+    inputs: tuple[Input, ...]
+    mode_spellings: tuple[tuple[str, Mode], ...]
+    coordinate_transformation_modes: frozenset[CoordinateTransformationMode]
+    nearest_modes: frozenset[NearestMode]
+    min_scale: float = 0.0
+    """Upsample: every scale ≥ 1. Resize: 0, which itself is excluded."""
+    rank: int | None = None
+    """The only rank of X it takes; None: any."""
+    both_may_be_named: bool = False
+    """Resize-11 demands `scales` even beside `sizes`; from 13 on naming both is an error unless one is empty."""
+
+    @property
+    def name(self) -> str:
+        """The name used in messages and documentation, "Upsample-7"."""
+        return f"{self.op_type}-{self.since_version}"
+
+    @property
+    def modes(self) -> frozenset[Mode]:
+        """The modes it can say."""
+        return frozenset(mode for _, mode in self.mode_spellings)
+
+    @property
+    def roi_input(self) -> int | None:
+        """The position of the input `roi`; None: there is none."""
+        return self.position("roi")
+
+    @property
+    def scales_input(self) -> int | None:
+        """The position of the input `scales`; None: the scales are attributes."""
+        return self.position("scales")
+
+    @property
+    def sizes_input(self) -> int | None:
+        """The position of the input `sizes`; None: there is none."""
+        return self.position("sizes")
+
+    def position(self, input_name: str) -> int | None:
+        """The position of an input by its schema name; None: this version has no such input."""
+        return next((k for k, row in enumerate(self.inputs) if row.name == input_name), None)
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute of that name; None: this version has no such attribute."""
+        return next((row for row in self.attributes if row.name == name), None)
+
+
+STRING, INT, INTS, FLOAT, FLOATS = (
+    AttributeProto.STRING,
+    AttributeProto.INT,
+    AttributeProto.INTS,
+    AttributeProto.FLOAT,
+    AttributeProto.FLOATS,
+)

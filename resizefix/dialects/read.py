@@ -95,9 +95,7 @@ class _Reader:
         for attribute in self.node.attribute:
             row = self.dialect.attribute(attribute.name)
             if row is None:
-                raise self.refusal(
-                    "attribute", f"it has an attribute '{attribute.name}', which {self.dialect.name} has not."
-                )
+                raise self.refusal("attribute", self.unknown_attribute(attribute.name))
             if attribute.name in given:
                 raise self.refusal("attribute", f"the attribute '{attribute.name}' stands there twice.")
             if attribute.ref_attr_name:
@@ -182,7 +180,7 @@ class _Reader:
             scales_attribute=self.scales_attribute(values),
         )
         if operands.scales is None and operands.sizes is None and operands.scales_attribute is None:
-            raise self.refusal("inputs", "neither scales nor sizes is given. Name exactly one of them.")
+            raise self.refusal("inputs", "neither scales nor sizes is given. Name one of them.")
         return operands
 
     def scales_attribute(self, values: dict[str, Any]) -> tuple[float, ...] | None:

@@ -37,7 +37,6 @@ RESIZE_11 = Dialect(
     coordinate_transformation_modes=frozenset(CoordinateTransformationMode)
     - {CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC},
     nearest_modes=frozenset(NearestMode) - {NearestMode.SIMPLE},
-    both_may_be_named=True,
 )
 
 # Unused operands are left out: no empty tensors.
@@ -46,7 +45,6 @@ RESIZE_13 = replace(
     since_version=13,
     last_opset=17,
     inputs=(Input("X"), Input("roi", optional=True), Input("scales", optional=True), Input("sizes", optional=True)),
-    both_may_be_named=False,
 )
 
 # Antialiasing, a subset of axes, and sizes that keep the aspect ratio.

@@ -63,8 +63,6 @@ class Dialect:
     """Upsample: every scale ≥ 1. Resize: 0, which itself is excluded."""
     rank: int | None = None
     """The only rank of X it takes; None: any."""
-    both_may_be_named: bool = False
-    """Resize-11 demands `scales` even beside `sizes`; from 13 on naming both is an error unless one is empty."""
 
     @property
     def name(self) -> str:

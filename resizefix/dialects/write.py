@@ -24,7 +24,8 @@ def write(
 ) -> NodeProto:
     """A node of `dialect` that means `interpolation` of `operands`; reading it gives both back unchanged.
 
-    It spells out every attribute its mode reads, even one at its default, and none of the others.
+    It spells out every attribute its mode reads, even one at its default, and none of the others. Where `scales` and
+    `sizes` are both named it names both: that one of them is an empty tensor is for the caller to see to.
 
     Raises:
         RefusedError: the dialect cannot say it; the text names the node, the rule and the mend.
@@ -83,9 +84,7 @@ class _Writer:
             raise self.refusal("inputs", "an operand is named ''; use None for one that is absent.")
         extents = (operands.scales, operands.sizes, operands.scales_attribute)
         if all(extent is None for extent in extents):
-            raise self.refusal("inputs", "neither scales nor sizes is given. Give exactly one.")
-        if operands.scales is not None and operands.sizes is not None and not dialect.both_may_be_named:
-            raise self.refusal("inputs", "scales and sizes are both named. Leave out the one that is an empty tensor.")
+            raise self.refusal("inputs", "neither scales nor sizes is given. Give one of them.")
         crop = self.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
         if crop and operands.roi is None:
             raise self.refusal("roi", "tf_crop_and_resize reads the input roi, which is missing.")

@@ -1,0 +1,188 @@
+"""Nodes as files hold them, and what they mean, or why they mean nothing."""
+
+import re
+
+import pytest
+from onnx import AttributeProto, helper, parser
+
+from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.read import read
+from resizefix.dialects.row import Operands
+from resizefix.errors import RefusedError
+from resizefix.interpolation import (
+    CoordinateTransformationMode,
+    Interpolation,
+    KeepAspectRatioPolicy,
+    Mode,
+    NearestMode,
+)
+
+ASYMMETRIC = CoordinateTransformationMode.ASYMMETRIC
+HALF_PIXEL = CoordinateTransformationMode.HALF_PIXEL
+
+
+def read_text(text, opset):
+    node = parser.parse_node(text)
+    node.name = "up"
+    return read(node, dialect_of(node.op_type, opset))
+
+
+def refusal_of(text, opset):
+    with pytest.raises(RefusedError) as refusal:
+        read_text(text, opset)
+    assert "'up'" in str(refusal.value)
+    assert refusal.value.node == f"{text.split()[2].split('<')[0].split('(')[0]} node 'up'"
+    return refusal.value
+
+
+def test_upsample_1_scales_the_height_and_width():
+    reading = read_text('y = Upsample <mode = "bilinear", height_scale = 2.0, width_scale = 3.0> (x)', 6)
+    assert reading.interpolation == Interpolation(Mode.LINEAR, ASYMMETRIC)
+    assert reading.operands == Operands("x", scales_attribute=(1.0, 1.0, 2.0, 3.0))
+
+
+def test_upsample_7_holds_its_scales_as_an_attribute():
+    reading = read_text("y = Upsample <scales = [1.0, 1.0, 2.0, 2.5]> (x)", 8)
+    assert reading.interpolation == Interpolation(Mode.NEAREST, ASYMMETRIC, NearestMode.SIMPLE)
+    assert reading.operands == Operands("x", scales_attribute=(1.0, 1.0, 2.0, 2.5))
+
+
+@pytest.mark.parametrize(("op", "opset"), [("Upsample", 9), ("Resize", 10)])
+def test_upsample_9_and_resize_10_mean_the_same(op, opset):
+    reading = read_text(f"y = {op} (x, s)", opset)
+    assert reading.interpolation == Interpolation(Mode.NEAREST, ASYMMETRIC, NearestMode.SIMPLE)
+    assert reading.operands == Operands("x", scales="s")
+
+
+def test_legacy_linear_is_asymmetric_linear():
+    modern = read_text('y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (x, r, s)', 11)
+    legacy = read_text('y = Upsample <mode = "linear"> (x, s)', 9)
+    assert legacy.interpolation == modern.interpolation == Interpolation(Mode.LINEAR, ASYMMETRIC)
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18, 19])
+def test_the_defaults_of_the_spec_are_applied(opset):
+    assert read_text("y = Resize (x, r, s)", opset).interpolation == Interpolation(
+        Mode.NEAREST, HALF_PIXEL, NearestMode.ROUND_PREFER_FLOOR
+    )
+    assert read_text('y = Resize <mode = "cubic"> (x, r, s)', opset).interpolation == Interpolation(
+        Mode.CUBIC, HALF_PIXEL, cubic_coeff_a=-0.75
+    )
+    crop = '<mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize">'
+    assert read_text(f"y = Resize {crop} (x, r, s)", opset).interpolation.extrapolation_value == 0.0
+
+
+def test_attributes_the_mode_does_not_read_make_no_difference():
+    plain = read_text('y = Resize <mode = "linear"> (x, , s)', 19)
+    busy = read_text(
+        'y = Resize <mode = "linear", nearest_mode = "ceil", cubic_coeff_a = -0.5, exclude_outside = 1, '
+        'extrapolation_value = 3.0, keep_aspect_ratio_policy = "not_larger", antialias = 0> (x, , s)',
+        19,
+    )
+    assert busy == plain
+    nearest = read_text("y = Resize <antialias = 1, exclude_outside = 1> (x, , s)", 19)
+    assert nearest == read_text("y = Resize (x, , s)", 19)
+
+
+def test_attributes_the_mode_reads_do_make_a_difference():
+    cubic = read_text('y = Resize <mode = "cubic", exclude_outside = 1, cubic_coeff_a = -0.5> (x, , s)', 13)
+    assert cubic.interpolation == Interpolation(Mode.CUBIC, HALF_PIXEL, cubic_coeff_a=-0.5, exclude_outside=True)
+    smooth = read_text('y = Resize <mode = "linear", antialias = 1, exclude_outside = 1, axes = [2, -1]> (x, , s)', 18)
+    assert smooth.interpolation == Interpolation(
+        Mode.LINEAR, HALF_PIXEL, exclude_outside=True, antialias=True, axes=(2, -1)
+    )
+    kept = read_text('y = Resize <keep_aspect_ratio_policy = "not_smaller"> (x, , , z)', 18)
+    assert kept.interpolation.keep_aspect_ratio_policy is KeepAspectRatioPolicy.NOT_SMALLER
+    assert kept.operands == Operands("x", sizes="z")
+
+
+def test_both_scales_and_sizes_stay_named():
+    assert read_text("y = Resize (x, r, s, z)", 13).operands == Operands("x", "r", "s", "z")
+
+
+REFUSALS = [
+    (
+        'y = Resize <mode = "bilinear"> (x, s)',
+        10,
+        "mode",
+        r"mode is 'bilinear'; Resize-10 has nearest, linear. Write 'lin",
+    ),
+    ('y = Upsample <mode = "linear", height_scale = 2.0, width_scale = 2.0> (x)', 1, "mode", "Write 'bilinear'"),
+    ('y = Upsample <mode = "cubic"> (x, s)', 9, "mode", "a Resize-11 node can say it"),
+    ('y = Resize <mode = "bicubic"> (x, r, s)', 11, "mode", "Write 'cubic'"),
+    ('y = Resize <mode = "area"> (x, r, s)', 11, "mode", "has nearest, linear, cubic"),
+    ("y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x)", 9, "hybrid", "as Upsample-7 does"),
+    ("y = Upsample (x, s)", 8, "hybrid", "two inputs of Upsample-9"),
+    ("y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x, s)", 6, "hybrid", "two inputs of Upsample-9"),
+    ("y = Upsample <height_scale = 2.0, width_scale = 2.0> (x)", 7, "hybrid", "Write them as scales"),
+    ("y = Upsample (x)", 7, "attribute", "'scales' is missing; Upsample-7 requires it"),
+    ("y = Upsample <height_scale = 2.0> (x)", 6, "attribute", "'width_scale' is missing"),
+    ("y = Upsample <scales = [1.0, 1.0, 0.5, 2.0]> (x)", 7, "scales", "not all ≥ 1 and finite, as Upsample-7"),
+    ("y = Upsample <height_scale = 0.999, width_scale = 2.0> (x)", 1, "scales", "not all ≥ 1"),
+    ("y = Upsample (x)", 9, "inputs", "the input scales is missing; Upsample-9 requires it"),
+    ("y = Resize (x, , s)", 11, "inputs", "the input roi is missing; Resize-11 requires it. Give it an empty tensor"),
+    ("y = Resize (x, r, , z)", 11, "inputs", "the input scales is missing"),
+    ("y = Resize (x, r)", 13, "inputs", "neither scales nor sizes is given"),
+    ("y = Resize ( , , s)", 13, "inputs", "the input X is missing"),
+    ("y = Resize (x, r, s, z)", 10, "inputs", r"it has 4 inputs; Resize-10 has \(X, scales\)"),
+    ('y = Resize <nearest_mode = "floor"> (x, s)', 10, "attribute", "which Resize-10 has not. Resize-11, Resize-13"),
+    ("y = Resize <antialias = 1> (x, , s)", 13, "attribute", "Resize-18, Resize-19 have it"),
+    ("y = Resize <colour = 1> (x, , s)", 13, "attribute", "'colour', which Resize-13 has not. Remove it"),
+    ("y = Resize <mode = 1> (x, , s)", 13, "attribute", "'mode' is of type INT, it must be STRING"),
+    ("y = Resize <cubic_coeff_a = 1> (x, , s)", 13, "attribute", "is of type INT, it must be FLOAT"),
+    ("y = Resize <exclude_outside = 2> (x, , s)", 13, "exclude_outside", "exclude_outside is 2; it must be 0 or 1"),
+    ("y = Resize <antialias = -1> (x, , s)", 18, "antialias", "antialias is -1"),
+    ("y = Resize <axes = [2, 2]> (x, , s)", 18, "axes", "name an axis twice"),
+    ('y = Resize <nearest_mode = "simple"> (x, , s)', 13, "nearest_mode", "is 'simple'; Resize-13 has ceil, floor"),
+    ('y = Resize <keep_aspect_ratio_policy = "fit"> (x, , , z)', 18, "keep_aspect_ratio_policy", "is 'fit'"),
+    (
+        'y = Resize <coordinate_transformation_mode = "half_pixel_symmetric"> (x, , s)',
+        18,
+        "coordinate_transformation_mode",
+        "It needs opset 19",
+    ),
+    ('y = Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, , s)', 13, "roi", "reads the input roi"),
+]
+
+
+@pytest.mark.parametrize(("text", "opset", "rule", "reason"), REFUSALS, ids=[f"{r[0][4:]}@{r[1]}" for r in REFUSALS])
+def test_what_the_dialect_does_not_allow_is_refused_by_its_rule(text, opset, rule, reason):
+    refusal = refusal_of(text, opset)
+    assert refusal.rule == rule
+    assert re.search(reason, str(refusal))
+
+
+def node_with(*attributes):
+    node = helper.make_node("Resize", ["x", "", "s"], ["y"])
+    node.attribute.extend(attributes)
+    return node
+
+
+def test_an_empty_list_of_axes_is_refused_since_runtimes_differ_on_it():
+    axes = AttributeProto(name="axes", type=AttributeProto.INTS)
+    with pytest.raises(RefusedError, match=r"node that writes 'y' .*axes is empty"):
+        read(node_with(axes), dialect_of("Resize", 18))
+
+
+def test_an_empty_list_of_scales_is_refused():
+    node = helper.make_node("Upsample", ["x"], ["y"])
+    node.attribute.append(AttributeProto(name="scales", type=AttributeProto.FLOATS))
+    with pytest.raises(RefusedError, match="'scales' is empty"):
+        read(node, dialect_of("Upsample", 7))
+
+
+def test_an_attribute_given_twice_is_refused():
+    mode = helper.make_attribute("mode", "linear")
+    with pytest.raises(RefusedError, match="'mode' stands there twice"):
+        read(node_with(mode, mode), dialect_of("Resize", 18))
+
+
+def test_an_attribute_that_comes_from_the_function_around_is_refused():
+    mode = AttributeProto(name="mode", type=AttributeProto.STRING, ref_attr_name="how")
+    with pytest.raises(RefusedError, match="from the attribute 'how' of the function around it"):
+        read(node_with(mode), dialect_of("Resize", 18))
+
+
+def test_a_node_read_as_another_operator_is_the_callers_mistake():
+    with pytest.raises(ValueError, match="op_type Resize read as Upsample-9"):
+        read(node_with(), dialect_of("Upsample", 9))

@@ -1,0 +1,1 @@
+"""Running models in onnxruntime to prove that a changed one computes what the original did."""

@@ -1,0 +1,60 @@
+"""How far two optimised runs may lie apart although the models compute the same.
+
+At its default level onnxruntime fuses nodes and changes layouts, and what it fuses depends on the neighbourhood: a node
+whose scales became an input is fused otherwise than one with constant scales. Sums are then added up in another order.
+With optimisation disabled nothing of this happens, and the demand is equality of bits; there is no bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.inputs import Value
+
+FLOAT_BOUND = 2e-5  # of the largest value; measured: ≤ 1.5e-6 from fusing, over 655 models, apart from what follows
+MOST = 2e-2  # never more: a wrong interpolation differs by 3e-2 and up
+
+# Half precision: two units in the last place of the largest value. A sum in another order is off by 1e-6, which is
+# enough to round the last bit the other way, once when a value is stored inside and once at the output.
+_UNITS = {np.dtype(np.float16).name: 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """`relative`: the largest difference allowed, as a part of the output's largest value; `because`: why so much."""
+
+    relative: float
+    because: str
+
+
+def default_level_bounds(unoptimized: Mapping[str, Value], optimized: Mapping[str, Value]) -> dict[str, Bound]:
+    """A bound for every output, from two runs of the ORIGINAL model on one feed, at the two optimisation levels.
+
+    2e-5, or the last bits of a half-precision output; or, where fusing alone moves the original further than that
+    (quantised models by a step, sigmoids near 0 by much of their size), twice as far as it moves, but never over 2e-2.
+    """
+    bounds = {}
+    for difference in compare(unoptimized, optimized).differences:
+        value = unoptimized.get(difference.output)
+        name = value.dtype.name if isinstance(value, np.ndarray) else ""
+        floor = _UNITS.get(name, FLOAT_BOUND)
+        because = f"two units in the last place of {name}" if name in _UNITS else "sums in another order"
+        moved = 2 * difference.max_rel_diff
+        if floor < moved < np.inf:
+            floor = min(moved, MOST)
+            because = f"optimising moves the original itself by {difference.max_rel_diff:.2g} of its largest value"
+        bounds[difference.output] = Bound(min(floor, MOST), because)
+    return bounds
+
+
+def within(comparison: Comparison, bound: float | Mapping[str, Bound]) -> bool:
+    """Whether no output differs by more than its bound, relative to its largest value. 0: numbers must be equal."""
+    for difference in comparison.differences:
+        allowed = bound if isinstance(bound, (int, float)) else bound[difference.output].relative
+        if difference.max_rel_diff > allowed:
+            return False
+    return True

@@ -1,0 +1,198 @@
+"""How two sets of outputs differ: in nothing, not even a bit; in numbers, and by how much; or in kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from resizefix.verification.inputs import Array, Value
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one output differs. `reason` is None iff `bitwise`.
+
+    `max_abs_diff` is infinite where no number can say it: other shape, type or length, NaN against a number, infinity
+    against anything but itself. `max_rel_diff` is that relative to the largest finite value of the output before.
+    """
+
+    output: str
+    bitwise: bool = True
+    max_abs_diff: float = 0.0
+    max_rel_diff: float = 0.0
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How all outputs differ, each in `differences`; the rest is their worst."""
+
+    differences: tuple[Difference, ...]
+
+    @property
+    def bitwise(self) -> bool:
+        """Same types, shapes and bytes everywhere. NaNs of equal bits are equal."""
+        return all(difference.bitwise for difference in self.differences)
+
+    @property
+    def max_abs_diff(self) -> float:
+        """The largest difference between two numbers."""
+        return max((difference.max_abs_diff for difference in self.differences), default=0.0)
+
+    @property
+    def max_rel_diff(self) -> float:
+        """The largest difference relative to the largest value of its output."""
+        return max((difference.max_rel_diff for difference in self.differences), default=0.0)
+
+    @property
+    def reason(self) -> str | None:
+        """What is to be said of the output that differs most; None if none does."""
+        differing = [difference for difference in self.differences if not difference.bitwise]
+        return max(differing, key=lambda difference: difference.max_rel_diff).reason if differing else None
+
+
+def compare(before: Mapping[str, Value], after: Mapping[str, Value]) -> Comparison:
+    """Compares outputs by name. An output that only one side has is a difference."""
+    names = [*before, *(name for name in after if name not in before)]
+    differences = []
+    for name in names:
+        if name in before and name in after:
+            differences.append(_difference(name, before[name], after[name]))
+        else:
+            where = "only before" if name in before else "only after"
+            differences.append(_incomparable(name, f"output '{name}' exists {where}"))
+    return Comparison(tuple(differences))
+
+
+def allclose(before: Value, after: Value, *, atol: float, rtol: float) -> bool:
+    """Whether |after - before| ≤ atol + rtol·|before| for every number, and everything else is equal.
+
+    Numbers that only infinities or NaNs could make equal are so if they are the same one.
+    """
+    pairs = _pairs(before, after)
+    if isinstance(pairs, str):
+        return False
+    return all(_distances_within(b, a, atol, rtol) for _, b, a in pairs)
+
+
+def _difference(output: str, before: Value, after: Value) -> Difference:
+    pairs = _pairs(before, after)
+    if isinstance(pairs, str):
+        return _incomparable(output, f"output '{output}' is {pairs}")
+    worst = Difference(output)
+    for where, b, a in pairs:
+        found = _array_difference(output, f"output '{output}'{where}", b, a)
+        if not found.bitwise and (worst.bitwise or found.max_rel_diff > worst.max_rel_diff):
+            worst = found
+    return worst
+
+
+def _incomparable(output: str, reason: str) -> Difference:
+    return Difference(output, False, np.inf, np.inf, reason)
+
+
+def _pairs(before: Value, after: Value) -> list[tuple[str, Array, Array]] | str:
+    """The arrays to compare, each with where it stands in the value; or how the values differ in kind."""
+    leaves_before, leaves_after = dict(_leaves(before)), dict(_leaves(after))
+    if leaves_before.keys() != leaves_after.keys():
+        return f"{_kind(before)} before and {_kind(after)} after"
+    pairs = [(where, leaves_before[where], leaves_after[where]) for where in leaves_before]
+    for where, b, a in pairs:
+        if b.dtype != a.dtype or b.shape != a.shape:
+            at = f"at {where} " if where else ""
+            return f"{at}{b.dtype}{list(b.shape)} before and {a.dtype}{list(a.shape)} after"
+    return pairs
+
+
+def _leaves(value: Value, where: str = "") -> Iterator[tuple[str, Array]]:
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _leaves(item, f"{where}[{index}]")
+    elif isinstance(value, dict):
+        for key in sorted(value):
+            yield from _leaves(value[key], f"{where}[{key!r}]")
+    elif value is not None:
+        yield where, np.asarray(value)
+
+
+def _kind(value: Value) -> str:
+    if value is None:
+        return "absent"
+    if isinstance(value, list):
+        return f"a sequence of {len(value)}"
+    return f"a map of {len(value)}" if isinstance(value, dict) else "a tensor"
+
+
+def _array_difference(output: str, label: str, before: Array, after: Array) -> Difference:
+    """`before` and `after` have the same type and shape."""
+    if not _has_numbers(before):
+        differing = np.asarray(before != after)
+        if not differing.any():
+            return Difference(output)
+        at = _first(differing)
+        return _incomparable(output, f"{label} differs: {before[at]!r} before and {after[at]!r} after at {list(at)}")
+    bits_differ = _bits(before) != _bits(after)
+    if not bits_differ.any():
+        return Difference(output)
+    distance = _distance(before, after)
+    largest = float(distance.max())
+    if largest == 0.0:
+        what = f"{label} differs in the sign of zeros or the payload of NaNs alone"
+        return Difference(output, False, 0.0, 0.0, f"{what} ({_count(bits_differ.any(axis=-1))})")
+    at = _first(distance == distance.max())
+    reason = (
+        f"{label} differs in {_count(distance > 0)}, by at most {largest:.3g}: "
+        f"{before[at]} before and {after[at]} after at {list(at)}"
+    )
+    reference = _largest_finite(before)
+    return Difference(output, False, largest, largest / reference if reference else np.inf, reason)
+
+
+def _has_numbers(array: Array) -> bool:
+    return array.dtype.kind in "biufcV"  # V: the types of ml_dtypes
+
+
+def _bits(array: Array) -> Array:
+    """The bytes of each element, along a last axis."""
+    flat = np.ascontiguousarray(array).reshape(*array.shape, 1)
+    return flat.view(np.uint8)
+
+
+def _distance(before: Array, after: Array) -> Array:
+    """|after - before|: 0 for equal infinities and for NaN against NaN, infinite for NaN against a number."""
+    if before.dtype.kind in "iu":
+        larger, smaller = np.maximum(before, after), np.minimum(before, after)
+        # The wrapped difference of 64-bit integers is the true one, read without a sign.
+        return np.asarray(larger.astype(np.uint64) - smaller.astype(np.uint64)).astype(np.float64)
+    wide = np.complex128 if before.dtype.kind == "c" else np.float64
+    b, a = before.astype(wide), after.astype(wide)
+    both_nan = np.isnan(b) & np.isnan(a)
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.asarray(np.abs(a - b))
+    distance[np.isnan(distance)] = np.inf
+    distance[both_nan | (a == b)] = 0.0
+    return distance
+
+
+def _distances_within(before: Array, after: Array, atol: float, rtol: float) -> bool:
+    if not _has_numbers(before):
+        return bool(np.all(before == after))
+    wide = np.complex128 if before.dtype.kind == "c" else np.float64
+    size = np.abs(before.astype(wide))
+    allowed = atol + rtol * np.where(np.isfinite(size), size, 0.0)
+    return bool(np.all(_distance(before, after) <= allowed))
+
+
+def _largest_finite(array: Array) -> float:
+    size = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
+    return float(np.max(size, where=np.isfinite(size), initial=0.0))
+
+
+def _first(mask: Array) -> tuple[int, ...]:
+    return tuple(int(index) for index in np.unravel_index(int(np.argmax(mask)), mask.shape))
+
+
+def _count(mask: Array) -> str:
+    return f"{int(np.count_nonzero(mask))} of {mask.size} elements"

@@ -1,0 +1,162 @@
+"""Sensible values for every input of a model: several sets, the most sensible first.
+
+Nothing in a file says which sizes its symbols may take, or that an int64[4] is a target size. So the caller tries the
+candidates in order and keeps the first that the ORIGINAL model runs with (`fitting.fit_feeds`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from resizefix.errors import RefusedError, UsageError
+from resizefix.verification.inputs import Array, InputKind, TensorInput, Value
+from resizefix.verification.sizing import SIZINGS, Role, Shape, image_of, roles_of, sized
+from resizefix.verification.vectors import FACTORS, is_small_vector, vector_value
+
+MOST_ELEMENTS = 2**24  # of one tensor whose size is chosen here; what the file or the user fixes is not limited
+
+
+class Feeder:
+    """Makes feeds for `inputs`. An input with a default is left to it unless hinted.
+
+    `shapes` fixes the shapes of inputs, and through their symbols what they share with others (`--shape`); `hints` are
+    values to feed as they are. Equal symbols get equal sizes. Every input draws from a generator of its own, seeded
+    with `seed` and its name: an input more or less does not change the values of the others.
+
+    Raises UsageError for a name, rank or size that the model does not have, RefusedError for an input of a type that no
+    values are made for (maps, sparse tensors).
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[TensorInput],
+        shapes: Mapping[str, Shape] | None = None,
+        seed: int = 0,
+        hints: Mapping[str, object] | None = None,
+    ) -> None:
+        self._seed = seed
+        self._hints = {name: as_feed(_named(inputs, name), value) for name, value in (hints or {}).items()}
+        self._fixed = {name: shape.shape for name, shape in self._hints.items() if isinstance(shape, np.ndarray)}
+        for name, shape in (shapes or {}).items():
+            _check_shape(_named(inputs, name), tuple(shape))
+            self._fixed.setdefault(name, tuple(shape))
+        self._inputs = [entry for entry in inputs if not entry.has_default or entry.name in self._hints]
+        for entry in self._inputs:
+            if entry.kind in (InputKind.MAP, InputKind.SPARSE_TENSOR) and entry.name not in self._hints:
+                raise RefusedError(
+                    f"Input '{entry.name}' is a {entry.kind.value}: no values are made for such an input."
+                )
+
+    def candidates(self) -> Iterator[dict[str, Value]]:
+        """Feeds, the most sensible first, no two alike; empty only if every choice of sizes is too large."""
+        seen: set[object] = set()
+        # By diagonals: neither other sizes nor other readings of small vectors wait until all of the first were tried.
+        attempts = sorted(product(range(len(SIZINGS)), range(len(FACTORS))), key=sum)
+        for size_row, factor_row in attempts:
+            shapes = sized(self._inputs, SIZINGS[size_row], self._fixed)
+            if any(math.prod(shapes[entry.name]) > MOST_ELEMENTS for entry in self._inputs if self._is_open(entry)):
+                continue
+            vectors = self._vectors(shapes, FACTORS[factor_row])
+            identity = (tuple(shapes.items()), tuple((name, value.tobytes()) for name, value in vectors.items()))
+            if identity not in seen:
+                seen.add(identity)
+                yield {entry.name: self._value(entry, shapes[entry.name], vectors) for entry in self._inputs}
+
+    def _is_open(self, entry: TensorInput) -> bool:
+        return entry.name not in self._fixed and not entry.is_static
+
+    def _vectors(self, shapes: Mapping[str, Shape], factor: float | None) -> dict[str, Array]:
+        """The inputs that may say how to resize, filled as `factor` says; None: as any data."""
+        image = image_of(self._inputs)
+        about: tuple[Shape, tuple[Role, ...]] = ((), ())
+        if image is not None and image.shape is not None:
+            about = shapes[image.name], roles_of(image.shape)
+        vectors: dict[str, Array] = {}
+        for entry in self._inputs:
+            dtype, shape = _dtype(entry), shapes[entry.name]
+            if entry.kind.is_list or entry.name in self._hints or not is_small_vector(shape, dtype.kind):
+                continue
+            told = None if factor is None else vector_value(shape, dtype.kind, *about, factor)
+            vectors[entry.name] = self._random(entry, shape) if told is None else told.astype(dtype)
+        return vectors
+
+    def _value(self, entry: TensorInput, shape: Shape, vectors: Mapping[str, Array]) -> Value:
+        if entry.name in self._hints:
+            return self._hints[entry.name]
+        if entry.kind.is_list:
+            both = self._random(entry, (2, *shape))
+            return [both[0], both[1]]
+        return vectors[entry.name] if entry.name in vectors else self._random(entry, shape)
+
+    def _random(self, entry: TensorInput, shape: Shape) -> Array:
+        own = int.from_bytes(hashlib.sha256(entry.name.encode()).digest()[:8], "little")
+        return _draw(np.random.default_rng([self._seed, own]), _dtype(entry), shape)
+
+
+def as_feed(entry: TensorInput, value: object) -> Value:
+    """`value` (numbers, a nested list, an array) as the input wants it; a flat list is laid out as a static shape.
+
+    Raises UsageError where it does not fit.
+    """
+    if entry.kind is not InputKind.TENSOR and not isinstance(value, np.ndarray):
+        return value if isinstance(value, (list, dict)) else None
+    try:
+        array = np.asarray(value).astype(_dtype(entry))
+    except (ValueError, TypeError) as error:
+        raise UsageError(
+            f"The values for input '{entry.name}' are not numbers of type {entry.type_text}: {error}"
+        ) from error
+    if entry.is_static and entry.shape is not None and array.ndim != len(entry.shape):
+        static = tuple(dim for dim in entry.shape if isinstance(dim, int))
+        if array.size == math.prod(static):
+            array = array.reshape(static)
+    _check_shape(entry, array.shape)
+    return array
+
+
+def _named(inputs: Sequence[TensorInput], name: str) -> TensorInput:
+    for entry in inputs:
+        if entry.name == name:
+            return entry
+    known = ", ".join(f"{entry.name} ({entry.type_text})" for entry in inputs) or "none"
+    raise UsageError(f"There is no input '{name}'. The model's inputs: {known}.")
+
+
+def _check_shape(entry: TensorInput, shape: Shape) -> None:
+    if entry.shape is None:
+        fits = True
+    else:
+        fits = len(shape) == len(entry.shape) and all(
+            size == dim for size, dim in zip(shape, entry.shape, strict=True) if isinstance(dim, int)
+        )
+    if not fits or any(size < 0 for size in shape):
+        given = ",".join(map(str, shape))
+        raise UsageError(f"Shape [{given}] does not fit input '{entry.name}', which is {entry.type_text}.")
+
+
+def _dtype(entry: TensorInput) -> np.dtype[np.generic]:
+    if entry.elem_type == TensorProto.STRING:
+        return np.dtype(object)
+    return np.dtype(helper.tensor_dtype_to_np_dtype(entry.elem_type))
+
+
+def _draw(generator: np.random.Generator, dtype: np.dtype[np.generic], shape: Shape) -> Array:
+    """Numbers as such a tensor usually holds: unit-normal floats, any byte, pixels, 0 and 1 for likely indices."""
+    if dtype.kind == "O":
+        return np.full(shape, "a", dtype=object)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iu":
+        if dtype.itemsize == 1:
+            lowest = 0 if dtype.kind == "u" else -128
+            return generator.integers(lowest, lowest + 256, shape).astype(dtype)
+        return generator.integers(0, 256 if len(shape) >= 3 else 2, shape).astype(dtype)
+    if dtype.kind == "c":
+        return (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)).astype(dtype)
+    return np.asarray(generator.standard_normal(shape)).astype(dtype)

@@ -1,0 +1,58 @@
+"""The first feeds that a model runs with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.inputs import Value
+from resizefix.verification.runtime import CannotRunError, Session
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Feeds, and what the model made of them. `vacuous`: every output is empty, so that comparing them says nothing."""
+
+    feeds: dict[str, Value]
+    outputs: dict[str, Value]
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether there is no number in any output."""
+        return bool(self.outputs) and all(is_empty(value) for value in self.outputs.values())
+
+
+def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24) -> Fitted:
+    """Tries the feeder's candidates and returns the first that the model runs with, giving one number at least.
+
+    Only if there is no such candidate, one whose outputs are all empty. Raises CannotRunError with what the most
+    sensible candidate met.
+    """
+    first_error: CannotRunError | None = None
+    empty: Fitted | None = None
+    for feeds in islice(feeder.candidates(), attempts):
+        try:
+            fitted = Fitted(feeds, session.run(feeds))
+        except CannotRunError as error:
+            first_error = first_error or error
+            continue
+        if not fitted.vacuous:
+            return fitted
+        empty = empty or fitted
+    if empty is not None:
+        return empty
+    if first_error is not None:
+        raise first_error
+    raise CannotRunError("No sizes", reason="the inputs are too large")
+
+
+def is_empty(value: Value) -> bool:
+    """Whether a value holds no number at all."""
+    if isinstance(value, np.ndarray):
+        return value.size == 0
+    if isinstance(value, list):
+        return all(is_empty(item) for item in value)
+    return not value

@@ -1,0 +1,78 @@
+"""The copy of a model that onnxruntime opens: it computes the same, and is easier to ask questions of.
+
+Three things differ from the file: tensors to look at are added as outputs; nodes without a name get the label that our
+reports use, so that onnxruntime's errors can name them; random nodes without a seed get one, so that two versions of a
+model draw the same numbers.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from onnx import GraphProto, ModelProto, NodeProto, helper
+
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label
+
+if TYPE_CHECKING:
+    from resizefix.document.document import Document
+
+# Operators with a `seed` attribute and the type of a seed. Without one, onnxruntime seeds each node with its position
+# in the graph (core/providers/cpu/generator/random.h), which every edit moves.
+_SEED_TYPE: dict[str, type] = {
+    "RandomNormal": float,
+    "RandomNormalLike": float,
+    "RandomUniform": float,
+    "RandomUniformLike": float,
+    "Multinomial": float,
+    "Bernoulli": float,
+    "Dropout": int,
+}
+
+
+@dataclass(frozen=True)
+class Rendition:
+    """`random`: nodes draw random numbers, and a second run in one session would draw the next ones."""
+
+    model: ModelProto
+    random: bool
+
+
+def render(document: Document, extra_outputs: Sequence[str] = ()) -> Rendition:
+    """The copy to open. `extra_outputs` are names of the main graph; one that is an output already is not repeated."""
+    model = ModelProto.FromString(document.light_bytes())
+    present = {value.name for value in model.graph.output}
+    for name in extra_outputs:
+        if name not in present:
+            model.graph.output.add().name = name  # onnxruntime infers the type of a bare name
+            present.add(name)
+    random = False
+    for scope in Scopes(model).all:
+        for node in scope.body.node:
+            random |= _pin_seed(node)
+        if isinstance(scope.body, GraphProto):
+            _name_nodes(scope.body)
+    return Rendition(model, random)
+
+
+def _pin_seed(node: NodeProto) -> bool:
+    if node.domain not in DEFAULT_DOMAINS or node.op_type not in _SEED_TYPE:
+        return False
+    if node.op_type == "Dropout" and not any(node.input[2:]):
+        return False  # it draws in training mode alone, which its third input (opset 12) turns on
+    if not any(attribute.name == "seed" for attribute in node.attribute):
+        seed_type = _SEED_TYPE[node.op_type]
+        # By the tensor's name: an edit elsewhere moves positions, not names. 24 bits are exact in a float.
+        seed = zlib.crc32(node.output[0].encode()) & 0xFFFFFF
+        node.attribute.append(helper.make_attribute("seed", seed_type(seed)))
+    return True
+
+
+def _name_nodes(graph: GraphProto) -> None:
+    taken = {node.name for node in graph.node}
+    for index, node in enumerate(graph.node):
+        label = node_label(node, index)
+        if not node.name and label not in taken:  # onnxruntime refuses two nodes of one name
+            node.name = label

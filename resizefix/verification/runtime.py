@@ -1,0 +1,239 @@
+"""onnxruntime on the CPU, set so that two versions of a model can be compared bit by bit. Nothing else imports it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnxruntime as ort
+from onnx import ModelProto, TensorProto, helper
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
+
+from resizefix.document.scopes import Scopes
+from resizefix.errors import ResizefixError, UsageError
+from resizefix.verification.complaint import read_complaint
+from resizefix.verification.inputs import Array, Feeds, Value, model_inputs
+from resizefix.verification.rendition import render
+
+if TYPE_CHECKING:
+    from resizefix.document.document import Document
+
+_EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
+_FATAL = 4
+
+# onnxruntime's own exceptions share no base class; the rest is what its bindings raise for values they cannot convert.
+_ORT_EXCEPTIONS: tuple[type[Exception], ...] = (
+    *(
+        exception
+        for exception in vars(ort_errors).values()
+        if isinstance(exception, type) and issubclass(exception, Exception)
+    ),
+    RuntimeError,
+    ValueError,
+    TypeError,
+    MemoryError,
+)
+
+# Element types that numpy lacks: the type, and the integer that carries its bits into onnxruntime (None: two a byte).
+_WITHOUT_NUMPY: dict[str, tuple[int, type[np.generic] | None]] = {
+    "tensor(bfloat16)": (TensorProto.BFLOAT16, np.uint16),
+    "tensor(float8e4m3fn)": (TensorProto.FLOAT8E4M3FN, np.uint8),
+    "tensor(float8e4m3fnuz)": (TensorProto.FLOAT8E4M3FNUZ, np.uint8),
+    "tensor(float8e5m2)": (TensorProto.FLOAT8E5M2, np.uint8),
+    "tensor(float8e5m2fnuz)": (TensorProto.FLOAT8E5M2FNUZ, np.uint8),
+    "tensor(int4)": (TensorProto.INT4, None),
+    "tensor(uint4)": (TensorProto.UINT4, None),
+}
+
+
+class CannotLoadError(ResizefixError):
+    """onnxruntime does not accept the model. `custom_op`: it uses operators that are not registered."""
+
+    def __init__(self, message: str, *, reason: str, node: str | None, op_type: str | None, custom_op: bool) -> None:
+        super().__init__(message, node=node)
+        self.reason = reason
+        self.op_type = op_type
+        self.custom_op = custom_op
+
+
+class CannotRunError(ResizefixError):
+    """onnxruntime accepts the model and fails on these feeds. `node` is where it broke, if onnxruntime says so."""
+
+    def __init__(self, message: str, *, reason: str, node: str | None = None, op_type: str | None = None) -> None:
+        super().__init__(message, node=node)
+        self.reason = reason
+        self.op_type = op_type
+
+
+class Session:
+    """A model opened for running. A run is a function of its feeds, also where the model draws random numbers.
+
+    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last.
+    """
+
+    def __init__(self, model: ModelProto, options: ort.SessionOptions, label: str, *, random: bool) -> None:
+        self.label = label
+        self.inputs = model_inputs(model)
+        self.outputs = tuple(value.name for value in model.graph.output)
+        self._model = model.SerializeToString()
+        self._options = options
+        self._random = random
+        self._session = self._load()
+        types = {node.name: node.type for node in (*self._session.get_inputs(), *self._session.get_outputs())}
+        self._rare = {name: _WITHOUT_NUMPY[type_] for name, type_ in types.items() if type_ in _WITHOUT_NUMPY}
+
+    def _load(self) -> ort.InferenceSession:
+        # enable_fallback would print to stdout and try again.
+        return ort.InferenceSession(self._model, self._options, providers=["CPUExecutionProvider"], enable_fallback=0)
+
+    def run(self, feeds: Feeds) -> dict[str, Value]:
+        """The outputs by name: arrays; a list for a sequence; None for an absent optional.
+
+        Types without a numpy counterpart (bfloat16, float8, int4) come and go as onnx represents them (ml_dtypes).
+        Raises CannotRunError.
+        """
+        try:
+            results = self._invoke(feeds)
+        except _ORT_EXCEPTIONS as error:
+            complaint = read_complaint(str(error) or type(error).__name__)
+            where = f" at node '{complaint.node}' ({complaint.op_type})" if complaint.node else ""
+            message = f"{self.label} cannot be run{where}: {complaint.reason}"
+            raise CannotRunError(
+                message, reason=complaint.reason, node=complaint.node, op_type=complaint.op_type
+            ) from error
+        return dict(zip(self.outputs, results, strict=True))
+
+    def output_shapes(self, feeds: Feeds) -> dict[str, tuple[int, ...] | None]:
+        """The shape of every output that is a tensor, None for the others. Runs the model; raises CannotRunError."""
+        return {name: value.shape if isinstance(value, np.ndarray) else None for name, value in self.run(feeds).items()}
+
+    def _invoke(self, feeds: Feeds) -> Sequence[Value]:
+        """The one place where a model runs; a limit of time or memory belongs here."""
+        if self._random:
+            self._session = self._load()  # back to the first draw
+        if self._rare:
+            return self._invoke_bits(feeds)
+        results: Sequence[Value] = self._session.run(list(self.outputs), dict(feeds))
+        return results
+
+    def _invoke_bits(self, feeds: Feeds) -> Sequence[Value]:
+        given = {name: self._ort_value(name, value) for name, value in feeds.items() if value is not None}
+        results = self._session.run_with_ort_values(list(self.outputs), given)
+        return [_numpy(result) for result in results]
+
+    def _ort_value(self, name: str, value: Value) -> ort.OrtValue:
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"'{name}': onnxruntime's Python cannot mix sequences with bfloat16, float8 or int4")
+        if name not in self._rare:
+            return ort.OrtValue.ortvalue_from_numpy(value)
+        elem_type, carrier = self._rare[name]
+        if carrier is None:
+            raise TypeError(f"'{name}': onnxruntime's Python cannot take {TensorProto.DataType.Name(elem_type)} inputs")
+        bits = np.ascontiguousarray(value).view(carrier)
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, elem_type)
+
+
+def open_session(
+    document: Document,
+    *,
+    optimized: bool,
+    custom_op_libraries: Sequence[str] = (),
+    extra_outputs: Sequence[str] = (),
+) -> Session:
+    """Opens a model in onnxruntime.
+
+    `optimized` False: every node runs as it stands; True: at the default level, where shapes that the file claims are
+    folded into constants, nodes are fused and layouts changed. `extra_outputs` are names of the main graph to see
+    beside the outputs; with `optimized` they keep nodes from being fused.
+
+    One thread: with four, 25 of 655 real models give other bits than with one. Nothing is written to stderr, for which
+    the process's default onnxruntime logger is set to fatal errors only: kernels warn through that one.
+
+    Raises CannotLoadError, or UsageError for a custom-op library that cannot be used.
+    """
+    ort.set_default_logger_severity(_FATAL)
+    options = ort.SessionOptions()
+    options.log_severity_level = _FATAL
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    if not optimized:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    if document.folder is not None:
+        options.add_session_config_entry(_EXTERNAL_FOLDER, str(document.folder))
+    for library in custom_op_libraries:
+        _register(options, library)
+    label = str(document.path) if document.path is not None else "the model"
+    rendition = render(document, extra_outputs)
+    try:
+        return Session(rendition.model, options, label, random=rendition.random)
+    except _ORT_EXCEPTIONS as error:
+        raise _cannot_load(error, label, rendition.model, bool(custom_op_libraries)) from error
+
+
+def _register(options: ort.SessionOptions, library: str) -> None:
+    if not Path(library).is_file():
+        raise UsageError(f"There is no custom-op library {library}.")
+    try:
+        options.register_custom_ops_library(library)
+    except _ORT_EXCEPTIONS as error:
+        reason = read_complaint(str(error)).reason
+        raise UsageError(f"onnxruntime cannot use the custom-op library {library}: {reason}") from error
+
+
+def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_given: bool) -> CannotLoadError:
+    complaint = read_complaint(str(error) or type(error).__name__)
+    unregistered = unregistered_operators(model)
+    if libraries_given:  # they may have registered some: those that the text names are missing still
+        unregistered = tuple(name for name in unregistered if name in str(error))
+    if unregistered:
+        reason = f"no implementation of {', '.join(unregistered)} is registered"
+        message = f"onnxruntime cannot load {label}: {reason}. Give its library with --custom-op-library."
+        return CannotLoadError(message, reason=reason, node=None, op_type=None, custom_op=True)
+    where = f" (node '{complaint.node}', {complaint.op_type})" if complaint.node else ""
+    return CannotLoadError(
+        f"onnxruntime cannot load {label}{where}: {complaint.reason}",
+        reason=complaint.reason,
+        node=complaint.node,
+        op_type=complaint.op_type,
+        custom_op=False,
+    )
+
+
+def unregistered_operators(model: ModelProto) -> tuple[str, ...]:
+    """The operators, as `domain:Name`, that neither onnxruntime nor a local function of the model defines."""
+    local = {(function.domain, function.name) for function in model.functions}
+    used = {(node.domain, node.op_type) for scope in Scopes(model).all for node in scope.body.node}
+    return tuple(sorted(f"{domain}:{name}" for domain, name in used - local if not _is_registered(domain, name)))
+
+
+def _is_registered(domain: str, name: str) -> bool:
+    return ("" if domain == "ai.onnx" else domain, name) in _registered_operators()
+
+
+@lru_cache(maxsize=1)
+def _registered_operators() -> frozenset[tuple[str, str]]:
+    return frozenset((schema.domain, schema.name) for schema in ort_errors.get_all_operator_schema())
+
+
+def _numpy(value: ort.OrtValue) -> Value:
+    if not value.has_value():
+        return None
+    type_ = value.data_type()
+    if type_ not in _WITHOUT_NUMPY:
+        array: Array = value.numpy()
+        return array
+    elem_type, carrier = _WITHOUT_NUMPY[type_]
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(elem_type))
+    shape = tuple(value.shape())
+    bits = np.frombuffer(ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes()), np.uint8)
+    if carrier is None:  # two to a byte, the low half first (TensorProto.INT4)
+        halves = np.stack([bits & 0x0F, bits >> 4], axis=-1).reshape(-1)[: int(np.prod(shape))]
+        signed = np.where(halves > 7, halves.astype(np.int8) - 16, halves) if elem_type == TensorProto.INT4 else halves
+        return signed.astype(dtype).reshape(shape)
+    if dtype.itemsize != np.dtype(carrier).itemsize:
+        raise TypeError(f"this version of onnx has no numpy type for {TensorProto.DataType.Name(elem_type)}")
+    return bits.view(dtype).reshape(shape)

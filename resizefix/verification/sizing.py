@@ -1,0 +1,133 @@
+"""Concrete sizes for the dimensions that a file leaves open: a table of attempts, the most sensible first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from resizefix.verification.inputs import Dimension, TensorInput
+
+Shape = tuple[int, ...]
+
+
+class Role(Enum):
+    """What a dimension counts."""
+
+    BATCH = "batch"
+    CHANNEL = "channel"
+    SPATIAL = "spatial"
+    LENGTH = "length"  # of a vector
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """One attempt. `spatial` are the trailing sizes; `spread`: later inputs with sizes of their own get larger ones."""
+
+    batch: int
+    channels: int
+    spatial: tuple[int, int]
+    spread: bool = False
+    unknown_rank: int = 4
+
+
+SIZINGS = (
+    Sizing(1, 3, (32, 48), spread=True),  # height unlike width: a swap shows; a second image unlike the first
+    Sizing(1, 3, (32, 48), unknown_rank=1),  # inputs that must be of one size
+    Sizing(1, 3, (64, 64)),  # five halvings, windows of 8, square position grids
+    Sizing(2, 3, (64, 96)),  # exporters that specialise a batch of one
+    Sizing(1, 1, (16, 16)),  # grey
+    Sizing(1, 3, (224, 224)),  # baked token counts
+    Sizing(1, 4, (64, 64)),  # latents, RGBA
+    Sizing(1, 3, (8, 8)),
+    Sizing(1, 64, (16, 16)),  # feature maps
+    Sizing(1, 3, (256, 256)),
+    Sizing(1, 3, (7, 7)),
+    Sizing(1, 3, (320, 320)),
+    Sizing(1, 3, (640, 640)),
+)
+
+# What people and exporters call dimensions; anything else goes by position.
+_ROLE_BY_NAME = {
+    "n": Role.BATCH,
+    "b": Role.BATCH,
+    "batch": Role.BATCH,
+    "batch_size": Role.BATCH,
+    "c": Role.CHANNEL,
+    "channels": Role.CHANNEL,
+    "h": Role.SPATIAL,
+    "w": Role.SPATIAL,
+    "height": Role.SPATIAL,
+    "width": Role.SPATIAL,
+}
+_MOST_COLOURS = 4  # a last dimension up to this size, with a larger or open one in the channels' place, is NHWC
+
+
+def roles_of(shape: Sequence[Dimension]) -> tuple[Role, ...]:
+    """What each dimension counts, by name, else by position: NCHW, or NHWC where the last can only be colours."""
+    rank = len(shape)
+    if rank == 1:
+        by_position = [Role.LENGTH]
+    elif rank >= 3 and _is_channels_last(shape):
+        by_position = [Role.BATCH, *[Role.SPATIAL] * (rank - 2), Role.CHANNEL]
+    else:
+        by_position = [Role.BATCH, Role.CHANNEL, *[Role.SPATIAL] * (rank - 2)][:rank]
+    return tuple(
+        _ROLE_BY_NAME.get(dim.lower(), role) if isinstance(dim, str) else role
+        for dim, role in zip(shape, by_position, strict=True)
+    )
+
+
+def _is_channels_last(shape: Sequence[Dimension]) -> bool:
+    second, last = shape[1], shape[-1]
+    return isinstance(last, int) and last <= _MOST_COLOURS and (not isinstance(second, int) or second > _MOST_COLOURS)
+
+
+def image_of(inputs: Iterable[TensorInput]) -> TensorInput | None:
+    """The input that small vectors beside it are most likely about: the first of the highest known rank, at least 2."""
+    ranked = [(len(entry.shape), entry) for entry in inputs if entry.shape is not None and len(entry.shape) >= 2]
+    return max(ranked, key=lambda pair: pair[0])[1] if ranked else None
+
+
+def sized(inputs: Sequence[TensorInput], sizing: Sizing, fixed: Mapping[str, Shape]) -> dict[str, Shape]:
+    """A shape for every input: `fixed` ones as given, and through their symbols what they say of the others."""
+    symbols: dict[str, int] = {}
+    for entry in inputs:
+        for dim, size in zip(entry.shape or (), fixed.get(entry.name, ()), strict=False):
+            if isinstance(dim, str):
+                symbols.setdefault(dim, size)
+    image = image_of(inputs)
+    image_rank = len(image.shape) if image is not None and image.shape is not None else None
+    shapes: dict[str, Shape] = {}
+    growth = 1
+    for entry in inputs:
+        if entry.name in fixed:
+            shapes[entry.name] = fixed[entry.name]
+            continue
+        dims = entry.shape if entry.shape is not None else (None,) * sizing.unknown_rank
+        sizes = []
+        grew = False
+        for at, (dim, role) in enumerate(zip(dims, roles_of(dims), strict=True)):
+            known = dim if isinstance(dim, int) else symbols.get(dim) if dim is not None else None
+            if known is None:
+                grew |= role is Role.SPATIAL
+                known = _size(role, at - len(dims), sizing, image_rank) * (growth if role is Role.SPATIAL else 1)
+                if isinstance(dim, str):
+                    symbols[dim] = known
+            sizes.append(known)
+        shapes[entry.name] = tuple(sizes)
+        if grew and sizing.spread:
+            growth += 1
+    return shapes
+
+
+def _size(role: Role, from_end: int, sizing: Sizing, image_rank: int | None) -> int:
+    if role is Role.BATCH:
+        return sizing.batch
+    if role is Role.CHANNEL:
+        return sizing.channels
+    if role is Role.LENGTH:  # an open vector beside an image has a number for each of its dimensions, likely
+        return image_rank or sizing.spatial[-1]
+    if from_end >= -len(sizing.spatial):
+        return sizing.spatial[from_end]
+    return max(sizing.spatial[0] // 4, 1)  # depth and time, kept short

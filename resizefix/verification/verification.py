@@ -1,0 +1,65 @@
+"""The result of running a changed model against the original: what was run, at what values, and how far it was off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class Status(str, Enum):
+    """`skipped`: nothing was run, because the user wished so or no model of the two can be run here."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class Verdict(str, Enum):
+    """`free`: the model runs when this site alone takes another scale; `coupled`: it breaks further down."""
+
+    FREE = "free"
+    COUPLED = "coupled"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One feed, run with both models at one optimisation level.
+
+    `values` are what inputs were fed that were given values, `shapes` the shapes of all fed tensors. `max_abs_diff` is
+    infinite where no number says the difference. `bound` is the largest difference allowed, relative to an output's
+    largest value: 0 where every bit must agree.
+    """
+
+    values: Mapping[str, Sequence[Any]]
+    shapes: Mapping[str, Sequence[int]]
+    optimized: bool
+    bitwise: bool
+    max_abs_diff: float
+    max_rel_diff: float = 0.0
+    bound: float = 0.0
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Whether the scales of one site can change alone; `breaks_at` names the node where the model breaks if not."""
+
+    node: str
+    verdict: Verdict
+    breaks_at: str | None = None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """`reason` says why it failed or was skipped, or what a pass does not cover."""
+
+    status: Status
+    reason: str | None = None
+    runs: tuple[Run, ...] = ()
+    coupling: tuple[Coupling, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the models were run and agreed."""
+        return self.status is Status.PASSED

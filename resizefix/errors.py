@@ -6,6 +6,8 @@ Every error a user can cause is a `ResizefixError`; its text is one paragraph th
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ResizefixError(Exception):
     """Base of all errors resizefix raises on purpose.
@@ -44,4 +46,11 @@ class RefusedError(ResizefixError):
 
 
 class VerificationFailedError(ResizefixError):
-    """The changed model did not compute what the original computes, or could not be run. Nothing was written."""
+    """The changed model did not compute what the original computes, or could not be run. Nothing was written.
+
+    `result` holds what was tried and run (a `resizefix.library.Result` whose model is the unchanged original).
+    """
+
+    def __init__(self, message: str, *, result: Any = None) -> None:
+        super().__init__(message)
+        self.result = result

@@ -1,0 +1,64 @@
+"""The command line: parse, call one operation, render, exit code. One file per command; each is imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from resizefix.cli.envelope import emit_usage_error
+from resizefix.version import __version__
+
+# Name, the module of this package that holds it, what `--help` says in one line.
+_COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("inspect", "inspect", "Show every Upsample/Resize, where its scales come from, and what can be done with it."),
+    ("promote-scales", "promote_scales", "Turn constant scales into graph inputs."),
+    ("verify", "verify", "Run two models in onnxruntime and compare them."),
+    ("diff", "diff", "Show what changed between two models, and that nothing else did."),
+)
+
+
+class _Commands(click.Group):
+    """A group that imports a command's module, and the heavy packages behind it, only when that command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, _, _ in _COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for name, module, _ in _COMMANDS:
+            if name == cmd_name:
+                command: click.Command = importlib.import_module(f"resizefix.cli.{module}").command
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, _, summary in _COMMANDS])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="resizefix")
+def group() -> None:
+    """Repairs the Upsample/Resize operators of ONNX files that somebody else exported.
+
+    Example: resizefix promote-scales frozen_x3.onnx any_scale.onnx
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 the answer is no, 2 unusable arguments or input."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = group.main(given, prog_name="resizefix", standalone_mode=False) or 0
+    except click.ClickException as error:
+        code = emit_usage_error(error, given)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; nothing was written", err=True)
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output went away; what was to be written to files is written already.
+        sys.stderr.close()
+        code = 0
+    sys.exit(code)

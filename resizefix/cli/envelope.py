@@ -1,0 +1,71 @@
+"""What every command shares: the JSON envelope, errors as one paragraph, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from resizefix.errors import ResizefixError
+from resizefix.reports.printable import printable
+from resizefix.version import __version__
+
+
+@dataclass
+class Answer:
+    """What a command found: fields for `--json`, a way to show it to a person, and whether the answer is yes."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    show: Callable[[], None] | None = None
+    output: str | None = None
+    error: str | None = None
+    exit_code: int = 0
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How to answer: as JSON, quietly, verbosely."""
+
+    as_json: bool
+    quiet: bool
+    verbose: bool
+
+
+def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]) -> None:
+    """Run `work` and report its answer; leaves through `click.exceptions.Exit` with the exit code."""
+    try:
+        answer = work()
+    except ResizefixError as error:
+        answer = Answer(error=str(error), exit_code=error.exit_code, fields=dict(getattr(error, "fields", {})))
+    if manner.as_json:
+        click.echo(json.dumps(_envelope(command, model, answer), ensure_ascii=False, allow_nan=False))
+    elif answer.show is not None and not manner.quiet:
+        answer.show()
+    if answer.error is not None:
+        click.echo(f"resizefix {command}: {printable(answer.error)}", err=True)
+    raise click.exceptions.Exit(answer.exit_code)
+
+
+def emit_usage_error(error: click.ClickException, arguments: Sequence[str]) -> int:
+    """Report an error of click's own (an unknown option, a missing argument) in the manner the user asked for."""
+    if "--json" in arguments:
+        command = next((word for word in arguments if not word.startswith("-")), "")
+        answer = Answer(error=error.format_message(), exit_code=error.exit_code)
+        click.echo(json.dumps(_envelope(command, "", answer), ensure_ascii=False))
+    error.show()
+    return error.exit_code
+
+
+def _envelope(command: str, model: str, answer: Answer) -> dict[str, Any]:
+    return {
+        "resizefix": __version__,
+        "command": command,
+        "model": model,
+        "output": answer.output,
+        "exit_code": answer.exit_code,
+        "error": answer.error,
+        **answer.fields,
+    }

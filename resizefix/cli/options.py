@@ -1,0 +1,103 @@
+"""Options that several commands share, and the types of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from resizefix.cli.envelope import Manner
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ShapeOption(click.ParamType):
+    """`NAME:1,3,224,224` or `NAME:[1,3,224,224]`, as Polygraphy and trtexec users write shapes."""
+
+    name = "NAME:D,D,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, tuple[int, ...]]:
+        """The input's name and its sizes."""
+        if isinstance(value, tuple):
+            return value
+        name, separator, sizes = str(value).rpartition(":")
+        try:
+            dims = tuple(int(size) for size in sizes.strip("[] ").replace("x", ",").split(",") if size.strip())
+        except ValueError:
+            dims = (-1,)
+        if not separator or not name or any(size < 0 for size in dims):
+            self.fail(f"{value!r} is no shape; write for example input:1,3,224,224", param, ctx)
+        return name, dims
+
+
+class NumbersOption(click.ParamType):
+    """`S` or `H,W`: numbers above zero with commas between."""
+
+    name = "S[,S…]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        """The numbers."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = tuple(float(number) for number in str(value).split(","))
+        except ValueError:
+            numbers = ()
+        if not numbers or not all(0 < number < float("inf") for number in numbers):
+            self.fail(f"{value!r} is no scale; write for example 4 or 2,3", param, ctx)
+        return numbers
+
+
+def manner(function: F) -> F:
+    """--json, --quiet, --verbose: every command has them."""
+    for decorate in (
+        click.option("-v", "--verbose", is_flag=True, help="Say more."),
+        click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something is wrong."),
+        click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document to stdout."),
+    ):
+        function = decorate(function)
+    return function
+
+
+def running(function: F) -> F:
+    """How verification runs the model."""
+    for decorate in (
+        click.option(
+            "--custom-op-library",
+            multiple=True,
+            metavar="PATH",
+            help="A library of custom operators for onnxruntime (repeatable).",
+        ),
+        click.option("--seed", type=int, default=0, show_default=True, help="Seed of the values that inputs are fed."),
+        click.option(
+            "--shape",
+            type=ShapeOption(),
+            multiple=True,
+            help="The shape an input is run at, NAME:1,3,224,224 (repeatable).",
+        ),
+    ):
+        function = decorate(function)
+    return function
+
+
+def writing(function: F) -> F:
+    """Where the result goes, and which nodes are meant."""
+    for decorate in (
+        click.option("--save-as-external-data", is_flag=True, help="Put large tensors into a file OUT.data beside OUT."),
+        click.option("--no-verify", is_flag=True, help="Do not run the models; write what was made unproven."),
+        click.option(
+            "-n", "--node", multiple=True, metavar="PATTERN", help="Only these nodes: a glob on the name, or #K (repeatable)."
+        ),
+        click.option("--dry-run", is_flag=True, help="Show each node before and after; write nothing."),
+        click.option("--in-place", is_flag=True, help="Replace the input file."),
+        click.option("--force", is_flag=True, help="Replace OUT if it exists."),
+        click.option("-o", "--output", "output_option", metavar="OUT", help="Another way to give OUT."),
+    ):
+        function = decorate(function)
+    return function
+
+
+def manner_of(as_json: bool, quiet: bool, verbose: bool) -> Manner:
+    """The three flags as one value."""
+    return Manner(as_json, quiet, verbose)

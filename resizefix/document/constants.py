@@ -1,0 +1,161 @@
+"""The value of a name, if nothing at run time can change it; else why not.
+
+A name is constant when it is an initializer that the caller cannot override, the output of a Constant node (in any of
+its spellings), or computed from such names alone by deterministic operators of the ai.onnx domain. Folding is
+onnx.reference's work, one node at a time; values are small (operands of a resize), so its speed does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import AttributeProto, NodeProto, TensorProto
+
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
+
+if TYPE_CHECKING:
+    from resizefix.document.document import Document
+
+Array = npt.NDArray[np.generic]
+
+# Operators that give another result at each run, or that hold bodies: never folded here.
+_NOT_FOLDED = frozenset(
+    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+    | {"If", "Loop", "Scan", "SequenceMap", "Dropout"}
+)
+# Folding a constant should never cost memory: a chain over weights is nobody's scale.
+_MOST_ELEMENTS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A value that nothing at run time can change. `chain` are the nodes that compute it, last first; empty for a direct one."""
+
+    value: Array
+    definition: Definition
+    chain: tuple[NodeProto, ...] = ()
+
+
+@dataclass(frozen=True)
+class NotConstant:
+    """Why a name has no constant value, as a sentence."""
+
+    reason: str
+
+
+class Constants:
+    """Answers `value_of` over one snapshot of a document's scopes; results are remembered."""
+
+    def __init__(self, document: Document, scopes: Scopes) -> None:
+        self._document = document
+        self._scopes = scopes
+        self._known: dict[tuple[tuple[str, ...], str], Constant | NotConstant] = {}
+
+    def value_of(self, scope: Scope, name: str) -> Constant | NotConstant:
+        """The constant value of `name` as read in `scope`."""
+        definition = self._scopes.definition(scope, name)
+        if definition is None:
+            return NotConstant(f"nothing in the model defines {name!r}")
+        # Depth first with an explicit stack: chains may be longer than Python recurses; a cycle ends in NotConstant.
+        pending: list[tuple[Definition, bool]] = [(definition, False)]
+        opened: set[tuple[tuple[str, ...], str]] = set()
+        while pending:
+            current, operands_known = pending.pop()
+            if current.key in self._known:
+                continue
+            if operands_known or current.kind is not DefinitionKind.NODE:
+                self._known[current.key] = self._fold(current)
+                continue
+            if current.key in opened:
+                self._known[current.key] = NotConstant(f"{current.name!r} depends on itself")
+                continue
+            opened.add(current.key)
+            pending.append((current, True))
+            pending.extend((operand, False) for operand in self._operands(current) if operand.key not in self._known)
+        return self._known[definition.key]
+
+    def _operands(self, definition: Definition) -> list[Definition]:
+        assert definition.node is not None
+        if definition.node.domain not in DEFAULT_DOMAINS or definition.node.op_type in _NOT_FOLDED:
+            return []
+        found = (self._scopes.definition(definition.scope, name) for name in definition.node.input if name)
+        return [operand for operand in found if operand is not None]
+
+    def _fold(self, definition: Definition) -> Constant | NotConstant:
+        if definition.kind is DefinitionKind.INPUT:
+            return NotConstant(f"{definition.name!r} is an input")
+        if definition.kind is DefinitionKind.DEFAULTED_INPUT:
+            return NotConstant(f"{definition.name!r} is an input with a default value")
+        if definition.tensor is not None:
+            return self._tensor(definition.tensor, definition)
+        node = definition.node
+        assert node is not None
+        if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
+            return self._constant_node(node, definition)
+        return self._computed(node, definition)
+
+    def _constant_node(self, node: NodeProto, definition: Definition) -> Constant | NotConstant:
+        for attribute in node.attribute:
+            if attribute.ref_attr_name:
+                return NotConstant(f"{definition.name!r} is the function's attribute {attribute.ref_attr_name!r}")
+            if attribute.name == "value":
+                return self._tensor(attribute.t, definition)
+            value = _attribute_value(attribute)
+            if value is not None:
+                return Constant(value, definition)
+        return NotConstant(f"the Constant node of {definition.name!r} has no value that is a dense tensor")
+
+    def _tensor(self, tensor: TensorProto, definition: Definition) -> Constant | NotConstant:
+        if math.prod(tensor.dims) > _MOST_ELEMENTS:  # asked of the dims, so that large payloads stay on disk
+            return NotConstant(f"{definition.name!r} is too large to be part of a scale")
+        return Constant(self._document.array(tensor), definition)
+
+    def _computed(self, node: NodeProto, definition: Definition) -> Constant | NotConstant:
+        if node.domain not in DEFAULT_DOMAINS or node.op_type in _NOT_FOLDED:
+            return NotConstant(f"{definition.name!r} is computed by {node.op_type}, which is not folded")
+        operands: dict[str, Array] = {}
+        chain: list[NodeProto] = [node]
+        for name in filter(None, node.input):
+            operand = self._scopes.definition(definition.scope, name)
+            known = None if operand is None else self._known.get(operand.key)
+            if not isinstance(known, Constant):
+                return known or NotConstant(f"{name!r} has no constant value")
+            operands[name] = known.value
+            chain.extend(link for link in known.chain if not any(link is seen for seen in chain))
+        value = _evaluate(node, operands, definition)
+        if isinstance(value, NotConstant):
+            return value
+        return Constant(value, definition, tuple(chain))
+
+
+def _attribute_value(attribute: AttributeProto) -> Array | None:
+    # Constant-13: of value_float(s), value_int(s) the floats are float32 and the ints int64.
+    if attribute.name == "value_float":
+        return np.array(attribute.f, np.float32)
+    if attribute.name == "value_floats":
+        return np.array(attribute.floats, np.float32)
+    if attribute.name == "value_int":
+        return np.array(attribute.i, np.int64)
+    if attribute.name == "value_ints":
+        return np.array(attribute.ints, np.int64)
+    return None
+
+
+def _evaluate(node: NodeProto, operands: dict[str, Array], definition: Definition) -> Array | NotConstant:
+    # Imported here: onnx.reference costs as much to import as onnx itself, and most models need no folding.
+    from onnx.reference import ReferenceEvaluator
+
+    inputs = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.UNDEFINED, None) for name in operands]
+    output = onnx.helper.make_tensor_value_info(definition.name, onnx.TensorProto.UNDEFINED, None)
+    graph = onnx.helper.make_graph([node], "fold", inputs, [output])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", definition.scope.opset)])
+    try:
+        return np.asarray(ReferenceEvaluator(model).run(None, operands)[0])
+    except (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError, NotImplementedError) as error:
+        # What onnx.reference raises for a node it cannot run is not specified; not folding is always safe.
+        return NotConstant(f"{definition.name!r} ({node.op_type}) cannot be folded: {error}")

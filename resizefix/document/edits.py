@@ -1,0 +1,131 @@
+"""The one place that changes a document.
+
+Each function makes one small, complete change to the light model and leaves everything else as it is; what was not
+changed here is written back byte for byte by `Document.save`. None of them knows what a resize is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, MutableSequence, Sequence
+from typing import Any
+
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, Scopes
+
+# IR 4 is the first in which an initializer need not be, and if it is an input may be overridden (docs/IR.md, ir_version 4).
+FIRST_IR_WITH_DEFAULTS = 4
+
+
+def add_graph_input(model: ModelProto, value: ValueInfoProto, default: TensorProto | None = None) -> None:
+    """Append a graph input; with `default` (of the same name) the caller need not feed it, which raises the IR to ≥ 4."""
+    model.graph.input.append(value)
+    if default is not None:
+        model.graph.initializer.append(default)
+        model.ir_version = max(model.ir_version, FIRST_IR_WITH_DEFAULTS)
+
+
+def insert_nodes(body: GraphProto, index: int, nodes: Sequence[NodeProto]) -> None:
+    """Insert nodes so that the first of them stands at `index`."""
+    for offset, node in enumerate(nodes):
+        body.node.insert(index + offset, node)
+
+
+def replace_node(node: NodeProto, replacement: NodeProto) -> None:
+    """Give a node another meaning in place: operator, inputs, attributes. Name, doc_string and metadata stay."""
+    node.op_type = replacement.op_type
+    del node.input[:]
+    node.input.extend(replacement.input)
+    del node.attribute[:]
+    node.attribute.extend(replacement.attribute)
+
+
+def set_input(node: NodeProto, position: int, name: str) -> None:
+    """Let input `position` of a node read `name`; inputs left out before it become empty names.
+
+    With an empty `name` the input is given up, and so are empty names that then end the list.
+    """
+    if name:
+        node.input.extend([""] * (position + 1 - len(node.input)))
+        node.input[position] = name
+    elif position < len(node.input) and node.input[position]:
+        node.input[position] = ""
+        while node.input and not node.input[-1]:
+            del node.input[-1]
+
+
+def remove_unread(model: ModelProto, names: Iterable[tuple[tuple[str, ...], str]]) -> list[str]:
+    """Remove the given definitions (scope path, name) as far as nobody reads them any more, then what only they read.
+
+    Goes: an initializer (with its listing among the graph's inputs, as IR 3 demands) and a node of the ai.onnx domain
+    all of whose outputs are unread. An input that the caller feeds stays. Returns the names removed.
+    """
+    scopes = Scopes(model)
+    by_path = {scope.path: scope for scope in scopes.all}
+    pending = [found for path, name in names if (found := scopes.definition(by_path[path], name)) is not None]
+    dead_nodes: dict[tuple[tuple[str, ...], int], Scope] = {}
+    dead_tensors: list[Definition] = []
+    removed: dict[tuple[tuple[str, ...], str], Scope] = {}
+
+    def unread(definition: Definition) -> bool:
+        return not any(_is_alive(reader, dead_nodes) for reader in scopes.readers(definition))
+
+    while pending:
+        definition = pending.pop()
+        if definition.key in removed or not unread(definition):
+            continue
+        if definition.kind is DefinitionKind.INITIALIZER:
+            dead_tensors.append(definition)
+            removed[definition.key] = definition.scope
+        elif definition.node is not None and definition.node.domain in DEFAULT_DOMAINS:
+            scope, node = definition.scope, definition.node
+            outputs = [scopes.definition(scope, name) for name in node.output if name]
+            if not all(unread(output) for output in outputs if output is not None):
+                continue
+            dead_nodes[scope.path, scope.producers[definition.name]] = scope
+            removed.update({output.key: scope for output in outputs if output is not None})
+            sources = (scopes.definition(scope, name) for name in node.input if name)
+            pending.extend(source for source in sources if source is not None)
+
+    for (_, index), scope in sorted(dead_nodes.items(), key=lambda item: item[0], reverse=True):
+        del scope.body.node[index]
+    for definition in dead_tensors:
+        graph = definition.scope.body
+        _drop_named(graph.initializer, {definition.name})
+        _drop_named(graph.input, {definition.name})
+    for path, scope in {scope.path: scope for scope in removed.values()}.items():
+        _drop_named(scope.body.value_info, {name for home, name in removed if home == path})
+    return [name for _, name in removed]
+
+
+def _is_alive(reader: Reader, dead_nodes: Container[tuple[tuple[str, ...], int]]) -> bool:
+    # A reader is dead with its node, or with any node that holds the body it stands in.
+    scope: Scope | None = reader.scope
+    index = reader.node_index
+    while scope is not None:
+        if index is not None and (scope.path, index) in dead_nodes:
+            return False
+        index, scope = scope.owner, scope.parent
+    return True
+
+
+def _drop_named(field: MutableSequence[Any], names: Container[str]) -> None:
+    for index in reversed(range(len(field))):
+        if field[index].name in names:
+            del field[index]
+
+
+def set_shape(value: ValueInfoProto, dims: Sequence[int | str | None] | None) -> None:
+    """Give a tensor value another shape: numbers stay numbers, names become symbols, None is unknown; no list, no rank."""
+    shape = value.type.tensor_type.shape
+    if dims is None:
+        value.type.tensor_type.ClearField("shape")
+        return
+    del shape.dim[:]
+    value.type.tensor_type.shape.SetInParent()
+    for size in dims:
+        dim = shape.dim.add()
+        if isinstance(size, int):
+            dim.dim_value = size
+        elif size is not None:
+            dim.dim_param = size

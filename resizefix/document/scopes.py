@@ -1,0 +1,210 @@
+"""Every node of a model with the names it can see: the main graph, If/Loop/Scan bodies, local functions.
+
+A `Scope` is one list of nodes. Names resolve inside-out, as the ONNX IR says (docs/IR.md, "Names Within a Graph"): a body
+sees its own names, then those of the graph that holds it; a function body sees nothing but its own.
+`Scopes` is a snapshot: it is taken from a model, answers questions about it, and is taken anew after an edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto
+
+DEFAULT_DOMAINS = ("", "ai.onnx")
+
+
+class DefinitionKind(Enum):
+    """What gives a name its value."""
+
+    NODE = "node"
+    INITIALIZER = "initializer"
+    DEFAULTED_INPUT = "defaulted input"  # an initializer that the caller may override (IR ≥ 4)
+    INPUT = "input"
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """One list of nodes. `path` names the way to it from the main graph: `()`, `("If_3.then_branch",)`, `("function d::f",)`."""
+
+    path: tuple[str, ...]
+    body: GraphProto | FunctionProto
+    opset: int
+    parent: Scope | None = None
+    owner: int | None = None  # position in parent's nodes of the node that holds this body
+    order: tuple[int, ...] = (0,)  # sorts scopes, and nodes by (*order, index), as a reader of the file meets them
+    inputs: frozenset[str] = frozenset()
+    producers: dict[str, int] = field(default_factory=dict)  # name → position of the node that computes it
+    initializers: dict[str, TensorProto] = field(default_factory=dict)
+    sparse_initializers: dict[str, SparseTensorProto] = field(default_factory=dict)
+
+    @property
+    def in_function(self) -> bool:
+        """Whether the scope is a local function's body, or inside one."""
+        return bool(self.path) and self.path[0].startswith("function ")
+
+    def defines(self, name: str) -> bool:
+        """Whether `name` gets its value in this very scope."""
+        return name in self.producers or name in self.initializers or name in self.inputs
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """Where a name gets its value, seen from some scope."""
+
+    scope: Scope
+    name: str
+    kind: DefinitionKind
+    node: NodeProto | None = None
+    tensor: TensorProto | None = None
+
+    @property
+    def key(self) -> tuple[tuple[str, ...], str]:
+        """Tells one definition from another with the same name in a sibling body."""
+        return self.scope.path, self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """One place that reads a name: input `position` of a node, or (node None) an output of the scope's graph."""
+
+    scope: Scope
+    node_index: int | None
+    position: int
+
+    @property
+    def node(self) -> NodeProto | None:
+        """The reading node; None where the graph's output list reads the name."""
+        return None if self.node_index is None else self.scope.body.node[self.node_index]
+
+
+class Scopes:
+    """A snapshot of all scopes of a model, outer before inner, in the order of the file."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self.model = model
+        self._overridable = model.ir_version >= 4
+        opset = _default_opset(model.opset_import, fallback=1)
+        self.main = _scope((), model.graph, opset, None, None, (0,))
+        self.all: list[Scope] = [self.main]
+        self._descend(self.main)
+        for position, function in enumerate(model.functions, start=1):
+            path = (f"function {function.domain}::{function.name}",)
+            scope = _scope(path, function, _default_opset(function.opset_import, fallback=opset), None, None, (position,))
+            self.all.append(scope)
+            self._descend(scope)
+
+    def _descend(self, scope: Scope) -> None:
+        # An explicit stack: a file may nest bodies deeper than Python recurses.
+        pending = [scope]
+        while pending:
+            outer = pending.pop()
+            bodies = []
+            for index, node in enumerate(outer.body.node):
+                for position, (name, graph) in enumerate(subgraphs(node) if node.attribute else ()):
+                    path = (*outer.path, f"{node_label(node, index)}.{name}")
+                    bodies.append(_scope(path, graph, outer.opset, outer, index, (*outer.order, index, position)))
+            self.all.extend(bodies)
+            pending.extend(bodies)
+
+    def definition(self, scope: Scope, name: str) -> Definition | None:
+        """What `name`, read in `scope`, refers to; None if nothing visible defines it."""
+        current: Scope | None = scope
+        while current is not None:
+            if name in current.producers:
+                return Definition(current, name, DefinitionKind.NODE, node=current.body.node[current.producers[name]])
+            if name in current.initializers:
+                overridable = self._overridable and name in current.inputs and current is self.main
+                kind = DefinitionKind.DEFAULTED_INPUT if overridable else DefinitionKind.INITIALIZER
+                return Definition(current, name, kind, tensor=current.initializers[name])
+            if name in current.inputs:
+                return Definition(current, name, DefinitionKind.INPUT)
+            current = current.parent
+        return None
+
+    @cached_property
+    def _readers(self) -> dict[tuple[tuple[str, ...], str], list[Reader]]:
+        found: dict[tuple[tuple[str, ...], str], list[Reader]] = {}
+        for scope in self.all:
+            for name, reader in _reads(scope):
+                home: Scope | None = scope
+                while home is not None and not home.defines(name):
+                    home = home.parent
+                if home is not None:
+                    found.setdefault((home.path, name), []).append(reader)
+        return found
+
+    def readers(self, definition: Definition) -> list[Reader]:
+        """Every place that reads the definition, in inner scopes too, graph outputs included."""
+        return self._readers.get(definition.key, [])
+
+    def names(self) -> set[str]:
+        """Every name in use anywhere, so that a fresh one collides with nothing (not even by shadowing)."""
+        taken: set[str] = set()
+        for scope in self.all:
+            taken.update(scope.inputs, scope.producers, scope.initializers, scope.sparse_initializers)
+            taken.update(name for name, _ in _reads(scope))
+            taken.update(node.name for node in scope.body.node)
+        return taken
+
+
+def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
+    """The bodies a node holds, each with its attribute's name (`body`, `then_branch`, …)."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH or attribute.HasField("g"):
+            yield attribute.name, attribute.g
+        elif attribute.graphs:
+            for index, graph in enumerate(attribute.graphs):
+                yield f"{attribute.name}[{index}]", graph
+
+
+def node_label(node: NodeProto, index: int) -> str:
+    """The node's name, or its operator and position where the exporter gave it none."""
+    return node.name or f"{node.op_type}#{index}"
+
+
+def _default_opset(imports: object, *, fallback: int) -> int:
+    versions = [entry.version for entry in imports if entry.domain in DEFAULT_DOMAINS]  # type: ignore[attr-defined]
+    return int(versions[0]) if versions else fallback
+
+
+def _scope(
+    path: tuple[str, ...],
+    body: GraphProto | FunctionProto,
+    opset: int,
+    parent: Scope | None,
+    owner: int | None,
+    order: tuple[int, ...],
+) -> Scope:
+    producers: dict[str, int] = {}
+    for index, node in enumerate(body.node):
+        for name in node.output:
+            if name:
+                producers.setdefault(name, index)
+    if isinstance(body, FunctionProto):
+        return Scope(path, body, opset, parent, owner, order, frozenset(body.input), producers)
+    return Scope(
+        path,
+        body,
+        opset,
+        parent,
+        owner,
+        order,
+        frozenset(value.name for value in body.input),
+        producers,
+        {tensor.name: tensor for tensor in body.initializer},
+        {sparse.values.name: sparse for sparse in body.sparse_initializer},
+    )
+
+
+def _reads(scope: Scope) -> Iterator[tuple[str, Reader]]:
+    for index, node in enumerate(scope.body.node):
+        for position, name in enumerate(node.input):
+            if name:
+                yield name, Reader(scope, index, position)
+    for position, value in enumerate(scope.body.output):
+        name = value if isinstance(value, str) else value.name
+        yield name, Reader(scope, None, position)

@@ -1,0 +1,170 @@
+"""How a site's extent is said in the form the user wants for the new input, or why it cannot be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from resizefix.errors import RefusedError
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
+from resizefix.operations.sites import Site
+from resizefix.promotion import Driven, Form
+
+_BATCH_AND_CHANNEL = 2
+
+
+def drive(site: Site, form: Form) -> Driven:
+    """The site as an input of the given form would drive it. Raises RefusedError with what to ask for instead."""
+    if form is Form.SIZES:
+        kind, base = ExtentKind.SIZES, _as_sizes(site)
+    else:
+        kind, base = ExtentKind.SCALES, _as_scales(site)
+    axes = _axes(site, len(base))
+    scaled = _scaled_entries(site, kind, base, axes)
+    if form is Form.FACTOR and len({base[position] for position in scaled}) > 1:
+        values = ", ".join(f"{base[position]:g}" for position in scaled)
+        raise RefusedError(f"its axes are scaled by different numbers ({values}); ask for --form spatial", rule="form")
+    entries = scaled if form in (Form.SPATIAL, Form.FACTOR) else tuple(range(len(base)))
+    assert site.dialect is not None
+    return Driven(
+        scope=site.scope.path,
+        output=site.output,
+        label=site.label,
+        form=form,
+        kind=kind,
+        base=base,
+        entries=entries,
+        scaled=scaled,
+        output_dims=_fixed_dims(site, form, kind, base, axes, scaled),
+        min_scale=site.dialect.min_scale,
+        resized_dims=tuple(_static_dim(site, axis) for axis in axes),
+    )
+
+
+def _axes(site: Site, count: int) -> tuple[int, ...]:
+    """The axis of the input that each entry of the operand speaks of, counted from 0."""
+    assert site.interpolation is not None
+    axes = site.interpolation.axes
+    if axes is None:
+        if site.input_dims is not None and len(site.input_dims) != count:
+            raise RefusedError(
+                f"it has {count} {site.extent.kind.value} for an input of rank {len(site.input_dims)}", rule="extent"
+            )
+        return tuple(range(count))
+    if len(axes) != count:
+        raise RefusedError(f"it has {count} {site.extent.kind.value} for {len(axes)} axes", rule="extent")
+    if min(axes) >= 0:
+        return axes
+    if site.input_dims is None:
+        raise RefusedError("its axes count from the end, and the rank of its input is not known", rule="axes")
+    return tuple(axis % len(site.input_dims) for axis in axes)
+
+
+def _static_dim(site: Site, axis: int) -> int | None:
+    size = None if site.input_dims is None else site.input_dims[axis]
+    return size if isinstance(size, int) else None
+
+
+def _as_scales(site: Site) -> tuple[float, ...]:
+    values = site.extent.values
+    assert values is not None
+    if site.extent.kind is ExtentKind.SCALES:
+        _axes(site, len(values))
+        return values
+    sizes = _static_sizes(site, "its sizes cannot be said as scales; ask for --form sizes")
+    scales = [np.float32(out) / np.float32(size) for out, size in zip(values, sizes, strict=True)]
+    for scale, out, size in zip(scales, values, sizes, strict=True):
+        # The output size is int(float32(scale) * float32(in)) in onnxruntime's kernels (upsample.cc).
+        if int(np.float32(scale) * np.float32(size)) != out:
+            raise RefusedError(
+                f"no float32 scale is {out}/{size} such that onnxruntime makes {size} into {out}; ask for --form sizes",
+                rule="output size",
+            )
+    return tuple(float(scale) for scale in scales)
+
+
+def _as_sizes(site: Site) -> tuple[int, ...]:
+    values = site.extent.values
+    assert values is not None
+    if site.extent.kind is ExtentKind.SIZES:
+        return tuple(int(value) for value in values)
+    assert site.dialect is not None
+    if site.dialect.sizes_input is None:
+        raise RefusedError(f"{site.dialect.name} has no input for sizes; they exist from opset 11 on", rule="form")
+    dims = _static_sizes(site, "no single output size computes what its scales do; ask for --form scales")
+    sizes = []
+    for scale, size in zip(values, dims, strict=True):
+        out = int(np.float32(scale) * np.float32(size))
+        # Fed sizes, the kernel samples at float32(out)/float32(in): another number means other samples.
+        if np.float32(out) / np.float32(size) != np.float32(scale):
+            raise RefusedError(
+                f"its scale {scale:g} makes {size} into {out}, but {out}/{size} is another scale, at which other points "
+                "are sampled; ask for --form scales",
+                rule="output size",
+            )
+        sizes.append(out)
+    return tuple(sizes)
+
+
+def _static_sizes(site: Site, otherwise: str) -> tuple[int, ...]:
+    """The input's size at each entry of the operand, where the file fixes it and the two extents mean the same."""
+    assert site.interpolation is not None
+    assert site.extent.values is not None
+    if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
+        raise RefusedError(f"tf_crop_and_resize reads sizes and scales differently: {otherwise}", rule="form")
+    sizes = [_static_dim(site, axis) for axis in _axes(site, len(site.extent.values))]
+    fixed = tuple(size for size in sizes if size)
+    if len(fixed) != len(sizes):
+        raise RefusedError(f"the size of its input is not fixed in the file, so {otherwise}", rule="form")
+    return fixed
+
+
+def _scaled_entries(
+    site: Site, kind: ExtentKind, base: tuple[float, ...] | tuple[int, ...], axes: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The entries that scale; where none does, those of the spatial axes, which are meant to."""
+    if kind is ExtentKind.SCALES:
+        scaled = tuple(position for position, scale in enumerate(base) if scale != 1)
+    else:
+        scaled = tuple(position for position, size in enumerate(base) if size != _static_dim(site, axes[position]))
+    if scaled:
+        return scaled
+    spatial = tuple(position for position, axis in enumerate(axes) if axis >= _BATCH_AND_CHANNEL)
+    return spatial or tuple(range(len(axes)))
+
+
+def _fixed_dims(
+    site: Site,
+    form: Form,
+    kind: ExtentKind,
+    base: tuple[float, ...] | tuple[int, ...],
+    axes: tuple[int, ...],
+    scaled: tuple[int, ...],
+) -> tuple[int | str | None, ...] | None:
+    """The output's sizes that stay whatever the input is fed, within what it is for.
+
+    An input that holds a number for every axis could scale batch and channels too; nobody means to, so those that
+    the file does not scale keep their sizes.
+    """
+    rank = len(site.input_dims) if site.input_dims is not None else len(base) if site.reading and axes == tuple(range(len(base))) else None
+    if rank is None:
+        return None
+    moving = {axes[position] for position in scaled}
+    if form in (Form.SCALES, Form.SIZES):
+        moving |= {axis for axis in axes if axis not in _kept(rank, moving)}
+    dims: list[int | str | None] = []
+    for axis in range(rank):
+        if axis in moving:
+            dims.append(None)
+        elif kind is ExtentKind.SIZES and axis in axes:
+            dims.append(int(base[axes.index(axis)]))
+        else:
+            dims.append(None if site.input_dims is None else site.input_dims[axis])
+    return tuple(dims)
+
+
+def _kept(rank: int, scaled: set[int]) -> set[int]:
+    """Batch and channel axes: the first two, or first and last where the second is scaled (NHWC)."""
+    if rank <= _BATCH_AND_CHANNEL:
+        return set()
+    channel = 1 if 1 not in scaled else rank - 1
+    return {0, channel} - scaled

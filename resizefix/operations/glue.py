@@ -1,0 +1,77 @@
+"""The few nodes between a new input and the operand it drives: the ones for the axes that stay, joined with what is fed.
+
+They stand in the main graph, from where every inner scope sees them, and use only operators and forms that exist since
+opset 4 (Constant with `value`, Concat, Gather).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from onnx import NodeProto, helper, numpy_helper
+
+from resizefix.document.names import FreshNames
+from resizefix.promotion import Driven, Form
+
+
+class Glue:
+    """Collects nodes by the position in the main graph before which they must stand; equal ones are made once."""
+
+    def __init__(self, names: FreshNames) -> None:
+        self._names = names
+        self._made: dict[tuple[object, ...], str] = {}
+        self.nodes: dict[int, list[NodeProto]] = {}
+
+    def operand(self, source: str, driven: Driven, place: int) -> str:
+        """The tensor that the site reads when the input `source` is fed: `source` itself where it holds every entry."""
+        everything = driven.entries == tuple(range(len(driven.base)))
+        if everything and (driven.form is not Form.FACTOR or len(driven.base) == 1):
+            return source
+        key = (source, driven.form, driven.entries, len(driven.base))
+        if key not in self._made:
+            self._made[key] = self._join(source, driven, place)
+        return self._made[key]
+
+    def empty_scales(self, place: int) -> str:
+        """The empty tensor that Resize-11 wants as `scales` where `sizes` are given."""
+        if ("empty",) not in self._made:
+            self._made["empty",] = self._constant("no_scales", np.zeros(0, np.float32), place)
+        return self._made["empty",]
+
+    def _join(self, source: str, driven: Driven, place: int) -> str:
+        first, last = driven.entries[0], driven.entries[-1]
+        contiguous = driven.entries == tuple(range(first, last + 1))
+        if driven.form is Form.SPATIAL and not contiguous:
+            one = self._constant(f"{source}_one", np.ones(1, np.float32), place)
+            choices = self._node("Concat", [one, source], f"{source}_choices", place, axis=0)
+            index = [driven.entries.index(k) + 1 if k in driven.entries else 0 for k in range(len(driven.base))]
+            indices = self._constant(f"{source}_indices", np.array(index, np.int64), place)
+            return self._node("Gather", [choices, indices], f"{source}_vector", place, axis=0)
+        parts: list[str] = []
+        position = 0
+        while position < len(driven.base):
+            if position not in driven.entries:
+                count = next((k for k in driven.entries if k > position), len(driven.base)) - position
+                parts.append(self._constant(f"{source}_ones", np.ones(count, np.float32), place))
+                position += count
+            else:
+                parts.append(source)
+                position += 1 if driven.form is Form.FACTOR else len(driven.entries)
+        return self._node("Concat", parts, f"{source}_vector", place, axis=0)
+
+    def _constant(self, wanted: str, value: npt.NDArray[np.generic], place: int) -> str:
+        output = self._names.fresh(wanted)
+        tensor = numpy_helper.from_array(value, output)
+        self._append(helper.make_node("Constant", [], [output], name=self._names.fresh(f"{output}_Constant"), value=tensor), place)
+        return output
+
+    def _node(self, op_type: str, inputs: Sequence[str], wanted: str, place: int, *, axis: int) -> str:
+        output = self._names.fresh(wanted)
+        name = self._names.fresh(f"{output}_{op_type}")
+        self._append(helper.make_node(op_type, inputs, [output], name=name, axis=axis), place)
+        return output
+
+    def _append(self, node: NodeProto, place: int) -> None:
+        self.nodes.setdefault(place, []).append(node)

@@ -1,0 +1,186 @@
+"""Constant scales (or sizes) become graph inputs; nothing else of the model changes but the shapes that become dynamic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+import onnx.printer
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+from resizefix.dialects.read import read
+from resizefix.document.document import Document
+from resizefix.document.edits import add_graph_input, insert_nodes, remove_unread, set_input
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import Scopes
+from resizefix.document.shapes import Key, rederive
+from resizefix.errors import RefusedError, UsageError
+from resizefix.interpolation import ExtentKind
+from resizefix.operations.forms import drive
+from resizefix.operations.glue import Glue
+from resizefix.operations.sites import Site
+from resizefix.origins.origin import OriginKind
+from resizefix.outcome import Outcome, Status
+from resizefix.promotion import Driven, Form, PromotedInput
+
+
+@dataclass(frozen=True, eq=False)
+class Promotion:
+    """The promoted document with its new inputs, and what happened to each selected site."""
+
+    document: Document
+    outcomes: tuple[Outcome, ...]
+    inputs: tuple[PromotedInput, ...]
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What the new inputs are called: `name` as given where there is one input, with the site's index where there are more."""
+
+    name: str | None = None
+    shared: bool = False
+
+
+def promote_scales(
+    document: Document,
+    sites: Sequence[Site],
+    *,
+    form: Form = Form.SCALES,
+    naming: Naming | None = None,
+    keep_default: bool = False,
+    refused: Mapping[int, str] | None = None,
+) -> Promotion:
+    """A copy of the document in which the sites that can be promoted are; `document` stays as it is.
+
+    `refused` holds, by site index, reasons found elsewhere (coupled sites). Sites inside If/Loop/Scan bodies read the
+    new input from the outer scope. Raises UsageError where the asked-for input name is taken.
+    """
+    naming = naming or Naming()
+    plans: dict[int, Driven] = {}
+    outcomes: dict[int, Outcome] = {}
+    for site in sites:
+        plan = _plan(site, form, (refused or {}).get(site.index), list(plans.values()) if naming.shared else [])
+        if isinstance(plan, Outcome):
+            outcomes[site.index] = plan
+        else:
+            plans[site.index] = plan
+    promoted = document.copy()
+    names = FreshNames(Scopes(promoted.proto).names())
+    inputs = _inputs(sites, plans, naming, names, keep_default)
+    outcomes.update(_apply(promoted, sites, plans, inputs, names))
+    ordered = tuple(outcomes[site.index] for site in sites)
+    return Promotion(promoted, ordered, inputs)
+
+
+def _plan(site: Site, form: Form, refusal: str | None, others: Sequence[Driven]) -> Driven | Outcome:
+    before = onnx.printer.to_text(site.node)
+    if site.reason is not None:
+        status = Status.UNCHANGED if site.origin.kind is OriginKind.GRAPH_INPUT else Status.REFUSED
+        return Outcome(site.index, site.label, status, site.reason, before)
+    if refusal is not None:
+        return Outcome(site.index, site.label, Status.REFUSED, refusal, before)
+    try:
+        driven = drive(site, form)
+    except RefusedError as error:
+        return Outcome(site.index, site.label, Status.REFUSED, str(error), before)
+    if others and others[0].input_value(others[0].base) != driven.input_value(driven.base):
+        mine, theirs = driven.input_value(driven.base), others[0].input_value(others[0].base)
+        reason = (
+            f"its value {list(mine)} is not that of {others[0].label} ({list(theirs)}), so one shared input cannot "
+            "stand for both; promote it by itself with -n"
+        )
+        return Outcome(site.index, site.label, Status.REFUSED, reason, before)
+    return driven
+
+
+def _inputs(
+    sites: Sequence[Site], plans: Mapping[int, Driven], naming: Naming, names: FreshNames, keep_default: bool
+) -> tuple[PromotedInput, ...]:
+    groups = [list(plans)] if naming.shared and plans else [[index] for index in plans]
+    by_index = {site.index: site for site in sites}
+    inputs = []
+    for group in groups:
+        driven = tuple(plans[index] for index in group)
+        if naming.name is None:
+            site = by_index[group[0]]
+            name = names.fresh(f"{site.node.name or f'{site.op_type}_{site.index}'}_scales")
+        else:
+            wanted = naming.name if len(groups) == 1 else f"{naming.name}_{group[0]}"
+            if not names.is_free(wanted):
+                raise UsageError(f"--input-name {wanted}: the model already uses this name; choose another")
+            name = names.fresh(wanted)
+        value = driven[0].input_value(driven[0].base)
+        inputs.append(PromotedInput(name, value, keep_default, driven))
+    return tuple(inputs)
+
+
+def _apply(
+    document: Document,
+    sites: Sequence[Site],
+    plans: Mapping[int, Driven],
+    inputs: Sequence[PromotedInput],
+    names: FreshNames,
+) -> dict[int, Outcome]:
+    model = document.proto
+    scopes = Scopes(model)
+    by_path = {scope.path: scope for scope in scopes.all}
+    by_key = {driven.key: source for source in inputs for driven in source.sites}
+    nodes: dict[int, NodeProto] = {}
+    old_operands: list[Key] = []
+    glue = Glue(names)
+    for site in sites:
+        if site.index not in plans:
+            continue
+        scope = by_path[site.scope.path]
+        nodes[site.index] = node = scope.body.node[scope.producers[site.output]]
+        found = (scopes.definition(scope, name) for name in node.input[1:] if name)
+        old_operands.extend(definition.key for definition in found if definition is not None)
+        # What feeds an operand stands in the main graph, before the node or the one around the node's body.
+        place = scope.order[1] if scope.parent is not None else scope.producers[site.output]
+        _rewire(site, plans[site.index], node, by_key[site.key], glue, place)
+    for place, made in sorted(glue.nodes.items(), reverse=True):
+        insert_nodes(model.graph, place, made)
+    for source in inputs:
+        add_graph_input(model, _value_info(source), _default(source) if source.optional else None)
+    remove_unread(model, old_operands)
+    rederive(model, {driven.key: driven.output_dims for driven in plans.values()})
+    return {index: _outcome(site, nodes[index]) for site in sites if (index := site.index) in nodes}
+
+
+def _rewire(site: Site, driven: Driven, node: NodeProto, source: PromotedInput, glue: Glue, place: int) -> None:
+    dialect, reading = site.dialect, site.reading
+    assert dialect is not None
+    assert reading is not None
+    operand = glue.operand(source.name, driven, place)
+    scales_input, sizes_input = dialect.scales_input, dialect.sizes_input
+    assert scales_input is not None
+    if driven.kind is ExtentKind.SCALES:
+        if sizes_input is not None:
+            set_input(node, sizes_input, "")
+        set_input(node, scales_input, operand)
+    else:
+        assert sizes_input is not None
+        scales_are_optional = dialect.inputs[scales_input].optional
+        if site.extent.kind is ExtentKind.SCALES:
+            set_input(node, scales_input, "" if scales_are_optional else glue.empty_scales(place))
+        set_input(node, sizes_input, operand)
+    after = read(node, dialect)
+    if after.interpolation != reading.interpolation:
+        raise AssertionError(f"{site.label}: promotion changed its meaning to {after.interpolation}")
+
+
+def _value_info(source: PromotedInput) -> onnx.ValueInfoProto:
+    elem_type = TensorProto.INT64 if source.elem_type == "int64" else TensorProto.FLOAT
+    return helper.make_tensor_value_info(source.name, elem_type, source.shape)
+
+
+def _default(source: PromotedInput) -> TensorProto:
+    dtype = np.int64 if source.elem_type == "int64" else np.float32
+    return numpy_helper.from_array(np.array(source.value, dtype), source.name)
+
+
+def _outcome(site: Site, node: NodeProto) -> Outcome:
+    before, after = onnx.printer.to_text(site.node), onnx.printer.to_text(node)
+    return Outcome(site.index, site.label, Status.CHANGED, None, before, (after,))

@@ -1,0 +1,253 @@
+"""Every Upsample/Resize of a document: what it computes, where its scales come from, whether they can be promoted."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from onnx import NodeProto
+
+from resizefix.dialects.dialect import Dialect, dialect_of
+from resizefix.dialects.read import Reading, read
+from resizefix.document.constants import Constant, Constants
+from resizefix.document.document import Document
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes
+from resizefix.document.shapes import Dims, Shapes
+from resizefix.errors import RefusedError, UsageError
+from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
+from resizefix.origins.classify import classify
+from resizefix.origins.origin import Origin, OriginKind
+
+_OPERATORS = frozenset({"Upsample", "Resize"})
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How large the output is: `values` are float scales or integer sizes, None where the file does not fix them."""
+
+    kind: ExtentKind
+    values: tuple[float, ...] | tuple[int, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """One resize node. `output` with the scope's path identifies it; names of nodes may be empty or double."""
+
+    index: int
+    label: str  # the node's name, or "#index" where it has none
+    op_type: str
+    since_version: int
+    scope: Scope = field(repr=False)
+    node: NodeProto = field(repr=False)
+    dialect: Dialect | None
+    reading: Reading | None
+    extent: Extent
+    origin: Origin
+    input_dims: Dims | None
+    output_dims: Dims | None
+    elem_type: int | None
+    reason: str | None  # why it cannot be promoted; None: it can
+
+    @property
+    def input(self) -> str:
+        """The name of the tensor that is resized."""
+        return self.node.input[0] if self.node.input else ""
+
+    @property
+    def output(self) -> str:
+        """The name of the tensor that it makes."""
+        return self.node.output[0] if self.node.output else ""
+
+    @property
+    def key(self) -> tuple[tuple[str, ...], str]:
+        """Tells the site from all others, and finds it again in a copy of the document."""
+        return self.scope.path, self.output
+
+    @property
+    def interpolation(self) -> Interpolation | None:
+        """What it computes; None where the node is not valid in its dialect (`reason` says why)."""
+        return None if self.reading is None else self.reading.interpolation
+
+    @property
+    def promotable(self) -> bool:
+        """Whether its scales can become a graph input, in at least one form."""
+        return self.reason is None
+
+
+def find_sites(document: Document) -> list[Site]:
+    """All sites, in the order in which a reader of the file meets them; `Site.index` counts them from 0."""
+    scopes = Scopes(document.proto)
+    found = [
+        ((*scope.order, index), scope, node)
+        for scope in scopes.all
+        for index, node in enumerate(scope.body.node)
+        if node.op_type in _OPERATORS and node.domain in DEFAULT_DOMAINS
+    ]
+    found.sort(key=lambda item: item[0])
+    if not found:
+        return []
+    finder = _Finder(document, scopes)
+    return [finder.site(index, scope, node) for index, (_, scope, node) in enumerate(found)]
+
+
+def select(sites: Sequence[Site], patterns: Sequence[str]) -> list[Site]:
+    """The sites that the `-n` patterns name: a glob on the node's name, or `#K`, the K-th site of `inspect`.
+
+    Without patterns, all. Raises UsageError for a pattern that names no site.
+    """
+    if not patterns:
+        return list(sites)
+    chosen: set[int] = set()
+    for pattern in patterns:
+        if pattern.startswith("#") and pattern[1:].isdigit():
+            matches = [site.index for site in sites if site.index == int(pattern[1:])]
+        else:
+            matches = [site.index for site in sites if fnmatch.fnmatchcase(site.node.name, pattern)]
+        if not matches:
+            there = ", ".join(f"#{site.index} {site.node.name}".strip() for site in sites[:8])
+            more = f" and {len(sites) - 8} more" if len(sites) > 8 else ""
+            raise UsageError(f"no resize node matches {pattern!r}; there are {there or 'none'}{more}")
+        chosen.update(matches)
+    return [site for site in sites if site.index in chosen]
+
+
+class _Finder:
+    """Reads nodes against one snapshot of the document."""
+
+    def __init__(self, document: Document, scopes: Scopes) -> None:
+        self._scopes = scopes
+        self._constants = Constants(document, scopes)
+        self._shapes = Shapes(document.proto)
+
+    def site(self, index: int, scope: Scope, node: NodeProto) -> Site:
+        dialect: Dialect | None = None
+        reading: Reading | None = None
+        extent = Extent(ExtentKind.SCALES, None)
+        origin = Origin(OriginKind.RUNTIME)
+        reason: str | None
+        try:
+            dialect = dialect_of(node.op_type, scope.opset)
+            reading = read(node, dialect)
+            kind, origin, constant = self._origin(scope, node, reading)
+            extent = Extent(kind, None)
+            extent = Extent(kind, _values(kind, origin, reading, constant))
+            if constant is not None and constant.chain and kind is ExtentKind.SCALES:
+                origin = replace(origin, recovered_scales=extent.values)
+            reason = _why_not(scope, node, reading, extent, origin)
+        except RefusedError as refusal:
+            reason = str(refusal)
+        return Site(
+            index=index,
+            label=node.name or f"#{index}",
+            op_type=node.op_type,
+            since_version=scope.opset if dialect is None else dialect.since_version,
+            scope=scope,
+            node=node,
+            dialect=dialect,
+            reading=reading,
+            extent=extent,
+            origin=origin,
+            input_dims=self._dims(scope, node.input[0]) if node.input else None,
+            output_dims=self._dims(scope, node.output[0]) if node.output else None,
+            elem_type=self._elem_type(scope, node.input[0]) if node.input else None,
+            reason=reason,
+        )
+
+    def _home(self, scope: Scope, name: str) -> tuple[tuple[str, ...], str] | None:
+        definition = self._scopes.definition(scope, name)
+        return None if definition is None else definition.key
+
+    def _dims(self, scope: Scope, name: str) -> Dims | None:
+        home = self._home(scope, name)
+        return None if home is None else self._shapes.dims(home)
+
+    def _elem_type(self, scope: Scope, name: str) -> int | None:
+        home = self._home(scope, name)
+        return None if home is None else self._shapes.elem_type(home)
+
+    def _origin(
+        self, scope: Scope, node: NodeProto, reading: Reading
+    ) -> tuple[ExtentKind, Origin, Constant | None]:
+        if reading.operands.scales_attribute is not None:
+            return ExtentKind.SCALES, Origin(OriginKind.ATTRIBUTE), None
+        kind, operand = self._which(scope, node, reading)
+        return kind, *classify(self._scopes, self._constants, self._shapes, scope, operand, node)
+
+    def _which(self, scope: Scope, node: NodeProto, reading: Reading) -> tuple[ExtentKind, str]:
+        """The operand that counts: where both are named, one of them must be an empty tensor."""
+        scales, sizes = reading.operands.scales, reading.operands.sizes
+        scales_empty = scales is None or self._is_empty(scope, scales)
+        sizes_empty = sizes is None or self._is_empty(scope, sizes)
+        if scales_empty and sizes_empty:
+            raise RefusedError("neither scales nor sizes hold a value; ONNX wants one of them", rule="extent")
+        if not scales_empty and not sizes_empty:
+            raise RefusedError(
+                "both scales and sizes are given, which ONNX forbids; clear one of the two inputs", rule="extent"
+            )
+        if scales_empty:
+            assert sizes is not None
+            return ExtentKind.SIZES, sizes
+        assert scales is not None
+        return ExtentKind.SCALES, scales
+
+    def _is_empty(self, scope: Scope, name: str) -> bool:
+        found = self._constants.value_of(scope, name)
+        if isinstance(found, Constant):
+            return found.value.size == 0
+        return self._dims(scope, name) == (0,)
+
+
+def _why_not(
+    scope: Scope, node: NodeProto, reading: Reading, extent: Extent, origin: Origin
+) -> str | None:
+    if origin.kind is OriginKind.ATTRIBUTE:
+        return (
+            f"its scales are an attribute, as {node.op_type} before opset 9 keeps them; only from opset 9 on are they "
+            "an input that can be fed. Convert the model to opset 9 (onnx.version_converter), then promote"
+        )
+    if origin.kind is OriginKind.GRAPH_INPUT:
+        return f"its {extent.kind.value} already follow the graph input {origin.name!r}"
+    if extent.values is None:
+        what = extent.kind.value
+        if origin.kind is OriginKind.COMPUTED:
+            return f"its {what} are computed from input shapes ({_chain_text(origin.chain)}), not a constant"
+        return f"its {what} are run-time data: {origin.reason or 'not a constant'}"
+    if scope.in_function:
+        return (
+            f"it stands inside the local {scope.path[0]}, whose calls would all need another argument; inline the "
+            "functions first (onnx.inliner.inline_local_functions), then promote"
+        )
+    policy = reading.interpolation.keep_aspect_ratio_policy
+    if policy is not None and extent.kind is ExtentKind.SIZES:
+        return _policy_reason(policy)
+    return None
+
+
+def _policy_reason(policy: KeepAspectRatioPolicy) -> str:
+    return f"keep_aspect_ratio_policy={policy.value} makes the output another size than its sizes say"
+
+
+def _chain_text(chain: Sequence[str]) -> str:
+    text = " ← ".join(chain[:6])
+    return f"{text} ← …" if len(chain) > 6 else text
+
+
+def _values(
+    kind: ExtentKind, origin: Origin, reading: Reading, constant: Constant | None
+) -> tuple[float, ...] | tuple[int, ...] | None:
+    if origin.kind is OriginKind.ATTRIBUTE:
+        return reading.operands.scales_attribute
+    if constant is None:
+        return None
+    value = constant.value
+    wanted = np.float32 if kind is ExtentKind.SCALES else np.int64
+    what = f"its {kind.value} {origin.name!r}"
+    if value.dtype != wanted:
+        raise RefusedError(f"{what} are {value.dtype}; ONNX wants {np.dtype(wanted).name} there", rule="extent")
+    if value.ndim != 1:
+        raise RefusedError(f"{what} are no vector but of shape {value.shape}", rule="extent")
+    if not np.all(np.isfinite(value)) or np.any(value <= 0):
+        raise RefusedError(f"{what} are {value.tolist()}; each must be finite and above 0", rule="extent")
+    return tuple(value.tolist())

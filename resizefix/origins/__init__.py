@@ -1,0 +1,1 @@
+"""Where the scales or sizes of a resize come from."""

@@ -1,0 +1,30 @@
+"""Provenance: where the scales or sizes of one node come from. What they mean is `Interpolation`'s business."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class OriginKind(str, Enum):
+    """The words of the JSON contract."""
+
+    ATTRIBUTE = "attribute"
+    INITIALIZER = "initializer"
+    CONSTANT = "constant"  # a Constant node, in any of its spellings
+    COMPUTED = "computed"  # folded from constants and input shapes
+    GRAPH_INPUT = "graph-input"  # the caller feeds it, with or without a default
+    RUNTIME = "runtime"  # depends on tensor data
+
+
+@dataclass(frozen=True)
+class Origin:
+    """`name` is the operand's tensor; `shared_by` the other nodes that read the same constant; `chain` the operators
+    between the operand and where it comes from, last first; `reason` says why the value is not known, where it is not."""
+
+    kind: OriginKind
+    name: str | None = None
+    shared_by: tuple[str, ...] = ()
+    chain: tuple[str, ...] = ()
+    recovered_scales: tuple[float, ...] | None = None
+    reason: str | None = None

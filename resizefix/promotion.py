@@ -1,0 +1,85 @@
+"""What a promotion made: which new graph input drives which sites, and how its value becomes their operand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from resizefix.interpolation import ExtentKind
+
+
+class Form(str, Enum):
+    """What the new input holds.
+
+    scales: float32[len of the operand], fed straight to the node. spatial: float32[number of scaled axes].
+    factor: float32[1], one number for all scaled axes. sizes: int64[len of the operand], the output size.
+    """
+
+    SCALES = "scales"
+    SPATIAL = "spatial"
+    FACTOR = "factor"
+    SIZES = "sizes"
+
+
+@dataclass(frozen=True)
+class Driven:
+    """One site that a promoted input drives.
+
+    `base` is the operand (scales or sizes, as `kind` says) at the old value; `entries` are its positions that the input
+    sets and `scaled` those that another scale is tried at; `output_dims` are the sizes of the output that no value of the input is meant to change (None: it may).
+    """
+
+    scope: tuple[str, ...]
+    output: str
+    label: str
+    form: Form
+    kind: ExtentKind
+    base: tuple[float, ...] | tuple[int, ...]
+    entries: tuple[int, ...]
+    scaled: tuple[int, ...]
+    output_dims: tuple[int | str | None, ...] | None
+    min_scale: float
+    resized_dims: tuple[int | None, ...]  # of the input, for each position of the operand
+
+    @property
+    def key(self) -> tuple[tuple[str, ...], str]:
+        """Finds the site's node in any copy of the document."""
+        return self.scope, self.output
+
+    def input_value(self, operand: Sequence[float]) -> tuple[float, ...]:
+        """What to feed so that the node gets `operand`."""
+        if self.form is Form.FACTOR:
+            return (operand[self.entries[0]],)
+        if self.form is Form.SPATIAL:
+            return tuple(operand[position] for position in self.entries)
+        return tuple(operand)
+
+    def operand(self, value: Sequence[float]) -> tuple[float, ...]:
+        """The operand the node gets when the input is fed `value`."""
+        if self.form in (Form.SCALES, Form.SIZES):
+            return tuple(value)
+        full: list[float] = list(self.base)
+        for count, position in enumerate(self.entries):
+            full[position] = value[0] if self.form is Form.FACTOR else value[count]
+        return tuple(full)
+
+
+@dataclass(frozen=True)
+class PromotedInput:
+    """A new graph input. Fed `value`, the model computes what it computed before; `optional` if that is its default."""
+
+    name: str
+    value: tuple[float, ...] | tuple[int, ...]
+    optional: bool
+    sites: tuple[Driven, ...]
+
+    @property
+    def elem_type(self) -> str:
+        """`float` or `int64`, in ONNX's spelling."""
+        return "int64" if self.sites[0].form is Form.SIZES else "float"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Always one-dimensional."""
+        return (len(self.value),)

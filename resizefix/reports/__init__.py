@@ -1,0 +1,1 @@
+"""The same outcomes for a terminal, a program, a person looking."""

@@ -1,0 +1,108 @@
+"""Sites, outcomes and verifications as the JSON contract spells them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import Any
+
+from resizefix.interpolation import Interpolation
+from resizefix.operations.sites import Site
+from resizefix.outcome import Outcome
+from resizefix.promotion import PromotedInput
+from resizefix.verification.verification import Verification
+
+
+def site_json(site: Site) -> dict[str, Any]:
+    """SITE of the contract."""
+    values = site.extent.values
+    return {
+        "index": site.index,
+        "node": site.label,
+        "op": site.op_type,
+        "since_version": site.since_version,
+        "scope": list(site.scope.path),
+        "input": site.input,
+        "output": site.output,
+        "interpolation": None if site.interpolation is None else _interpolation_json(site.interpolation),
+        "extent": {"kind": site.extent.kind.value, "values": None if values is None else _numbers(values)},
+        "origin": {
+            "kind": site.origin.kind.value,
+            "name": site.origin.name,
+            "shared_by": list(site.origin.shared_by),
+            "chain": list(site.origin.chain),
+            "recovered_scales": None if site.origin.recovered_scales is None else _numbers(site.origin.recovered_scales),
+        },
+        "promotable": site.promotable,
+        "reason": site.reason,
+    }
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """OUTCOME of the contract."""
+    return {
+        "index": outcome.index,
+        "node": outcome.node,
+        "status": outcome.status.value,
+        "reason": outcome.reason,
+        "before": outcome.before,
+        "after": list(outcome.after),
+        "exact": outcome.exact,
+        "max_abs_diff": outcome.max_abs_diff,
+    }
+
+
+def input_json(source: PromotedInput) -> dict[str, Any]:
+    """One new graph input."""
+    return {
+        "name": source.name,
+        "elem_type": source.elem_type,
+        "shape": list(source.shape),
+        "value": _numbers(source.value),
+        "optional": source.optional,
+        "sites": [driven.label for driven in source.sites],
+    }
+
+
+def verification_json(verification: Verification) -> dict[str, Any]:
+    """VERIFICATION of the contract."""
+    return {
+        "status": verification.status.value,
+        "reason": verification.reason,
+        "runs": [
+            {
+                "values": {name: list(value) for name, value in run.values.items()},
+                "shapes": {name: list(shape) for name, shape in run.shapes.items()},
+                "optimized": run.optimized,
+                "bitwise": run.bitwise,
+                "max_abs_diff": run.max_abs_diff if math.isfinite(run.max_abs_diff) else None,
+            }
+            for run in verification.runs
+        ],
+        "coupling": [
+            {"node": found.node, "verdict": found.verdict.value, "breaks_at": found.breaks_at}
+            for found in verification.coupling
+        ],
+    }
+
+
+def _interpolation_json(interpolation: Interpolation) -> dict[str, Any]:
+    def text(value: Enum | None) -> Any:
+        return None if value is None else value.value
+
+    return {
+        "mode": interpolation.mode.value,
+        "coordinate_transformation_mode": interpolation.coordinate_transformation_mode.value,
+        "nearest_mode": text(interpolation.nearest_mode),
+        "cubic_coeff_a": interpolation.cubic_coeff_a,
+        "exclude_outside": interpolation.exclude_outside,
+        "antialias": interpolation.antialias,
+        "axes": None if interpolation.axes is None else list(interpolation.axes),
+        "keep_aspect_ratio_policy": text(interpolation.keep_aspect_ratio_policy),
+    }
+
+
+def _numbers(values: Iterable[float] | Sequence[int]) -> list[float | int]:
+    """Whole numbers as JSON integers, as people write scales."""
+    return [int(value) if float(value).is_integer() else value for value in values]

@@ -1,0 +1,18 @@
+"""Text out of a model file made safe to show: no line breaks, no terminal escape codes, no invisible directions."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Control characters, format characters (bidirectional overrides among them), surrogates, unassigned.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
+
+
+def printable(text: str, *, keep_lines: bool = False) -> str:
+    """`text` with every character that a terminal would act on replaced by its escape, `\\x1b` for the escape character."""
+    return "".join(
+        character
+        if unicodedata.category(character) not in _HIDDEN or (keep_lines and character in "\n\t")
+        else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for character in text
+    )

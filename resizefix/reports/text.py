@@ -1,0 +1,116 @@
+"""Sites and outcomes for a person at a terminal; colour only where there is one, 80 columns where nothing else is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from resizefix.operations.sites import Site
+from resizefix.outcome import Outcome, Status
+from resizefix.promotion import PromotedInput
+from resizefix.reports.printable import printable
+from resizefix.verification.verification import Verification
+
+_STYLES = {Status.CHANGED: "green", Status.UNCHANGED: "dim", Status.REFUSED: "yellow"}
+
+
+def show_sites(sites: Sequence[Site], *, verbose: bool = False) -> None:
+    """A table of sites, one row each, and below it why those that cannot be promoted cannot."""
+    console = _console()
+    if not sites:
+        console.print("no Upsample or Resize node in this model")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("#", "node", "op", "computes", "extent", "from", "promotable"):
+        table.add_column(heading, overflow="fold")
+    for site in sites:
+        table.add_row(
+            str(site.index),
+            _where(site),
+            f"{site.op_type}-{site.since_version}",
+            _meaning(site),
+            _extent(site),
+            _origin(site),
+            Text("yes", "green") if site.promotable else Text("no", "yellow"),
+        )
+    console.print(table)
+    for site in sites:
+        if site.reason is not None:
+            console.print(Text(f"#{site.index} {printable(site.reason)}", "dim"))
+
+
+def show_promotion(
+    outcomes: Sequence[Outcome], inputs: Sequence[PromotedInput], verification: Verification, *, texts: bool
+) -> None:
+    """What was done to each site, the new inputs with the values that give the old numbers, and the proof."""
+    console = _console()
+    for outcome in outcomes:
+        line = Text(f"{outcome.status.value:<9}", _STYLES[outcome.status]).append(f" {printable(outcome.node)}", "default")
+        if outcome.reason is not None:
+            line.append(f": {printable(outcome.reason)}", "default")
+        console.print(line)
+        if texts and outcome.status is Status.CHANGED:
+            console.print(Text(f"  - {printable(outcome.before)}", "red"))
+            for after in outcome.after:
+                console.print(Text(f"  + {printable(after)}", "green"))
+    for source in inputs:
+        value = ",".join(f"{number:g}" for number in source.value)
+        kind = "optional input" if source.optional else "new input"
+        console.print(
+            Text(f"{kind} {printable(source.name)}: {source.elem_type}{list(source.shape)}; fed {value} the model is the old one")
+        )
+    show_verification(verification)
+
+
+def show_verification(verification: Verification) -> None:
+    """The verdict, and what it rests on."""
+    console = _console()
+    style = {"passed": "green", "failed": "red", "skipped": "yellow"}[verification.status.value]
+    line = Text(f"verification {verification.status.value}", style)
+    if verification.runs:
+        bitwise = sum(run.bitwise for run in verification.runs)
+        worst = max(run.max_abs_diff for run in verification.runs)
+        line.append(f": {bitwise} of {len(verification.runs)} runs bitwise equal", "default")
+        if worst:
+            line.append(f", largest difference {worst:.2g}", "default")
+    if verification.reason is not None:
+        line.append(f": {printable(verification.reason)}", "default")
+    console.print(line)
+
+
+def _console() -> Console:
+    return Console(highlight=False, soft_wrap=False)
+
+
+def _where(site: Site) -> str:
+    inner = " in ".join([printable(site.label), *(printable(step) for step in reversed(site.scope.path))])
+    return inner
+
+
+def _meaning(site: Site) -> str:
+    meaning = site.interpolation
+    if meaning is None:
+        return "?"
+    parts = [meaning.mode.value, meaning.coordinate_transformation_mode.value]
+    if meaning.nearest_mode is not None:
+        parts.append(meaning.nearest_mode.value)
+    if meaning.antialias:
+        parts.append("antialias")
+    return " ".join(parts)
+
+
+def _extent(site: Site) -> str:
+    if site.extent.values is None:
+        return f"{site.extent.kind.value} ?"
+    return f"{site.extent.kind.value} " + "×".join(f"{value:g}" for value in site.extent.values)
+
+
+def _origin(site: Site) -> str:
+    origin = site.origin
+    text = origin.kind.value if origin.name is None else f"{origin.kind.value} {printable(origin.name)}"
+    if origin.shared_by:
+        text += f" (also read by {', '.join(printable(name) for name in origin.shared_by[:3])})"
+    return text

@@ -1,0 +1,179 @@
+"""Twins to compare with: the original with other scales written as constants, and the neighbourhood of one node alone.
+
+A twin is made with as little machinery as possible and shares none with the operations it judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from resizefix.dialects.dialect import dialect_of
+from resizefix.document.document import Document
+from resizefix.document.edits import insert_nodes, set_input, set_shape
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes
+from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.interpolation import ExtentKind
+
+
+@dataclass(frozen=True)
+class Baked:
+    """The operand to write as a constant: float32 scales or int64 sizes, a number for each entry that the node wants."""
+
+    kind: ExtentKind
+    values: tuple[float, ...]
+
+    def tensor(self, name: str) -> TensorProto:
+        """The operand as a tensor."""
+        dtype = np.float32 if self.kind is ExtentKind.SCALES else np.int64
+        return numpy_helper.from_array(np.array(self.values, dtype), name)
+
+
+def rebake(original: Document, operands: Mapping[Key, Baked]) -> Document:
+    """The original as it would have been exported with other scales: constants, and no shape that the old ones imply.
+
+    `operands` names each node by scope path and output. The node keeps everything but its scales and sizes.
+    """
+    twin = original.copy()
+    model = twin.proto
+    scopes = Scopes(model)
+    names = FreshNames(scopes.names())
+    by_path = {scope.path: scope for scope in scopes.all}
+    targets = [(by_path[path], by_path[path].producers[output], baked) for (path, output), baked in operands.items()]
+    nodes = [(scope, scope.body.node[index], baked) for scope, index, baked in targets]
+    for scope, node, baked in nodes:
+        body = scope.body if scope.in_function else model.graph
+        constant = names.fresh(f"{node.output[0]}_{baked.kind.value}")
+        insert_nodes(body, 0, [_constant_node(baked.tensor(constant))])
+        dialect = dialect_of(node.op_type, scope.opset)
+        scales, sizes = dialect.scales_input, dialect.sizes_input
+        if baked.kind is ExtentKind.SCALES and scales is not None:
+            if sizes is not None:
+                set_input(node, sizes, "")
+            set_input(node, scales, constant)
+        elif baked.kind is ExtentKind.SIZES and scales is not None and sizes is not None:
+            if not dialect.inputs[scales].optional:  # Resize-11 wants a tensor there, if an empty one
+                empty = names.fresh(f"{constant}_no_scales")
+                insert_nodes(body, 0, [_constant_node(Baked(ExtentKind.SCALES, ()).tensor(empty))])
+                set_input(node, scales, empty)
+            else:
+                node.input[scales] = ""
+            set_input(node, sizes, constant)
+        else:
+            raise ValueError(f"{dialect.name} takes no {baked.kind.value} as an input")
+    for scope in scopes.all:
+        _forget_shapes(scope)
+    return twin
+
+
+def _constant_node(tensor: TensorProto) -> NodeProto:
+    return helper.make_node("Constant", [], [tensor.name], value=tensor)
+
+
+def _forget_shapes(scope: Scope) -> None:
+    body = scope.body
+    del body.value_info[:]
+    if not isinstance(body, GraphProto):
+        return
+    for value in body.output:
+        if value.type.HasField("tensor_type"):
+            set_shape(value, None)
+    if scope.parent is not None:  # what a Loop carries may change its size too
+        for value in body.input:
+            if value.type.HasField("tensor_type"):
+                set_shape(value, None)
+
+
+def neighbourhood(document: Document, keys: Sequence[Key]) -> Document:
+    """A model of the named nodes alone: the tensors they resize are its inputs, what drives their operands comes along.
+
+    For models that onnxruntime cannot run as a whole. Names are kept, so two neighbourhoods of one node, before and
+    after an edit, can be fed and compared like the whole models.
+    """
+    scopes = Scopes(document.proto)
+    shapes = Shapes(document.proto)
+    cutter = _Cutter(document, scopes, shapes)
+    for path, output in keys:
+        scope = next(scope for scope in scopes.all if scope.path == path)
+        cutter.take(scope, scope.body.node[scope.producers[output]])
+    model = ModelProto()
+    model.ir_version = document.proto.ir_version
+    model.opset_import.extend(scope.body.opset_import if scope.in_function else document.proto.opset_import)
+    model.graph.CopyFrom(cutter.graph)
+    return Document.from_proto(model, folder=document.folder)
+
+
+class _Cutter:
+    """Collects the graph of a neighbourhood, operands before the nodes that read them."""
+
+    def __init__(self, document: Document, scopes: Scopes, shapes: Shapes) -> None:
+        self._document = document
+        self._scopes = scopes
+        self._shapes = shapes
+        self._have: set[str] = set()
+        self.graph = GraphProto(name="neighbourhood")
+
+    def take(self, scope: Scope, node: NodeProto) -> None:
+        """The node itself, as an output."""
+        data = node.input[0]
+        if data not in self._have:
+            home = self._scopes.definition(scope, data)
+            dims = None if home is None else self._shapes.dims(home.key)
+            elem_type = None if home is None else self._shapes.elem_type(home.key)
+            if dims is None:
+                dims = self._rank_from_operand(scope, node)
+            self._add_input(data, elem_type or TensorProto.FLOAT, dims)
+        for name in node.input[1:]:
+            definition = self._scopes.definition(scope, name) if name else None
+            if definition is not None:
+                self._bring(definition)
+        self.graph.node.append(node)
+        elem_type = next((value.type.tensor_type.elem_type for value in self.graph.input if value.name == data), 0)
+        self.graph.output.append(helper.make_tensor_value_info(node.output[0], elem_type, None))
+
+    def _rank_from_operand(self, scope: Scope, node: NodeProto) -> Dims | None:
+        for name in reversed(node.input[1:]):
+            home = self._scopes.definition(scope, name) if name else None
+            dims = None if home is None else self._shapes.dims(home.key)
+            if dims and isinstance(dims[0], int) and dims[0]:
+                return (None,) * dims[0]
+        return None
+
+    def _bring(self, definition: Definition) -> None:
+        pending: list[tuple[Definition, bool]] = [(definition, False)]
+        while pending:
+            current, sources_are_there = pending.pop()
+            if current.name in self._have:
+                continue
+            if current.node is not None and not sources_are_there:
+                pending.append((current, True))
+                sources = (self._scopes.definition(current.scope, name) for name in current.node.input if name)
+                pending.extend((source, False) for source in sources if source is not None)
+                continue
+            self._have.add(current.name)
+            if current.node is not None:
+                self._have.update(current.node.output)
+                self.graph.node.append(current.node)
+            elif current.tensor is not None:
+                self.graph.initializer.append(current.tensor)
+                if current.kind is DefinitionKind.DEFAULTED_INPUT or self._document.proto.ir_version < 4:
+                    self.graph.input.append(
+                        helper.make_tensor_value_info(current.name, current.tensor.data_type, current.tensor.dims)
+                    )
+            else:
+                self.graph.input.append(self._declared(current))
+
+    def _declared(self, definition: Definition) -> ValueInfoProto:
+        declared = [value for value in definition.scope.body.input if isinstance(value, ValueInfoProto)]
+        for value in declared:
+            if value.name == definition.name:
+                return value
+        return helper.make_tensor_value_info(definition.name, TensorProto.FLOAT, None)
+
+    def _add_input(self, name: str, elem_type: int, dims: Dims | None) -> None:
+        self._have.add(name)
+        self.graph.input.append(helper.make_tensor_value_info(name, elem_type, dims))

@@ -1,0 +1,73 @@
+"""Linear by 1/k: every output is one sample, or the mean of two neighbours, at a stride of k. AveragePool says both."""
+
+from __future__ import annotations
+
+import math
+
+from resizefix.interpolation import CoordinateTransformationMode, Mode
+from resizefix.lowerings.bounds import LATTICE, drift, drift_note, rounding, slope
+from resizefix.lowerings.conditions import why_not_divided, why_not_image_axes
+from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.spelling import TO_THE_END, Spelling
+from resizefix.lowerings.subject import Axis, Subject
+
+
+def _why_not(subject: Subject) -> str | None:
+    interpolation = subject.interpolation
+    if interpolation.mode is not Mode.LINEAR or interpolation.antialias:
+        return (
+            f"the mode is {interpolation.mode.value}{' with antialias' if interpolation.antialias else ''}, not linear"
+        )
+    mode = interpolation.coordinate_transformation_mode
+    if mode not in LATTICE:
+        return f"{mode.value} has other weights for every output"
+    reason = why_not_image_axes(subject)
+    for axis in subject.scaled:
+        reason = reason or why_not_divided(axis) or _why_off_lattice(mode, axis)
+    return reason
+
+
+def _why_off_lattice(mode: CoordinateTransformationMode, axis: Axis) -> str | None:
+    if mode is CoordinateTransformationMode.PYTORCH_HALF_PIXEL and (axis.out is None or axis.out == 1):
+        return f"axis {axis.index} is or may be scaled to length 1, where pytorch_half_pixel takes the first sample"
+    if mode is CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC and (
+        axis.size is None or axis.size % (axis.divisor or 1)
+    ):
+        return f"axis {axis.index} is or may be no multiple of {axis.divisor}, which shifts half_pixel_symmetric"
+    return None
+
+
+def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+    a, b = LATTICE[subject.interpolation.coordinate_transformation_mode]
+    strides = [axis.divisor or 1 for axis in subject.axes[2:]]
+    positions = [0.0 if stride == 1 else a * stride + b for stride in strides]  # of output 0: whole, or a middle
+    starts = [math.floor(position) for position in positions]
+    widths = [1 if position == start else 2 for position, start in zip(positions, starts, strict=True)]
+    # The pool must make floor(size / k) outputs, hence see size - k + width samples from `start` on.
+    tails = [s - width - start for s, width, start in zip(strides, widths, starts, strict=True)]
+    cut = [k for k in range(len(strides)) if starts[k] or tails[k]]
+    if cut:
+        ends = [-tails[k] if tails[k] else TO_THE_END for k in cut]
+        x = spelling.slice(x, [k + 2 for k in cut], [starts[k] for k in cut], ends)
+    spelling.node("AveragePool", x, kernel_shape=widths, strides=strides)
+    return Closeness(exact=False, bound=_bound(subject), note=_note(subject))
+
+
+def _note(subject: Subject) -> str:
+    least = [axis.divisor or 1 for axis in subject.scaled if axis.size is None]
+    return drift_note(subject) + (f"; for axes of {max(least)} or more, where the output is not empty" if least else "")
+
+
+def _bound(subject: Subject) -> float:
+    drifts = [drift(subject.interpolation, axis) for axis in subject.scaled]
+    roundings = 2 ** len(drifts) + 1  # the sums of the mean and its division
+    return rounding(subject, [1.0], roundings) + slope(subject.interpolation) * sum(drifts)
+
+
+AVERAGE_POOL = Lowering(
+    name="average_pool",
+    operators=frozenset({"Slice", "AveragePool"}),
+    computes=True,
+    condition=_why_not,
+    write=_write,
+)

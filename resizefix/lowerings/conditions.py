@@ -1,0 +1,45 @@
+"""Conditions that several lowerings share; each gives None or the reason why it does not hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from resizefix.lowerings.subject import Axis, Subject
+
+LONGEST_CHECKED = 2**16
+"""A dynamic axis is taken to be no longer than this."""
+
+
+def why_not_image_axes(subject: Subject) -> str | None:
+    """Convolutions and pools read N × C × 1 to 3 spatial axes and leave N and C alone."""
+    if not 3 <= subject.rank <= 5:
+        return f"the rank is {subject.rank}, and only N × C × 1 to 3 spatial axes are convolved or pooled"
+    for axis in subject.scaled[:1]:
+        if axis.index < 2:
+            return f"axis {axis.index} is scaled, which is not a spatial one"
+    return None
+
+
+def why_no_channel_count(subject: Subject) -> str | None:
+    """A depthwise kernel has one filter per channel."""
+    return "the number of channels is not static" if subject.input_shape[1] is None else None
+
+
+def why_not_static(axes: tuple[Axis, ...]) -> str | None:
+    """The index map or the weights are constants only if the size is."""
+    for axis in axes:
+        if axis.size is None or axis.out is None or axis.scale is None:
+            return f"the size of axis {axis.index} is not static"
+    return None
+
+
+def why_not_divided(axis: Axis) -> str | None:
+    """At scale float32(1/k) the output length is floor(size / k), unless the float32 product rounds to one less."""
+    k = axis.divisor
+    if axis.scale is None or k is None:
+        return f"axis {axis.index} is not scaled by 1/k"
+    sizes = np.arange(LONGEST_CHECKED + 1) if axis.size is None else np.array([axis.size])
+    lost = sizes[(np.float32(axis.scale) * sizes.astype(np.float32)).astype(np.int64) != sizes // k]
+    if len(lost):
+        return f"axis {axis.index} of length {lost[0]} has another length than {lost[0] // k} at scale float32(1/{k})"
+    return None

@@ -1,0 +1,130 @@
+"""Linear and cubic by a whole factor as a depthwise deconvolution over repeated edges, whatever the size.
+
+Every output is a sum of a few inputs with weights that depend only on its place between them, hence on i mod s: that is
+what ConvTranspose of stride s computes. Its `pads` cut off what the repeated edges add.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from resizefix.interpolation import Interpolation, Mode
+from resizefix.lowerings.bounds import LATTICE, UNIT, drift, drift_note, gain, rounding, slope
+from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes
+from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.sampling import Float32s
+from resizefix.lowerings.spelling import Spelling
+from resizefix.lowerings.subject import Subject
+from resizefix.lowerings.weights import cubic_coefficients
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One axis: input m adds `taps[t]` times its value to output m · stride + first + t."""
+
+    taps: Float32s
+    first: int
+    stride: int
+
+    @property
+    def before(self) -> int:
+        """How many samples before the first one some output reads."""
+        return (self.first + len(self.taps) - 1) // self.stride
+
+    @property
+    def after(self) -> int:
+        """How many samples after the last one some output reads."""
+        return -(self.first // self.stride)
+
+    @property
+    def crop(self) -> tuple[int, int]:
+        """What ConvTranspose over `before` and `after` repeated samples makes too much, at both ends."""
+        begin = self.before * self.stride - self.first
+        return begin, (self.before + self.after - 1) * self.stride + len(self.taps) - begin
+
+
+COPY = Kernel(np.ones(1, np.float32), 0, 1)
+"""An axis that is not scaled."""
+
+
+def kernel(interpolation: Interpolation, factor: int) -> Kernel:
+    """The deconvolution kernel of one axis; linear or cubic, coordinates on a lattice (`LATTICE`)."""
+    a, b = LATTICE[interpolation.coordinate_transformation_mode]
+    position = (np.arange(factor) + a) / factor + b
+    floor = np.floor(position)
+    fraction = (position - floor).astype(np.float32)
+    if interpolation.mode is Mode.LINEAR:
+        taps, column = np.stack([np.float32(1) - fraction, fraction], axis=1), floor[:, None] + [0, 1]
+    else:
+        assert interpolation.cubic_coeff_a is not None
+        taps, column = cubic_coefficients(fraction, interpolation.cubic_coeff_a), floor[:, None] + [-1, 0, 1, 2]
+    reach = (np.arange(factor)[:, None] - column * factor).astype(np.int64)
+    dense = np.zeros(reach.max() - reach.min() + 1, np.float32)
+    dense[reach - reach.min()] = taps
+    used = np.flatnonzero(dense)
+    return Kernel(dense[used[0] : used[-1] + 1], int(reach.min() + used[0]), factor)
+
+
+def _why_not(subject: Subject) -> str | None:
+    interpolation = subject.interpolation
+    if interpolation.mode is Mode.NEAREST:
+        return "the mode is nearest"
+    if interpolation.antialias or interpolation.exclude_outside:
+        option = "antialias" if interpolation.antialias else "exclude_outside"
+        return f"{option} normalises the weights at the border"
+    if interpolation.coordinate_transformation_mode not in LATTICE:
+        return f"{interpolation.coordinate_transformation_mode.value} has other weights for every output"
+    for axis in subject.scaled:
+        if axis.factor is None:
+            return f"axis {axis.index} is not scaled by a whole number"
+    return why_not_image_axes(subject) or why_no_channel_count(subject)
+
+
+def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+    channels = subject.input_shape[1]
+    assert channels is not None
+    kernels = [COPY if axis.is_copied else kernel(subject.interpolation, axis.factor or 1) for axis in subject.axes[2:]]
+    for index, one in enumerate(kernels, start=2):
+        x = spelling.repeat_edges(x, index, one.before, one.after)
+    dense = reduce(np.multiply.outer, [one.taps.astype(np.float64) for one in kernels])
+    weights = np.broadcast_to(dense, (channels, 1, *dense.shape))
+    spelling.node(
+        "ConvTranspose",
+        x,
+        spelling.constant(weights, "weights", np.float32),
+        group=channels,
+        kernel_shape=dense.shape,
+        strides=[one.stride for one in kernels],
+        pads=[one.crop[0] for one in kernels] + [one.crop[1] for one in kernels],
+    )
+    return Closeness(exact=False, bound=_bound(subject), note=drift_note(subject))
+
+
+def _bound(subject: Subject) -> float:
+    interpolation = subject.interpolation
+    gains = [gain(interpolation)] * len(subject.scaled)
+    taps = 2 if interpolation.mode is Mode.LINEAR else 4
+    bound = rounding(subject, gains, taps ** len(gains) + len(gains))
+    for axis in subject.scaled:
+        pixels = drift(interpolation, axis)
+        weights = slope(interpolation) * pixels + (_noise(interpolation) if pixels else 0.0)
+        bound += weights * math.prod(gains) / gains[0]
+    return bound
+
+
+def _noise(interpolation: Interpolation) -> float:
+    """How far the cubic weights of two float32 evaluations lie apart for nearly the same coordinate."""
+    return 64 * UNIT * abs(interpolation.cubic_coeff_a or 0.0)
+
+
+CONV_TRANSPOSE = Lowering(
+    name="conv_transpose",
+    operators=frozenset({"Slice", "Concat", "ConvTranspose"}),
+    computes=True,
+    condition=_why_not,
+    write=_write,
+)

@@ -1,0 +1,33 @@
+"""Nearest by a whole factor as a depthwise deconvolution with a kernel of ones, as deconvolution tutorials have it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes
+from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.repeat import why_not_repeated
+from resizefix.lowerings.spelling import Spelling
+from resizefix.lowerings.subject import Subject
+
+
+def _why_not(subject: Subject) -> str | None:
+    return why_not_repeated(subject) or why_not_image_axes(subject) or why_no_channel_count(subject)
+
+
+def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+    channels = subject.input_shape[1]
+    assert channels is not None
+    factors = [axis.factor or 1 for axis in subject.axes[2:]]
+    ones = spelling.constant(np.ones([channels, 1, *factors]), "ones", np.float32)
+    spelling.node("ConvTranspose", x, ones, group=channels, kernel_shape=factors, strides=factors)
+    return Closeness(exact=False, bound=0.0, note="equal numbers, infinities and NaN too; a negative zero becomes 0")
+
+
+DEPTHWISE_CONV_TRANSPOSE = Lowering(
+    name="depthwise_conv_transpose",
+    operators=frozenset({"ConvTranspose"}),
+    computes=True,
+    condition=_why_not,
+    write=_write,
+)

@@ -1,0 +1,25 @@
+"""A node that changes no size is a copy. onnxruntime copies even where a scale is not 1 (upsample.cc, BaseCompute)."""
+
+from __future__ import annotations
+
+from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.spelling import Spelling
+from resizefix.lowerings.subject import Subject
+
+
+def _why_not(subject: Subject) -> str | None:
+    return None if subject.is_copy else "the size changes, or may change"
+
+
+def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+    spelling.node("Identity", x)
+    return Closeness(exact=True, bound=0.0, note="a copy")
+
+
+IDENTITY = Lowering(
+    name="identity",
+    operators=frozenset({"Identity"}),
+    computes=False,
+    condition=_why_not,
+    write=_write,
+)

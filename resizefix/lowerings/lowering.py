@@ -1,0 +1,90 @@
+"""What a lowering is: a row that says when it applies and builds the nodes. The rows are gathered in table.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from onnx import NodeProto, TensorProto
+
+from resizefix.lowerings.native import FLOATING, why_not_native
+from resizefix.lowerings.spelling import Spelling
+from resizefix.lowerings.subject import Subject
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How near the nodes of a lowering come to the node they replace.
+
+    `exact`: the same bits for every input. Otherwise `bound` limits the difference, given as the largest absolute one
+    for a finite input whose largest magnitude is 1 (multiply for others); 0 is equality of numbers. `note` says what to
+    know besides: infinities, NaN, negative zero, and for which sizes the bound holds.
+    """
+
+    exact: bool
+    bound: float
+    note: str
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """The nodes that take the place of one, in order, and the constants they read; the rest as in `Closeness`.
+
+    The last node's output has the name asked for. A local function has no initializers: there the caller makes them
+    Constant nodes; in a model of IR 3 it lists them among the graph's inputs.
+    """
+
+    lowering: str
+    nodes: tuple[NodeProto, ...]
+    initializers: tuple[TensorProto, ...]
+    exact: bool
+    bound: float
+    note: str
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """A replacement by other operators, in models of opset `since_opset` and later.
+
+    `condition` gives None or the reason why the subject cannot be lowered this way; `write` adds the nodes from the
+    value named `x` on. `operators` are all it may use. `computes`: it does arithmetic in float32, and float16 is cast
+    there and back as onnxruntime does for the node itself; otherwise it moves samples and takes any type.
+    """
+
+    name: str
+    operators: frozenset[str]
+    computes: bool
+    condition: Callable[[Subject], str | None]
+    write: Callable[[Subject, str, Spelling], Closeness]
+    since_opset: int = 7
+
+    def applies(self, subject: Subject, opset: int) -> str | None:
+        """None where `build` can write the replacement for a model of this opset; else the reason why it cannot."""
+        if opset < self.since_opset:
+            return f"it needs opset {self.since_opset}, the model has {opset}"
+        reason = why_not_native(subject)
+        if reason is None and self.name != "identity" and subject.is_copy:
+            reason = "nothing is scaled"
+        if reason is None and self.computes and subject.elem_type not in FLOATING:
+            reason = f"it computes with floats, the tensor is {TensorProto.DataType.Name(subject.elem_type).lower()}"
+        return reason or self.condition(subject)
+
+    def build(self, subject: Subject, *, x: str, y: str, opset: int, fresh: Callable[[str], str]) -> Lowered:
+        """The nodes that compute `y` from `x`. `fresh` makes a name nobody has from a suggestion.
+
+        Raises:
+            ValueError: it does not apply; ask `applies` first.
+
+        """
+        reason = self.applies(subject, opset)
+        if reason is not None:
+            raise ValueError(f"{self.name}: {reason}")
+        spelling = Spelling(opset, fresh, y)
+        narrow = self.computes and subject.elem_type == TensorProto.FLOAT16
+        start = spelling.node("Cast", x, to=TensorProto.FLOAT) if narrow else x
+        closeness = self.write(subject, start, spelling)
+        if narrow:
+            spelling.node("Cast", spelling.nodes[-1].output[0], to=TensorProto.FLOAT16)
+        spelling.nodes[-1].output[0] = y
+        nodes, initializers = tuple(spelling.nodes), tuple(spelling.initializers)
+        return Lowered(self.name, nodes, initializers, closeness.exact, closeness.bound, closeness.note)

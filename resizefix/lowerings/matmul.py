@@ -1,0 +1,72 @@
+"""Any mode at a static size: one MatMul per scaled axis with the weights onnxruntime computes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from resizefix.interpolation import Mode
+from resizefix.lowerings.bounds import rounding
+from resizefix.lowerings.conditions import why_not_static
+from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.sampling import Float32s
+from resizefix.lowerings.spelling import Spelling
+from resizefix.lowerings.subject import Axis, Subject
+from resizefix.lowerings.weights import matrix
+
+
+def _why_not(subject: Subject) -> str | None:
+    reason = why_not_static(subject.scaled)
+    if reason:
+        return reason
+    first = subject.scaled[0].index
+    if first >= subject.rank - 2:
+        return None
+    for axis in subject.axes[first:]:
+        if axis.size is None:
+            return f"the size of axis {axis.index}, behind the scaled axis {first}, is not static"
+    return None
+
+
+def _matrix(subject: Subject, axis: Axis) -> Float32s:
+    assert axis.size is not None
+    assert axis.out is not None
+    assert axis.scale is not None
+    return matrix(subject.interpolation, axis.size, axis.out, axis.scale)
+
+
+def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+    sizes = [axis.size for axis in subject.axes]
+    gains, taps = [], []
+    for axis in reversed(subject.scaled):  # the last axis first, as the cubic and antialias kernels do
+        weights = _matrix(subject, axis)
+        x = _multiply(x, weights, axis.index, sizes, spelling)
+        sizes[axis.index] = axis.out
+        gains.append(float(np.abs(weights).sum(axis=1).max()))
+        taps.append(int(np.count_nonzero(weights, axis=1).max()))
+    if subject.interpolation.mode is Mode.NEAREST:
+        return Closeness(exact=False, bound=0.0, note="equal numbers for finite inputs; a negative zero becomes 0")
+    bound = rounding(subject, gains, sum(taps) + len(taps))
+    return Closeness(exact=False, bound=bound, note="for finite inputs: an infinity makes NaN of its whole row")
+
+
+def _multiply(x: str, weights: Float32s, axis: int, sizes: list[int | None], spelling: Spelling) -> str:
+    """`weights` (out × size) applied along one axis; MatMul itself works on the last two."""
+    if axis == len(sizes) - 1:
+        return spelling.node("MatMul", x, spelling.constant(weights.T, "weights", np.float32))
+    constant = spelling.constant(weights, "weights", np.float32)
+    if axis == len(sizes) - 2:
+        return spelling.node("MatMul", constant, x)
+    behind = [size or 0 for size in sizes[axis + 1 :]]  # all static, _why_not has seen to it
+    flat = spelling.reshape(x, [0] * axis + [weights.shape[1], math.prod(behind)])
+    return spelling.reshape(spelling.node("MatMul", constant, flat), [0] * axis + [weights.shape[0], *behind])
+
+
+MATMUL = Lowering(
+    name="matmul",
+    operators=frozenset({"MatMul", "Reshape"}),
+    computes=True,
+    condition=_why_not,
+    write=_write,
+)

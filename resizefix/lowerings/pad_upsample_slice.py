@@ -1,0 +1,93 @@
+"""Linear at sample centres through the asymmetric linear Upsample, so that the file keeps an Upsample-7 node.
+
+With one repeated sample at both ends, the wanted coordinate (i + ½)/s + ½ is j/s at j = i + (s + 1)/2 for an odd s. For
+an even s it is the middle of j/s and (j + 1)/s at j = i + s/2: between two grid points linear is a straight line, so
+that the mean of the two neighbours, an AveragePool of width 2, is the value there. (Upsampling by 2s and taking every
+second sample says the same with four times the memory.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from resizefix.dialects.dialect import Operands, dialect_of
+from resizefix.dialects.write import write
+from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
+from resizefix.lowerings.bounds import drift, drift_note, rounding, slope
+from resizefix.lowerings.conditions import why_not_image_axes
+from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.spelling import Spelling
+from resizefix.lowerings.subject import Subject
+
+_CENTRES = frozenset(
+    {
+        CoordinateTransformationMode.HALF_PIXEL,
+        CoordinateTransformationMode.PYTORCH_HALF_PIXEL,
+        CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC,
+    }
+)
+"""Equal to one another at whole factors of 2 and more."""
+
+_ASYMMETRIC = Interpolation(Mode.LINEAR, CoordinateTransformationMode.ASYMMETRIC)
+
+
+def _why_not(subject: Subject) -> str | None:
+    interpolation = subject.interpolation
+    if interpolation.mode is not Mode.LINEAR or interpolation.antialias:
+        return (
+            f"the mode is {interpolation.mode.value}{' with antialias' if interpolation.antialias else ''}, not linear"
+        )
+    if interpolation.coordinate_transformation_mode not in _CENTRES:
+        return f"{interpolation.coordinate_transformation_mode.value} does not sample at pixel centres"
+    for axis in subject.scaled:
+        if axis.factor is None:
+            return f"axis {axis.index} is not scaled by a whole number"
+    return why_not_image_axes(subject)
+
+
+def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+    scaled = [(axis.index, axis.factor or 1) for axis in subject.scaled]
+    for index, _ in scaled:
+        x = spelling.repeat_edges(x, index, 1, 1)
+    x = _upsample(subject, x, spelling)
+    widths = [2 if axis.factor and axis.factor % 2 == 0 and not axis.is_copied else 1 for axis in subject.axes[2:]]
+    if max(widths) == 2:
+        x = spelling.node("AveragePool", x, kernel_shape=widths, strides=[1] * len(widths))
+    starts = [(s + 1) // 2 for _, s in scaled]
+    ends = [start - 2 * s if s % 2 else start + 1 - 2 * s for start, (_, s) in zip(starts, scaled, strict=True)]
+    spelling.slice(x, [index for index, _ in scaled], starts, ends)
+    return Closeness(exact=False, bound=_bound(subject), note=drift_note(subject))
+
+
+def _upsample(subject: Subject, x: str, spelling: Spelling) -> str:
+    """The asymmetric linear node, in the dialect of the model's opset."""
+    scales = tuple(axis.scale or 1.0 for axis in subject.axes)
+    dialect = dialect_of("Upsample" if spelling.opset < 10 else "Resize", spelling.opset)
+    if dialect.scales_input is None:
+        operands = Operands(x, scales_attribute=scales)
+    else:
+        roi = spelling.constant([], "roi", np.float32) if spelling.opset in (11, 12) else None
+        operands = Operands(x, roi=roi, scales=spelling.constant(scales, "scales", np.float32))
+    name = spelling.name("upsample")
+    return spelling.append(write(_ASYMMETRIC, operands, dialect, name=name, output=name))
+
+
+def _bound(subject: Subject) -> float:
+    axes = subject.scaled
+    through = 2**3 + 3 + 2 ** len(axes)  # the asymmetric kernel, then the mean
+    bound = rounding(subject, [1.0] * len(axes), through)
+    for axis in axes:
+        wider = dataclasses.replace(axis, size=None if axis.size is None else axis.size + 2)
+        bound += slope(_ASYMMETRIC) * (drift(subject.interpolation, axis) + drift(_ASYMMETRIC, wider))
+    return bound
+
+
+PAD_UPSAMPLE_SLICE = Lowering(
+    name="pad_upsample_slice",
+    operators=frozenset({"Slice", "Concat", "Upsample", "Resize", "AveragePool"}),
+    computes=True,
+    condition=_why_not,
+    write=_write,
+)

@@ -1,0 +1,90 @@
+"""Nearest by a whole factor: every sample repeated, by Concat along a new axis of length 1 and Reshape.
+
+Expand would take one node for the Concats; onnxruntime's is an order of magnitude slower (docs/lowerings.md), opset 7
+lacks it, and so do the TensorRT parsers before 7.0.
+"""
+
+from __future__ import annotations
+
+from resizefix.interpolation import CoordinateTransformationMode as Coordinates
+from resizefix.interpolation import Interpolation, Mode, NearestMode
+from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.spelling import Spelling
+from resizefix.lowerings.subject import Axis, Subject
+
+REPEATING: frozenset[tuple[Coordinates, NearestMode]] = frozenset(
+    {
+        # The p-th copy of sample m lies at m + (p + ½)/s − ½: at least 1/(2s) from a tie.
+        (Coordinates.HALF_PIXEL, NearestMode.ROUND_PREFER_FLOOR),
+        (Coordinates.HALF_PIXEL, NearestMode.ROUND_PREFER_CEIL),
+        (Coordinates.PYTORCH_HALF_PIXEL, NearestMode.ROUND_PREFER_FLOOR),
+        (Coordinates.PYTORCH_HALF_PIXEL, NearestMode.ROUND_PREFER_CEIL),
+        (Coordinates.HALF_PIXEL_SYMMETRIC, NearestMode.ROUND_PREFER_FLOOR),
+        (Coordinates.HALF_PIXEL_SYMMETRIC, NearestMode.ROUND_PREFER_CEIL),
+        # Integer division; `simple` is `floor` here.
+        (Coordinates.ASYMMETRIC, NearestMode.FLOOR),
+        (Coordinates.ASYMMETRIC, NearestMode.SIMPLE),
+        # (i + ½)/s = m + (p + ½)/s lies strictly between m and m + 1.
+        (Coordinates.TF_HALF_PIXEL_FOR_NN, NearestMode.FLOOR),
+    }
+)
+"""The ways to sample under which a factor of 2 or more repeats every sample."""
+
+REPEATING_TWICE = (Coordinates.ASYMMETRIC, NearestMode.ROUND_PREFER_FLOOR)
+"""At factor 2 alone: the coordinate i/2 is whole or a tie, and the tie goes to the floor."""
+
+LONGEST = 2**22
+"""Up to this output length float32 coordinates tell neighbouring pixels apart beyond doubt."""
+
+
+def repeats(interpolation: Interpolation, axis: Axis) -> bool:
+    """Whether nearest repeats each sample of this axis `axis.factor` times."""
+    if interpolation.nearest_mode is None or axis.factor is None or (axis.out or 0) > LONGEST:
+        return False
+    way = (interpolation.coordinate_transformation_mode, interpolation.nearest_mode)
+    return way in REPEATING or (way == REPEATING_TWICE and axis.factor == 2)
+
+
+def why_not_repeated(subject: Subject) -> str | None:
+    """None where the whole subject is a repetition of samples; else the reason why it is not."""
+    interpolation = subject.interpolation
+    if interpolation.mode is not Mode.NEAREST:
+        return f"the mode is {interpolation.mode.value}, not nearest"
+    for axis in subject.scaled:
+        if axis.factor is None:
+            return f"axis {axis.index} is not scaled by a whole number"
+        if not repeats(interpolation, axis):
+            coordinates, nearest = interpolation.coordinate_transformation_mode, interpolation.nearest_mode
+            assert nearest is not None
+            return (
+                f"{coordinates.value} with {nearest.value} does not repeat the samples of axis {axis.index} "
+                f"{axis.factor} times"
+            )
+    return None
+
+
+def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+    copies = spelling.unsqueeze(x, [axis.index + 1 + k for k, axis in enumerate(subject.scaled)])
+    for k, axis in reversed(list(enumerate(subject.scaled))):  # single samples while there are few, then whole rows
+        copies = spelling.node("Concat", *[copies] * (axis.factor or 1), axis=axis.index + 1 + k)
+    _merge(subject, x, copies, spelling)
+    return Closeness(exact=True, bound=0.0, note="copies: infinities, NaN and negative zero come through")
+
+
+def _merge(subject: Subject, x: str, copies: str, spelling: Spelling) -> str:
+    """Reshape `copies`, which has each scaled axis of `x` followed by its repetitions, to the output's shape."""
+    first = subject.scaled[0].index
+    shape = [0 if axis.index < first else axis.out or -1 for axis in subject.axes]
+    if shape.count(-1) <= 1:
+        return spelling.reshape(copies, shape)
+    factors = spelling.constant([axis.factor or 1 for axis in subject.axes], "factors")
+    return spelling.node("Reshape", copies, spelling.node("Mul", spelling.node("Shape", x), factors))
+
+
+REPEAT = Lowering(
+    name="repeat",
+    operators=frozenset({"Unsqueeze", "Concat", "Reshape", "Shape", "Mul"}),
+    computes=False,
+    condition=why_not_repeated,
+    write=_write,
+)

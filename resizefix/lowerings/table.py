@@ -1,0 +1,68 @@
+"""All lowerings in order of preference, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from resizefix.errors import RefusedError
+from resizefix.lowerings.average_pool import AVERAGE_POOL
+from resizefix.lowerings.conv_transpose import CONV_TRANSPOSE
+from resizefix.lowerings.depthwise_conv_transpose import DEPTHWISE_CONV_TRANSPOSE
+from resizefix.lowerings.gather import GATHER
+from resizefix.lowerings.identity import IDENTITY
+from resizefix.lowerings.lowering import Lowered, Lowering
+from resizefix.lowerings.matmul import MATMUL
+from resizefix.lowerings.native import why_not_native
+from resizefix.lowerings.pad_upsample_slice import PAD_UPSAMPLE_SLICE
+from resizefix.lowerings.repeat import REPEAT
+from resizefix.lowerings.strided_slice import STRIDED_SLICE
+from resizefix.lowerings.subject import Subject
+
+LOWERINGS: tuple[Lowering, ...] = (
+    # Copies first: they are exact.
+    IDENTITY,
+    REPEAT,
+    STRIDED_SLICE,
+    GATHER,
+    # Equal numbers, but negative zero.
+    DEPTHWISE_CONV_TRANSPOSE,
+    # Within a bound, the faster in onnxruntime first (docs/lowerings.md).
+    AVERAGE_POOL,
+    CONV_TRANSPOSE,
+    MATMUL,
+    PAD_UPSAMPLE_SLICE,
+)
+
+
+def lower(
+    subject: Subject,
+    *,
+    x: str,
+    y: str,
+    opset: int,
+    fresh: Callable[[str], str],
+    exact_only: bool = False,
+    among: Sequence[Lowering] = LOWERINGS,
+) -> Lowered:
+    """The first of `among` that replaces a node computing `y` from `x` in a model of this opset.
+
+    `fresh` makes a name that nobody has from a suggestion. `exact_only` passes over those that only come near. A target
+    that lacks operators gives `among` without the lowerings that use them (`Lowering.operators`).
+
+    Raises:
+        RefusedError: none applies; the text gives each one's reason.
+
+    """
+    nothing_to_match = why_not_native(subject)
+    if nothing_to_match:
+        raise RefusedError(f"no other operators can replace it: {nothing_to_match}", rule="lowering")
+    reasons = []
+    for lowering in among:
+        reason = lowering.applies(subject, opset)
+        if reason is None:
+            lowered = lowering.build(subject, x=x, y=y, opset=opset, fresh=fresh)
+            if lowered.exact or not exact_only:
+                return lowered
+            reason = "it comes near only, and an exact one is asked for"
+        reasons.append(f"{lowering.name}: {reason}")
+    raise RefusedError("no other operators can replace it. " + "; ".join(reasons), rule="lowering")

@@ -1,0 +1,154 @@
+"""Files that appear whole or not at all: written beside their target under another name, then renamed.
+
+Several files of one result are all written before the first is renamed, in the order they were staged.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from resizefix.document.copying import write_pieces
+from resizefix.document.pieces import Piece
+from resizefix.errors import CannotWriteError, UsageError
+
+
+class _Staged(NamedTuple):
+    temporary: Path
+    target: Path
+    named: Path
+    overwrite: bool
+
+
+class AtomicWrite:
+    """A set of files being written: `stage` each, then `commit`. Leaving the `with` block removes the uncommitted."""
+
+    def __init__(self) -> None:
+        self._staged: list[_Staged] = []
+        self._placed: list[Path] = []
+        self._folders: list[Path] = []
+
+    def __enter__(self) -> AtomicWrite:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for staged in self._staged:
+            with suppress(OSError):
+                staged.temporary.unlink()
+        for path in self._placed:
+            with suppress(OSError):
+                path.unlink()
+        for folder in reversed(self._folders):
+            with suppress(OSError):
+                folder.rmdir()
+
+    def require_free(self, path: Path, *, overwrite: bool) -> None:
+        """Raises what `stage` would raise for the name alone, before any work is done."""
+        _mode_of_existing(path, Path(os.path.realpath(path)), overwrite)
+        if not Path(os.path.realpath(path)).parent.is_dir():
+            raise CannotWriteError(f"{path}: there is no folder {path.parent}; make it first. Nothing was changed.")
+
+    def stage(self, path: Path, pieces: list[Piece], *, overwrite: bool, make_folders: bool = False) -> Path:
+        """Writes the pieces beside `path` (beside its target, if it is a link) and returns where they lie until then.
+
+        An existing file keeps its permissions; a new one gets those of any new file. Raises UsageError if `path`
+        exists and may not be replaced, CannotWriteError if writing fails.
+        """
+        target = Path(os.path.realpath(path))
+        mode = _mode_of_existing(path, target, overwrite)
+        temporary = target.parent / f".resizefix-{secrets.token_hex(8)}.tmp"
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            if make_folders:
+                self._make_folder(target.parent)
+            descriptor = os.open(temporary, flags, 0o666)
+            self._staged.append(_Staged(temporary, target, path, overwrite))
+            try:
+                if mode is not None and hasattr(os, "fchmod"):
+                    os.fchmod(descriptor, mode)
+                write_pieces(descriptor, pieces)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        return temporary
+
+    def commit(self) -> None:
+        """Gives the staged files their names. Raises UsageError, CannotWriteError; then no new file is left behind."""
+        for staged in self._staged:
+            try:
+                self._place(staged)
+            except OSError as error:
+                raise _cannot_write(staged.named, error) from error
+        folders = {staged.target.parent for staged in self._staged}
+        self._staged, self._placed, self._folders = [], [], []
+        for folder in folders:
+            _sync_folder(folder)
+
+    def _make_folder(self, folder: Path) -> None:
+        if not folder.exists():
+            self._make_folder(folder.parent)
+            folder.mkdir()
+            self._folders.append(folder)
+
+    def _place(self, staged: _Staged) -> None:
+        if staged.overwrite:
+            existed = staged.target.exists()
+            os.replace(staged.temporary, staged.target)
+            if not existed:
+                self._placed.append(staged.target)
+            return
+        try:
+            # Unlike a rename, a link fails if the name was taken in the meantime.
+            os.link(staged.temporary, staged.target)
+        except FileExistsError:
+            raise _exists(staged.named) from None
+        except OSError:
+            if staged.target.exists():
+                raise _exists(staged.named) from None
+            os.replace(staged.temporary, staged.target)
+        else:
+            os.unlink(staged.temporary)
+        self._placed.append(staged.target)
+
+
+def _mode_of_existing(path: Path, target: Path, overwrite: bool) -> int | None:
+    if not os.path.lexists(path):
+        return None
+    if path.is_dir():
+        raise UsageError(f"{path}: is a folder; name a file.")
+    if not overwrite:
+        raise _exists(path)
+    try:
+        status = os.stat(target)
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageError(f"{path}: is not a regular file; name another.")
+    return stat.S_IMODE(status.st_mode)
+
+
+def _exists(path: Path) -> UsageError:
+    return UsageError(f"{path}: exists already; name another file, or allow it to be replaced.")
+
+
+def _cannot_write(path: Path, error: OSError) -> CannotWriteError:
+    return CannotWriteError(f"{path}: cannot be written: {error.strerror or error}. Nothing was changed.")
+
+
+def _sync_folder(folder: Path) -> None:
+    # Not every system and file system can; the files themselves are synced.
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,189 @@
+"""The model file that a light ModelProto came from, and which of the proto's references stand for its payloads.
+
+A reference is recognised by location, offset and length together. The location is a spelling of the file name that
+the file itself contains nowhere (with as many `./` in front as that takes), so a tensor that keeps its data in the
+model file on its own account is never mistaken for a detached one, while copies of a detached tensor are recognised
+wherever they go.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import onnx
+
+from resizefix.document.external_data import Reference, reference_of
+from resizefix.document.payloads import FORMS, RAW_DATA, THRESHOLD, Payload, detach, reference
+from resizefix.document.pieces import Piece, Span, as_bytes, framed, size_of
+from resizefix.document.source import Source
+from resizefix.document.splice import Splicer
+from resizefix.document.tensors import replace_tensors_containing
+from resizefix.document.wire import LENGTH_DELIMITED, MalformedError, encode_bytes, records
+from resizefix.errors import RefusedError
+
+# While a model is compared and spliced, a payload is represented by these bytes and its offset. They are drawn anew in
+# each process, so no tensor of a file holds them, by accident or on purpose.
+_PLACEHOLDER = os.urandom(16)
+
+# A protobuf message cannot be larger, so what remains without payloads must fit.
+_LARGEST_MESSAGE = 2**31 - 1
+
+
+def canonical(model: onnx.ModelProto) -> bytes:
+    """The one serialisation that equal protos share."""
+    serialized: bytes = model.SerializeToString(deterministic=True)
+    return serialized
+
+
+@dataclass(frozen=True)
+class Detached:
+    """A model file without its payloads: `light` is what remains, with references to `payloads` (by their offset)."""
+
+    source: Source
+    location: str
+    payloads: dict[int, Payload]
+    light: bytes
+
+    @classmethod
+    def of(cls, source: Source, file_name: str | None) -> Detached:
+        """Reads the file without its payloads, or with them if there is no name to refer to it by.
+
+        Raises MalformedError for bytes that cannot be a model, UnreadableModelError if reading fails.
+        """
+        detached = _read(source, file_name)
+        while detached.payloads and detached.light.count(detached.location.encode()) != len(detached.payloads):
+            detached = _read(source, "./" + detached.location)
+        return detached
+
+    def refers(self, reference: Reference) -> bool:
+        """Whether a reference stands for one of the payloads."""
+        payload = self.payloads.get(reference.offset)
+        return (
+            payload is not None
+            and reference.location == self.location
+            and reference.length == payload.end - payload.start
+        )
+
+    def payload_of(self, tensor: onnx.TensorProto) -> Payload | None:
+        """The payload that a tensor's reference stands for; None for every other tensor.
+
+        Raises RefusedError for a tensor that also has data of its own: which of the two counts, nobody can say.
+        """
+        reference = reference_of(tensor) if self.payloads else None
+        if reference is None or not self.refers(reference):
+            return None
+        if any(tensor.HasField(name) if name == "raw_data" else len(getattr(tensor, name)) for name in _OWN_DATA):
+            raise RefusedError(
+                f"tensor {tensor.name!r}: was given new data but still refers to its old data; "
+                "clear data_location and external_data."
+            )
+        return self.payloads[reference.offset]
+
+    def content(self, payload: Payload) -> bytes:
+        """The bytes of a payload, which are those of `raw_data` whatever field they stand in."""
+        self.source.require_unchanged()
+        return self.source.read(payload.start, payload.end)
+
+    def with_placeholders(self, model: bytes) -> bytes:
+        """A serialised light model with each reference replaced by a placeholder in the field the payload came from."""
+
+        def replacing(text: bytes) -> list[Piece] | None:
+            tensor = onnx.TensorProto.FromString(text)
+            payload = self.payload_of(tensor)
+            if payload is None:
+                return None
+            forget_reference(tensor, payload)
+            placeholder = _PLACEHOLDER + payload.start.to_bytes(8, "little")
+            field = field_for(payload, tensor.data_type)
+            return [tensor.SerializeToString(deterministic=True), encode_bytes(field, placeholder)]
+
+        return (
+            as_bytes(replace_tensors_containing(model, self.location.encode(), replacing)) if self.payloads else model
+        )
+
+    def expand(self, kind: str, text: bytes) -> list[Piece]:
+        """Records of the message `kind`, with placeholders replaced by the payloads they stand for."""
+
+        def replacing(tensor: bytes) -> list[Piece]:
+            pieces: list[Piece] = []
+            for record in records(tensor, 0, len(tensor)):
+                value = tensor[record.body : record.end]
+                if record.wire_type == LENGTH_DELIMITED and value.startswith(_PLACEHOLDER):
+                    payload = self.payloads[int.from_bytes(value[len(_PLACEHOLDER) :], "little")]
+                    pieces += framed(record.number, [Span(self.source, payload.start, payload.end)])
+                else:
+                    pieces.append(tensor[record.start : record.end])
+            return pieces
+
+        return replace_tensors_containing(text, _PLACEHOLDER, replacing, kind)
+
+    def spliced(self, old: bytes, new: bytes) -> list[Piece]:
+        """The file with the edits that lead from `old` to `new`, both canonical and with placeholders."""
+        if old == new:
+            return [Span(self.source, 0, self.source.size)]
+        with self.source.mapped() as data:
+            original = list(records(data, 0, len(data)))
+            return Splicer(self.source, data, self.expand).merge("ModelProto", original, old, new)
+
+
+_OWN_DATA = ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
+
+
+def forget_reference(tensor: onnx.TensorProto, payload: Payload) -> None:
+    """Leaves the tensor as its file had it, but for the data itself."""
+    tensor.ClearField("external_data")
+    tensor.ClearField("data_location")
+    if payload.location_stated:
+        tensor.data_location = onnx.TensorProto.DEFAULT
+
+
+def field_for(payload: Payload, data_type: int) -> int:
+    """The field a payload goes back into: its own, unless the tensor was given a type that cannot stand there."""
+    return payload.field if data_type in FORMS.get(payload.field, ()) else RAW_DATA
+
+
+def _read(source: Source, location: str | None) -> Detached:
+    payloads: dict[int, Payload] = {}
+
+    def cut(start: int, end: int) -> Piece:
+        return Span(source, start, end)
+
+    def refer(payload: Payload) -> list[Piece]:
+        payloads[payload.start] = payload
+        return [reference(location or "", payload.start, payload.end - payload.start)]
+
+    if location is None:
+        pieces: list[Piece] = [Span(source, 0, source.size)]
+    else:
+        with source.mapped() as data:
+            pieces = detach(data, cut, refer)
+    if size_of(pieces) > _LARGEST_MESSAGE:
+        raise MalformedError(f"holds more than 2 GiB besides tensor data of {THRESHOLD} bytes and more")
+    return Detached(source, location or "", payloads, as_bytes(pieces))
+
+
+def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
+    """What a model says, large payloads by their length alone: to compare what was meant with what was written."""
+
+    def refer(payload: Payload) -> list[Piece]:
+        return [reference("", 0, payload.end - payload.start)]
+
+    def replacing(text: bytes) -> list[Piece] | None:
+        tensor = onnx.TensorProto.FromString(text)
+        payload = detached.payload_of(tensor) if detached else None
+        if payload is None:
+            return None
+        forget_reference(tensor, payload)
+        return [tensor.SerializeToString(deterministic=True), *refer(payload)]
+
+    if isinstance(model, Source):
+        source = model
+        with source.mapped() as data:
+            light = detach(data, lambda start, end: Span(source, start, end), refer, everywhere=True)
+    else:
+        if detached and detached.payloads:
+            model = as_bytes(replace_tensors_containing(model, detached.location.encode(), replacing))
+        inline = model
+        light = detach(inline, lambda start, end: inline[start:end], refer, everywhere=True)
+    return canonical(onnx.ModelProto.FromString(as_bytes(light)))

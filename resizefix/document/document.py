@@ -1,0 +1,186 @@
+"""A model file that can be edited without being loaded: `proto` is the model, its large payloads stay on disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import onnx
+from google.protobuf.message import EncodeError
+
+from resizefix.document.atomic_write import AtomicWrite
+from resizefix.document.detached import Detached, canonical, outline
+from resizefix.document.external_data import (
+    Home,
+    Reference,
+    reference_of,
+    references_in,
+    relocated,
+    require_not_referenced,
+    require_readable,
+    span_of,
+    stage_data_files,
+)
+from resizefix.document.externalize import DataFile, externalized
+from resizefix.document.opening import open_detached
+from resizefix.document.pieces import Piece, as_bytes
+from resizefix.document.source import Source
+from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
+
+
+class Document:
+    """A model, its file, and the folder where references to its data resolve.
+
+    `proto` may be edited in any way protobuf allows, tensors copied and moved included. `light_bytes` together with
+    `folder` is what onnxruntime opens (session option `session.model_external_initializers_file_folder_path`).
+    """
+
+    path: Path | None
+    folder: Path | None
+    proto: onnx.ModelProto
+
+    def __init__(
+        self,
+        proto: onnx.ModelProto,
+        *,
+        path: Path | None,
+        folder: Path | None,
+        home: Home | None,
+        detached: Detached | None,
+    ) -> None:
+        self.proto = proto
+        self.path = path
+        self.folder = folder
+        self._home = home
+        self._detached = detached
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Document:
+        """The model in the file `path`. Raises UnreadableModelError, which says what the file is instead."""
+        path = Path(path)
+        detached, proto, home, folder = open_detached(path)
+        return cls(proto, path=path, folder=folder, home=home, detached=detached)
+
+    @classmethod
+    def from_proto(cls, model: onnx.ModelProto, folder: str | os.PathLike[str] | None = None) -> Document:
+        """A copy of a model in memory; `folder` is where its external data lie, if it has any."""
+        proto = onnx.ModelProto()
+        proto.CopyFrom(model)
+        absolute = Path(os.path.abspath(folder)) if folder is not None else None
+        home = Home(absolute, absolute) if absolute is not None else None
+        return cls(proto, path=None, folder=absolute, home=home, detached=None)
+
+    def copy(self) -> Document:
+        """An independent document: its own proto over the same file."""
+        proto = onnx.ModelProto()
+        proto.CopyFrom(self.proto)
+        return Document(proto, path=self.path, folder=self.folder, home=self._home, detached=self._detached)
+
+    def is_changed(self) -> bool:
+        """Whether saving would write other bytes than those of the file; always for a model that came from none."""
+        if self._detached is None:
+            return True
+        return self._canonical() != canonical(onnx.ModelProto.FromString(self._detached.light))
+
+    def light_bytes(self) -> bytes:
+        """The serialised `proto`, large payloads as references into `folder`.
+
+        Raises UnreadableModelError if the file at `path` is no longer the one that was opened.
+        """
+        model = self._canonical()
+        if self._home is None or self.folder is None or self._detached is None:
+            return model
+        if self._detached.payloads and not self._detached.source.is_at(self.folder / self._detached.location):
+            raise UnreadableModelError(f"{self.path}: was modified or replaced since it was opened; open it again.")
+        return model if self.folder == self._home.folder else relocated(model, self._home, self._detached.location)
+
+    def array(self, tensor: onnx.TensorProto) -> np.ndarray:
+        """The value of a tensor of this document, wherever its data lie. Raises UnreadableModelError, RefusedError."""
+        whole = tensor
+        payload = self._detached.payload_of(tensor) if self._detached else None
+        reference = reference_of(tensor)
+        if self._detached and payload:
+            whole = _with_raw_data(tensor, self._detached.content(payload))
+        elif reference is not None:
+            if self._home is None:
+                raise UnreadableModelError(
+                    f"tensor {tensor.name!r}: its data lie in {reference.location!r}, but in which folder is not known."
+                )
+            span = span_of(reference, self._home.open(reference))
+            whole = _with_raw_data(tensor, span.source.read(span.start, span.end))
+        try:
+            return onnx.numpy_helper.to_array(whole)
+        except (ValueError, TypeError, KeyError) as error:
+            raise UnreadableModelError(
+                f"tensor {tensor.name!r}: its data do not fit its type and shape: {error}"
+            ) from error
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, as_external_data: bool = False) -> None:
+        """Writes the model to `path`: the bytes of the original wherever nothing was changed.
+
+        Files that hold data of the model go along if `path` is in another folder. `as_external_data` moves large
+        payloads into one new file, `path` with `.data` appended. All files appear whole or none does; an existing
+        one is replaced only with `overwrite`. Raises UsageError, CannotWriteError, UnreadableModelError, RefusedError.
+        """
+        out = Path(path)
+        home = self._home or Home(out.parent, out.parent)
+        with AtomicWrite() as write:
+            write.require_free(out, overwrite=overwrite)
+            model = self._canonical()
+            own = self._own_references(model)
+            require_not_referenced(out, own, home)
+            if home.is_folder(out.parent):
+                require_readable(set(own) - self._references_of_the_file(), home)
+            else:
+                stage_data_files(write, own, home, out, overwrite=overwrite)
+            if as_external_data:
+                data_file = DataFile(f"{out.name}.data")
+                model = externalized(model, self._detached, data_file)
+                if data_file.pieces:
+                    require_not_referenced(out.parent / data_file.location, own, home)
+                    write.stage(out.parent / data_file.location, data_file.pieces, overwrite=overwrite)
+            temporary = write.stage(out, self._pieces(model), overwrite=overwrite)
+            if self._detached:
+                self._detached.source.require_unchanged()
+            if outline(Source(temporary)) != outline(model, self._detached):
+                raise CannotWriteError(
+                    f"{out}: what was written would not read back as the model; nothing was changed. This is an error "
+                    "in resizefix: please report it with the model."
+                )
+            write.commit()
+
+    def to_proto(self) -> onnx.ModelProto:
+        """The complete model in memory, what parsing the saved file gives; independent of the file."""
+        proto: onnx.ModelProto = onnx.ModelProto.FromString(as_bytes(self._pieces(self._canonical())))
+        return proto
+
+    def _pieces(self, model: bytes) -> list[Piece]:
+        if self._detached is None:
+            return [model]
+        self._detached.source.require_unchanged()
+        old = canonical(onnx.ModelProto.FromString(self._detached.light))
+        return self._detached.spliced(self._detached.with_placeholders(old), self._detached.with_placeholders(model))
+
+    def _canonical(self) -> bytes:
+        try:
+            return canonical(self.proto)
+        except EncodeError as error:
+            raise UsageError(
+                f"the model is larger than 2 GiB in memory, more than protobuf can write ({error}); "
+                "save it with external data and give that file."
+            ) from error
+
+    def _own_references(self, model: bytes) -> list[Reference]:
+        """The references of the serialised model that do not stand for detached payloads."""
+        detached = self._detached
+        if detached and model.count(b"location") == model.count(detached.location.encode()):
+            return []
+        return [reference for reference in references_in(model) if not (detached and detached.refers(reference))]
+
+    def _references_of_the_file(self) -> set[Reference]:
+        return set(self._own_references(self._detached.light)) if self._detached else set()
+
+
+def _with_raw_data(tensor: onnx.TensorProto, content: bytes) -> onnx.TensorProto:
+    return onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=content)

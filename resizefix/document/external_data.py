@@ -1,0 +1,195 @@
+"""Tensors whose data lie in other files: reading them, and taking those files along when a model moves.
+
+The rules are those of the ONNX spec (docs/ExternalData.md) and of onnxruntime: a location is relative to the model's
+folder and may not lead out of it. A model reached through a link (as in the cache of the Hugging Face hub) may also
+use files in the folder where it really lies.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import onnx
+
+from resizefix.document.atomic_write import AtomicWrite
+from resizefix.document.pieces import Piece, Span, as_bytes
+from resizefix.document.source import Source
+from resizefix.document.tensors import replace_tensors_containing
+from resizefix.errors import UnreadableModelError, UsageError
+
+_CHUNK = 1 << 20
+
+
+class Reference(NamedTuple):
+    """Where the data of one tensor lie; `length` None means up to the end of the file."""
+
+    tensor: str
+    location: str
+    offset: int
+    length: int | None
+
+
+class Home(NamedTuple):
+    """Where the references of a model resolve: `folder`, and where the file really lies if a link led to it."""
+
+    folder: Path
+    real_folder: Path
+
+    def is_folder(self, folder: Path) -> bool:
+        """Whether references resolve alike beside a file in `folder`."""
+        try:
+            return os.path.samefile(folder, self.folder)
+        except OSError:
+            return False
+
+    def leads_to_real_folder(self, reference: Reference) -> bool:
+        """Whether the file a reference means lies where the model really lies."""
+        return _is_inside(self.folder / reference.location, self.real_folder)
+
+    def resolve(self, reference: Reference) -> Path:
+        """The file a reference means. Raises UnreadableModelError if that is outside of the model's folder."""
+        location = reference.location
+        path = self.folder / location
+        inside = any(_is_inside(path, folder) for folder in self)
+        # A backslash or a drive letter means nothing here but would elsewhere.
+        absolute = os.path.isabs(location) or re.match(r"[A-Za-z]:|\\", location)
+        if not location or "\0" in location or absolute or os.path.normpath(location).startswith("..") or not inside:
+            raise UnreadableModelError(
+                f"tensor {reference.tensor!r}: its data are said to lie in {location!r}, which is not inside the "
+                f"model's folder {self.folder}; move the file there and correct the location."
+            )
+        return path
+
+    def open(self, reference: Reference) -> Source:
+        """The file a reference means, opened. Raises UnreadableModelError."""
+        try:
+            return Source(self.resolve(reference))
+        except UnreadableModelError as error:
+            raise UnreadableModelError(f"the data of tensor {reference.tensor!r} cannot be read: {error}") from error
+
+
+def span_of(reference: Reference, source: Source) -> Span:
+    """The bytes of `source` that a reference means. Raises UnreadableModelError if the file is too short."""
+    end = source.size if reference.length is None else reference.offset + reference.length
+    if not reference.offset <= end <= source.size:
+        raise UnreadableModelError(
+            f"tensor {reference.tensor!r}: its data are said to lie at bytes {reference.offset} to {end} of "
+            f"{source.path}, which has {source.size}; the file is incomplete or belongs to another model."
+        )
+    return Span(source, reference.offset, end)
+
+
+def reference_of(tensor: onnx.TensorProto) -> Reference | None:
+    """Where the data of a tensor lie, None if in the tensor itself. Raises UnreadableModelError for nonsense."""
+    if tensor.data_location != onnx.TensorProto.EXTERNAL:
+        return None
+    said = {entry.key: entry.value for entry in tensor.external_data}
+    numbers = said.get("offset", "0"), said.get("length", "0")
+    if not all(re.fullmatch("[0-9]{1,19}", number) for number in numbers):
+        raise UnreadableModelError(
+            f"tensor {tensor.name!r}: offset {numbers[0]!r} or length {numbers[1]!r} of its external data is no number."
+        )
+    length = int(said["length"]) if "length" in said else None
+    return Reference(tensor.name, said.get("location", ""), int(numbers[0]), length)
+
+
+def references_in(model: bytes) -> list[Reference]:
+    """All references of a serialised model, each once."""
+    found: dict[Reference, None] = {}
+
+    def collect(text: bytes) -> None:
+        reference = reference_of(onnx.TensorProto.FromString(text))
+        if reference is not None:
+            found[reference] = None
+
+    replace_tensors_containing(model, b"location", collect)
+    return list(found)
+
+
+def relocated(model: bytes, home: Home, except_location: str) -> bytes:
+    """The serialised model, its references leading to the same files from `home.real_folder`."""
+
+    def replacing(text: bytes) -> list[Piece] | None:
+        tensor = onnx.TensorProto.FromString(text)
+        reference = reference_of(tensor)
+        if reference is None or reference.location == except_location or not home.leads_to_real_folder(reference):
+            return None
+        real = os.path.realpath(home.folder / reference.location)
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = os.path.relpath(real, os.path.realpath(home.real_folder))
+        return [tensor.SerializeToString(deterministic=True)]
+
+    return as_bytes(replace_tensors_containing(model, b"location", replacing))
+
+
+def require_readable(references: Iterable[Reference], home: Home) -> None:
+    """Raises UnreadableModelError if a file that the references mean, or part of it, is missing."""
+    for reference in references:
+        span_of(reference, home.open(reference))
+
+
+def stage_data_files(
+    write: AtomicWrite, references: list[Reference], home: Home, out: Path, *, overwrite: bool
+) -> None:
+    """Takes the files that the references mean along into the folder of `out`, under the same relative names.
+
+    A file that is already there is left alone if it is the same. Raises UsageError if another file has the name and
+    `overwrite` is not given, UnreadableModelError if a file or part of it is missing.
+    """
+    by_file: dict[str, list[Reference]] = defaultdict(list)
+    for reference in references:
+        by_file[os.path.normpath(reference.location)].append(reference)
+    for location, inside in by_file.items():
+        source = home.open(inside[0])
+        for reference in inside:
+            span_of(reference, source)
+        target = out.parent / location
+        if not _is_inside(target, out.parent):
+            raise UsageError(f"{target}: leads out of the folder {out.parent}; choose another folder for the result.")
+        if os.path.realpath(target) == os.path.realpath(out):
+            raise UsageError(f"{out}: the model's external data have this name; name the result differently.")
+        if os.path.lexists(target):
+            if _same_content(source, target):
+                continue
+            if not overwrite:
+                raise UsageError(
+                    f"{target}: another file stands where the model's external data would go; choose another folder, "
+                    "or allow it to be replaced."
+                )
+        write.stage(target, [Span(source, 0, source.size)], overwrite=overwrite, make_folders=True)
+
+
+def require_not_referenced(path: Path, references: list[Reference], home: Home) -> None:
+    """Raises UsageError if writing `path` would destroy data that the model refers to."""
+    for reference in references:
+        with suppress(OSError):
+            if os.path.samefile(path, home.folder / reference.location):
+                raise UsageError(
+                    f"{path}: holds the data of tensor {reference.tensor!r} and cannot be replaced; name another file."
+                )
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    real, real_folder = os.path.realpath(path), os.path.realpath(folder)
+    return os.path.commonpath([real, real_folder]) == real_folder and real != real_folder
+
+
+def _same_content(source: Source, path: Path) -> bool:
+    try:
+        other = Source(path)
+    except UnreadableModelError:
+        return False
+    if source.size != other.size:
+        return False
+    return source.is_at(path) or all(source.read(*window) == other.read(*window) for window in _windows(source.size))
+
+
+def _windows(size: int) -> Iterator[tuple[int, int]]:
+    return ((start, min(start + _CHUNK, size)) for start in range(0, size, _CHUNK))

@@ -1,0 +1,60 @@
+"""Moves the large payloads of a model into one data file beside it (`--save-as-external-data`)."""
+
+from __future__ import annotations
+
+import onnx
+
+from resizefix.document.detached import Detached, canonical, forget_reference
+from resizefix.document.payloads import Payload, detach, reference
+from resizefix.document.pieces import Piece, Span, as_bytes
+from resizefix.document.tensors import replace_tensors_containing
+
+# Each payload starts on a page, so that a runtime can map it by itself.
+ALIGNMENT = 4096
+
+
+class DataFile:
+    """The data file being laid out: `pieces` make it, `location` is its name beside the model."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self.pieces: list[Piece] = []
+        self._size = 0
+
+    def append(self, piece: Piece, length: int) -> bytes:
+        """Places a payload and returns the records that make a tensor refer to it."""
+        padding = -self._size % ALIGNMENT
+        self.pieces += [bytes(padding), piece]
+        offset = self._size + padding
+        self._size = offset + length
+        return reference(self.location, offset, length)
+
+
+def externalized(model: bytes, detached: Detached | None, data_file: DataFile) -> bytes:
+    """The serialised model with every large payload, detached or inline, placed in `data_file` and referred to there.
+
+    Data that lie in other files already stay there. Copies of one detached payload share one place.
+    """
+    placed: dict[int, bytes] = {}
+
+    def replacing(text: bytes) -> list[Piece] | None:
+        tensor = onnx.TensorProto.FromString(text)
+        payload = detached.payload_of(tensor) if detached else None
+        if detached is None or payload is None:
+            return None
+        forget_reference(tensor, payload)
+        if payload.start not in placed:
+            span = Span(detached.source, payload.start, payload.end)
+            placed[payload.start] = data_file.append(span, payload.end - payload.start)
+        return [tensor.SerializeToString(deterministic=True), placed[payload.start]]
+
+    def cut(start: int, end: int) -> Piece:
+        return model[start:end]
+
+    def refer(payload: Payload) -> list[Piece]:
+        return [data_file.append(model[payload.start : payload.end], payload.end - payload.start)]
+
+    if detached and detached.payloads:
+        model = as_bytes(replace_tensors_containing(model, detached.location.encode(), replacing))
+    light = as_bytes(detach(model, cut, refer))
+    return canonical(onnx.ModelProto.FromString(light))

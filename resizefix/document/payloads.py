@@ -1,0 +1,143 @@
+"""Large tensor payloads: found in a model file without being read, and replaced by references into that file.
+
+A reference is the external data of the ONNX spec (docs/ExternalData.md): location, offset, length. onnxruntime maps
+it from the original file, so the model opens without its weights ever passing through Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from resizefix.document.pieces import Piece
+from resizefix.document.schema import FIELDS, TENSOR_HOLDERS, number_of
+from resizefix.document.tensors import Cutting, replace_tensors
+from resizefix.document.wire import LENGTH_DELIMITED, VARINT, Readable, Record, encode_bytes, records, varint_value
+
+# Below a page nothing is saved: the page is read for its neighbours' headers anyway, and a reference costs some 80
+# bytes itself. Everything that carries meaning (scales, sizes, shapes, axes) is far smaller and so stays visible.
+THRESHOLD = 4096
+
+DATA_TYPE = number_of("TensorProto", "data_type")
+FLOAT_DATA = number_of("TensorProto", "float_data")
+DOUBLE_DATA = number_of("TensorProto", "double_data")
+RAW_DATA = number_of("TensorProto", "raw_data")
+EXTERNAL_DATA = number_of("TensorProto", "external_data")
+DATA_LOCATION = number_of("TensorProto", "data_location")
+
+_FLOAT, _DOUBLE, _COMPLEX64, _COMPLEX128, _STRING = 1, 11, 14, 15, 8
+# Packed typed data whose bytes are those of raw_data (little-endian), and the data types for which it is so.
+FORMS = {FLOAT_DATA: (_FLOAT, _COMPLEX64), DOUBLE_DATA: (_DOUBLE, _COMPLEX128)}
+# Every field that can hold data or say where it lies.
+_DATA = frozenset(
+    number_of("TensorProto", name)
+    for name in (
+        *("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data"),
+        *("external_data", "segment"),
+    )
+)
+
+# Which messages are entered, as which kind. References are made where onnxruntime reads them: initializers and the
+# value of Constant, at any depth. Tensor attributes of other operators stay inline, for kernels read those themselves.
+_ENTERED: dict[str, tuple[str, dict[str, str]]] = {
+    "ModelProto": (
+        "ModelProto",
+        {"graph": "GraphProto", "functions": "FunctionProto", "training_info": "TrainingInfoProto"},
+    ),
+    "TrainingInfoProto": ("TrainingInfoProto", {"initialization": "GraphProto", "algorithm": "GraphProto"}),
+    "GraphProto": (
+        "GraphProto",
+        {"node": "NodeProto", "initializer": "TensorProto", "sparse_initializer": "SparseTensorProto"},
+    ),
+    "FunctionProto": ("FunctionProto", {"node": "NodeProto"}),
+    "NodeProto": ("NodeProto", {"attribute": "AttributeProto"}),
+    "AttributeProto": ("AttributeProto", {"g": "GraphProto", "graphs": "GraphProto"}),
+    "Constant": ("NodeProto", {"attribute": "value of Constant"}),
+    "value of Constant": ("AttributeProto", {"t": "TensorProto", "sparse_tensor": "SparseTensorProto"}),
+    "SparseTensorProto": ("SparseTensorProto", {"values": "TensorProto", "indices": "TensorProto"}),
+}
+_CHILDREN = {
+    name: {number_of(kind, field): child for field, child in row.items()} for name, (kind, row) in _ENTERED.items()
+}
+_OP_TYPE, _DOMAIN = number_of("NodeProto", "op_type"), number_of("NodeProto", "domain")
+
+
+class Payload(NamedTuple):
+    """The bytes of one tensor in a file: in which field they stand, from where to where.
+
+    `location_stated` remembers that the tensor said `data_location: DEFAULT` although that is the default.
+    """
+
+    field: int
+    start: int
+    end: int
+    location_stated: bool
+
+
+def reference(location: str, offset: int, length: int) -> bytes:
+    """The records that make a TensorProto without data refer to `length` bytes at `offset` of the file `location`."""
+    entries = (("location", location), ("offset", str(offset)), ("length", str(length)))
+    return b"".join(
+        encode_bytes(EXTERNAL_DATA, encode_bytes(1, key.encode()) + encode_bytes(2, value.encode()))
+        for key, value in entries
+    ) + bytes((DATA_LOCATION << 3, 1))
+
+
+def detach(
+    data: Readable, cut: Cutting, refer: Callable[[Payload], list[Piece]], *, everywhere: bool = False
+) -> list[Piece]:
+    """The model in `data` with every large payload replaced by what `refer` puts behind the rest of its tensor.
+
+    `cut` gives the untouched parts. `everywhere` enters also the tensors that onnxruntime takes no references for.
+    Raises MalformedError for bytes that are not a model.
+    """
+
+    def entering(kind: str, start: int, end: int) -> Iterator[tuple[Record, str]]:
+        for record in records(data, start, end):
+            child = _holder(kind, record.number) if everywhere else _CHILDREN[kind].get(record.number)
+            if child is None or record.wire_type != LENGTH_DELIMITED or record.end - record.body < THRESHOLD:
+                continue
+            if child == "NodeProto" and not everywhere and _is_constant(data, record):
+                child = "Constant"
+            yield record, child
+
+    def replacing(start: int, end: int) -> list[Piece] | None:
+        found = _payload_of(data, start, end)
+        if found is None:
+            return None
+        record, payload = found
+        return [cut(start, record.start), cut(record.end, end), *refer(payload)]
+
+    return replace_tensors("ModelProto", 0, len(data), entering, replacing, cut) or [cut(0, len(data))]
+
+
+def _holder(kind: str, number: int) -> str | None:
+    row = FIELDS[kind].get(number)
+    return row.message if row is not None and row.message in TENSOR_HOLDERS else None
+
+
+def _is_constant(data: Readable, node: Record) -> bool:
+    said = {_OP_TYPE: b"", _DOMAIN: b""}
+    for record in records(data, node.body, node.end):
+        if record.number in said and record.wire_type == LENGTH_DELIMITED:
+            said[record.number] = data[record.body : record.end]
+    return said[_OP_TYPE] == b"Constant" and said[_DOMAIN] in (b"", b"ai.onnx")
+
+
+def _payload_of(data: Readable, start: int, end: int) -> tuple[Record, Payload] | None:
+    """The one record with all the data of the tensor between `start` and `end`, if it is large and plain bytes."""
+    data_type, location, holders = 0, None, []
+    for record in records(data, start, end):
+        if record.number == DATA_TYPE and record.wire_type == VARINT:
+            data_type = varint_value(data, record)
+        elif record.number == DATA_LOCATION and record.wire_type == VARINT:
+            location = varint_value(data, record)
+        elif record.number in _DATA:
+            holders.append(record)
+    if len(holders) != 1 or location not in (None, 0):
+        return None
+    record = holders[0]
+    plain = (record.number == RAW_DATA and data_type != _STRING) or data_type in FORMS.get(record.number, ())
+    if not plain or record.wire_type != LENGTH_DELIMITED or record.end - record.body < THRESHOLD:
+        return None
+    return record, Payload(record.number, record.body, record.end, location is not None)

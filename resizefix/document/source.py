@@ -1,0 +1,93 @@
+"""A file held open for reading, which stays the same file whatever happens to its name."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from resizefix.errors import UnreadableModelError
+
+
+class Source:
+    """An open regular file: its descriptor, its size, and what it looked like when it was opened.
+
+    The descriptor keeps the bytes reachable after the name was given to another file, so a model can be saved over
+    itself and saved again. It is closed with the last reference to the object. Raises UnreadableModelError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # O_NONBLOCK: opening a pipe must fail below, not wait for a writer.
+        flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            self.descriptor = os.open(path, flags)
+        except FileNotFoundError:
+            raise UnreadableModelError(f"{path}: there is no such file.") from None
+        except OSError as error:
+            raise UnreadableModelError(f"{path}: cannot be opened: {error.strerror}.") from error
+        weakref.finalize(self, os.close, self.descriptor)
+        status = os.fstat(self.descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise UnreadableModelError(f"{path}: is a folder; name the .onnx file inside it.")
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableModelError(f"{path}: is not a regular file; save the model to a file first.")
+        self.size = status.st_size
+        self._identity = _identity(status)
+
+    def unchanged(self) -> bool:
+        """Whether the file still has the size and modification time it was opened with."""
+        return _identity(os.fstat(self.descriptor)) == self._identity
+
+    def require_unchanged(self) -> None:
+        """Raises UnreadableModelError if the file was written to since it was opened."""
+        if not self.unchanged():
+            raise UnreadableModelError(f"{self.path}: was modified since it was opened; open it again.")
+
+    def is_at(self, path: str | os.PathLike[str]) -> bool:
+        """Whether `path` leads to this very file, unchanged."""
+        try:
+            return _identity(os.stat(path)) == self._identity
+        except OSError:
+            return False
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes from `start` to `end`. Raises UnreadableModelError if the file no longer has them."""
+        chunks = []
+        while start < end:
+            try:
+                chunk = _read_at(self.descriptor, min(end - start, 1 << 30), start)
+            except OSError as error:
+                raise UnreadableModelError(f"{self.path}: cannot be read: {error.strerror}.") from error
+            if not chunk:
+                raise UnreadableModelError(f"{self.path}: ends at byte {start}, {end - start} more were expected.")
+            chunks.append(chunk)
+            start += len(chunk)
+        return b"".join(chunks)
+
+    @contextmanager
+    def mapped(self) -> Iterator[mmap.mmap]:
+        """The file as one indexable object whose pages are read only where they are touched."""
+        # A shrunken file would not raise but kill the process on access.
+        self.require_unchanged()
+        try:
+            mapping = mmap.mmap(self.descriptor, 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise UnreadableModelError(f"{self.path}: cannot be mapped into memory: {error.strerror}.") from error
+        with mapping:
+            yield mapping
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _read_at(descriptor: int, count: int, offset: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, count, offset)
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, count)

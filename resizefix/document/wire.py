@@ -1,0 +1,118 @@
+"""The protobuf wire format, as records: read without parsing, written without a message class.
+
+A record is a tag (field number and wire type) and what follows it. Nothing is copied while reading: a `Record` holds
+offsets, so a walk over a mapped file touches the headers of the records and never the pages of a payload. Lengths are
+Python integers, so files beyond 2 GiB walk as well.
+Source: https://protobuf.dev/programming-guides/encoding/
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from typing import NamedTuple
+
+VARINT, FIXED64, LENGTH_DELIMITED, START_GROUP, END_GROUP, FIXED32 = range(6)
+
+# protobuf parsers give up at this depth; a file nested deeper cannot be read by anybody.
+MAX_DEPTH = 100
+
+Readable = bytes | mmap.mmap
+
+
+class MalformedError(ValueError):
+    """The bytes are not a sequence of protobuf records; the text says what is wrong and at which offset."""
+
+
+class CutOffError(MalformedError):
+    """A record announces more bytes than there are left."""
+
+
+class Record(NamedTuple):
+    """One record of a message: `start` is the offset of its tag, `body` of its value, `end` is one past its value."""
+
+    number: int
+    wire_type: int
+    start: int
+    body: int
+    end: int
+
+
+def read_varint(data: Readable, position: int, end: int) -> tuple[int, int]:
+    """The varint at `position` and the offset behind it. Raises MalformedError if it is cut off or beyond 64 bits."""
+    value = shift = 0
+    for index in range(position, min(position + 10, end)):
+        byte = data[index]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if value >> 64:
+                raise MalformedError(f"the number at offset {position} does not fit 64 bits")
+            return value, index + 1
+        shift += 7
+    if end - position >= 10:
+        raise MalformedError(f"the number at offset {position} is longer than 10 bytes")
+    raise CutOffError(f"the data ends at offset {end}, in the middle of a number")
+
+
+def records(data: Readable, start: int, end: int) -> Iterator[Record]:
+    """The records of the message in `data[start:end]`, in file order.
+
+    Raises MalformedError where the bytes cannot be records: field number 0, reserved wire types, groups (ONNX has
+    none), and lengths that reach beyond `end`.
+    """
+    position = start
+    while position < end:
+        tag_start = position
+        tag = data[position]
+        if tag < 0x80:
+            position += 1
+        else:
+            tag, position = read_varint(data, position, end)
+        number, wire_type = tag >> 3, tag & 7
+        if number == 0 or tag >> 32:
+            raise MalformedError(f"no field of any message has the number {number} (offset {tag_start})")
+        body = position
+        if wire_type == LENGTH_DELIMITED:
+            if position < end and data[position] < 0x80:
+                body, position = position + 1, position + 1 + data[position]
+            else:
+                length, body = read_varint(data, position, end)
+                position = body + length
+        elif wire_type == VARINT:
+            position = read_varint(data, position, end)[1]
+        elif wire_type == FIXED64:
+            position += 8
+        elif wire_type == FIXED32:
+            position += 4
+        else:
+            raise MalformedError(f"wire type {wire_type} at offset {tag_start} is none that ONNX files use")
+        if position > end:
+            raise CutOffError(
+                f"field {number} at offset {tag_start} claims {position - body} bytes where {end - body} are left"
+            )
+        yield Record(number, wire_type, tag_start, body, position)
+
+
+def varint_value(data: Readable, record: Record) -> int:
+    """The number that a record of wire type VARINT holds."""
+    return read_varint(data, record.body, record.end)[0]
+
+
+def encode_varint(value: int) -> bytes:
+    """The shortest varint of a number that is not negative."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def encode_header(number: int, length: int) -> bytes:
+    """The tag and length that stand before a length-delimited value."""
+    return encode_varint(number << 3 | LENGTH_DELIMITED) + encode_varint(length)
+
+
+def encode_bytes(number: int, value: bytes) -> bytes:
+    """A length-delimited record."""
+    return encode_header(number, len(value)) + value

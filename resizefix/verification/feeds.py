@@ -82,7 +82,12 @@ class Feeder:
             dtype, shape = _dtype(entry), shapes[entry.name]
             if entry.kind.is_list or entry.name in self._hints or not is_small_vector(shape, dtype.kind):
                 continue
-            told = None if factor is None else vector_value(shape, dtype.kind, *about, factor)
+            if factor is None:
+                told = None
+            elif dtype.kind == "b":  # a condition: consecutive seeds take both branches
+                told = np.full(shape, (factor != 1.0) == (self._seed % 2 == 0))
+            else:
+                told = vector_value(shape, dtype.kind, *about, factor)
             vectors[entry.name] = self._random(entry, shape) if told is None else told.astype(dtype)
         return vectors
 
@@ -102,16 +107,27 @@ class Feeder:
 def as_feed(entry: TensorInput, value: object) -> Value:
     """`value` (numbers, a nested list, an array) as the input wants it; a flat list is laid out as a static shape.
 
-    Raises UsageError where it does not fit.
+    A list of such values for a sequence; None for an optional that is to be absent. Raises UsageError where it does not
+    fit.
     """
-    if entry.kind is not InputKind.TENSOR and not isinstance(value, np.ndarray):
-        return value if isinstance(value, (list, dict)) else None
+    if value is None and entry.kind.is_optional:
+        return None
+    if entry.kind.is_list and isinstance(value, (list, tuple)):
+        return [_as_array(entry, item) for item in value]
+    if entry.kind in (InputKind.TENSOR, InputKind.OPTIONAL):
+        return _as_array(entry, value)
+    raise UsageError(f"Input '{entry.name}' is a {entry.type_text}; it cannot be fed these values.")
+
+
+def _as_array(entry: TensorInput, value: object) -> Array:
+    dtype = _dtype(entry)
     try:
-        array = np.asarray(value).astype(_dtype(entry))
+        given = np.asarray(value)
+        array = given.astype(dtype)
     except (ValueError, TypeError) as error:
-        raise UsageError(
-            f"The values for input '{entry.name}' are not numbers of type {entry.type_text}: {error}"
-        ) from error
+        raise UsageError(f"Input '{entry.name}' is {entry.type_text} and cannot be fed {value}: {error}.") from error
+    if dtype.kind in "iub" and np.any(array != given):
+        raise UsageError(f"Input '{entry.name}' is {entry.type_text} and cannot be fed {value}.")
     if entry.is_static and entry.shape is not None and array.ndim != len(entry.shape):
         static = tuple(dim for dim in entry.shape if isinstance(dim, int))
         if array.size == math.prod(static):
@@ -148,15 +164,18 @@ def _dtype(entry: TensorInput) -> np.dtype[np.generic]:
 
 def _draw(generator: np.random.Generator, dtype: np.dtype[np.generic], shape: Shape) -> Array:
     """Numbers as such a tensor usually holds: unit-normal floats, any byte, pixels, 0 and 1 for likely indices."""
+    drawn: object
     if dtype.kind == "O":
-        return np.full(shape, "a", dtype=object)
-    if dtype.kind == "b":
-        return generator.integers(0, 2, shape).astype(dtype)
-    if dtype.kind in "iu":
-        if dtype.itemsize == 1:
-            lowest = 0 if dtype.kind == "u" else -128
-            return generator.integers(lowest, lowest + 256, shape).astype(dtype)
-        return generator.integers(0, 256 if len(shape) >= 3 else 2, shape).astype(dtype)
-    if dtype.kind == "c":
-        return (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)).astype(dtype)
-    return np.asarray(generator.standard_normal(shape)).astype(dtype)
+        drawn = np.full(shape, "a", dtype=object)
+    elif dtype.kind == "b":
+        drawn = generator.integers(0, 2, shape)
+    elif dtype.kind in "iu" and dtype.itemsize == 1:
+        lowest = 0 if dtype.kind == "u" else -128
+        drawn = generator.integers(lowest, lowest + 256, shape)
+    elif dtype.kind in "iu":
+        drawn = generator.integers(0, 256 if len(shape) >= 3 else 2, shape)
+    elif dtype.kind == "c":
+        drawn = generator.standard_normal(shape) + 1j * generator.standard_normal(shape)
+    else:
+        drawn = generator.standard_normal(shape)
+    return np.asarray(drawn).astype(dtype)

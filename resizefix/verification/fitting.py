@@ -28,14 +28,14 @@ class Fitted:
 def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24) -> Fitted:
     """Tries the feeder's candidates and returns the first that the model runs with, giving one number at least.
 
-    Only if there is no such candidate, one whose outputs are all empty. Raises CannotRunError with what the most
-    sensible candidate met.
+    Only if there is no such candidate, one whose outputs are all empty. Inputs of another model that the feeder knows
+    too are in the feeds, and not given to this one. Raises CannotRunError with what the most sensible candidate met.
     """
     first_error: CannotRunError | None = None
     empty: Fitted | None = None
     for feeds in islice(feeder.candidates(), attempts):
         try:
-            fitted = Fitted(feeds, session.run(feeds))
+            fitted = Fitted(feeds, session.run(session.taken(feeds)))
         except CannotRunError as error:
             first_error = first_error or error
             continue
@@ -46,7 +46,8 @@ def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24) -> Fitted
         return empty
     if first_error is not None:
         raise first_error
-    raise CannotRunError("No sizes", reason="the inputs are too large")
+    reason = "its inputs are too large at every size tried; give sizes with --shape"
+    raise CannotRunError(f"{session.label} was not run: {reason}", reason=reason)
 
 
 def is_empty(value: Value) -> bool:

@@ -31,6 +31,11 @@ class InputKind(str, Enum):
         """Whether the value is a list of tensors."""
         return self in (InputKind.SEQUENCE, InputKind.OPTIONAL_SEQUENCE)
 
+    @property
+    def is_optional(self) -> bool:
+        """Whether it may go without a value."""
+        return self in (InputKind.OPTIONAL, InputKind.OPTIONAL_SEQUENCE)
+
 
 @dataclass(frozen=True)
 class TensorInput:
@@ -49,10 +54,10 @@ class TensorInput:
 
     @property
     def type_text(self) -> str:
-        """As ONNX text writes it, for messages: `float[1,3,h,w]`, `sequence of float[?]`."""
-        elem = TensorProto.DataType.Name(self.elem_type).lower()
-        dims = "" if self.shape is None else ",".join("?" if d is None else str(d) for d in self.shape)
-        tensor = elem if self.shape is None else f"{elem}[{dims}]"
+        """As ONNX text writes it: `float[1,3,h,w]`, `float` for a single number, `float[]` for an unknown rank."""
+        tensor = TensorProto.DataType.Name(self.elem_type).lower()
+        if self.shape != ():
+            tensor += f"[{','.join('?' if dim is None else str(dim) for dim in self.shape or ())}]"
         return tensor if self.kind is InputKind.TENSOR else f"{self.kind.value} of {tensor}"
 
 

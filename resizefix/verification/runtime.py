@@ -90,6 +90,11 @@ class Session:
         # enable_fallback would print to stdout and try again.
         return ort.InferenceSession(self._model, self._options, providers=["CPUExecutionProvider"], enable_fallback=0)
 
+    def taken(self, feeds: Feeds) -> dict[str, Value]:
+        """Those of `feeds` that this model has an input for; onnxruntime refuses any other."""
+        names = {entry.name for entry in self.inputs}
+        return {name: value for name, value in feeds.items() if name in names}
+
     def run(self, feeds: Feeds) -> dict[str, Value]:
         """The outputs by name: arrays; a list for a sequence; None for an absent optional.
 
@@ -143,12 +148,14 @@ def open_session(
     optimized: bool,
     custom_op_libraries: Sequence[str] = (),
     extra_outputs: Sequence[str] = (),
+    label: str | None = None,
 ) -> Session:
     """Opens a model in onnxruntime.
 
     `optimized` False: every node runs as it stands; True: at the default level, where shapes that the file claims are
     folded into constants, nodes are fused and layouts changed. `extra_outputs` are names of the main graph to see
-    beside the outputs; with `optimized` they keep nodes from being fused.
+    beside the outputs; with `optimized` they keep nodes from being fused. `label` is what errors call the model; its
+    path by default.
 
     One thread: with four, 25 of 655 real models give other bits than with one. Nothing is written to stderr, for which
     the process's default onnxruntime logger is set to fatal errors only: kernels warn through that one.
@@ -166,7 +173,7 @@ def open_session(
         options.add_session_config_entry(_EXTERNAL_FOLDER, str(document.folder))
     for library in custom_op_libraries:
         _register(options, library)
-    label = str(document.path) if document.path is not None else "the model"
+    label = label or (str(document.path) if document.path is not None else "the model")
     rendition = render(document, extra_outputs)
     try:
         return Session(rendition.model, options, label, random=rendition.random)

@@ -107,11 +107,13 @@ def sized(inputs: Sequence[TensorInput], sizing: Sizing, fixed: Mapping[str, Sha
         dims = entry.shape if entry.shape is not None else (None,) * sizing.unknown_rank
         sizes = []
         grew = False
-        for at, (dim, role) in enumerate(zip(dims, roles_of(dims), strict=True)):
+        roles = roles_of(dims)
+        for at, (dim, role) in enumerate(zip(dims, roles, strict=True)):
             known = dim if isinstance(dim, int) else symbols.get(dim) if dim is not None else None
             if known is None:
                 grew |= role is Role.SPATIAL
-                known = _size(role, at - len(dims), sizing, image_rank) * (growth if role is Role.SPATIAL else 1)
+                known = _size(role, roles[at + 1 :].count(Role.SPATIAL), sizing, image_rank)
+                known *= growth if role is Role.SPATIAL else 1
                 if isinstance(dim, str):
                     symbols[dim] = known
             sizes.append(known)
@@ -121,13 +123,13 @@ def sized(inputs: Sequence[TensorInput], sizing: Sizing, fixed: Mapping[str, Sha
     return shapes
 
 
-def _size(role: Role, from_end: int, sizing: Sizing, image_rank: int | None) -> int:
+def _size(role: Role, spatial_after: int, sizing: Sizing, image_rank: int | None) -> int:
     if role is Role.BATCH:
         return sizing.batch
     if role is Role.CHANNEL:
         return sizing.channels
     if role is Role.LENGTH:  # an open vector beside an image has a number for each of its dimensions, likely
         return image_rank or sizing.spatial[-1]
-    if from_end >= -len(sizing.spatial):
-        return sizing.spatial[from_end]
+    if spatial_after < len(sizing.spatial):
+        return sizing.spatial[-1 - spatial_after]
     return max(sizing.spatial[0] // 4, 1)  # depth and time, kept short

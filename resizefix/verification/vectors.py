@@ -30,10 +30,8 @@ def vector_value(shape: Shape, kind: str, image: Shape, roles: Sequence[Role], f
     """The vector that asks for `image`, whose dimensions count what `roles` say, to be resized by `factor`.
 
     By length: one entry per dimension or per spatial dimension are sizes (integers) or scales; two per dimension a roi;
-    a single one the factor itself, a count, or (`kind` "b", bool) true where something is to change. None: neither.
+    a single one the factor itself or a count. None: neither.
     """
-    if kind == "b":
-        return np.full(shape, factor != 1.0)
     length = shape[-1] if shape else 1
     spatial = [at for at, role in enumerate(roles) if role is Role.SPATIAL]
     scales = [factor if at in spatial else 1.0 for at in range(len(image))]

@@ -1,0 +1,103 @@
+"""What two models have in common at their borders: inputs that take one value, outputs that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from resizefix.errors import ResizefixError, UsageError
+from resizefix.verification.inputs import Dimension, TensorInput, model_inputs
+
+if TYPE_CHECKING:
+    from resizefix.document.document import Document
+
+
+class NotComparableError(ResizefixError):
+    """The two models do not take the same inputs or do not give the same outputs, whatever they compute."""
+
+
+def common_inputs(
+    before: Document, after: Document, feeds: Mapping[str, object]
+) -> tuple[list[TensorInput], dict[str, object]]:
+    """The inputs to feed, and the values that are given: those of `feeds`, and a default that only one side has.
+
+    Raises NotComparableError where inputs of one name differ in type, UsageError for a name in `feeds` that neither
+    model has and for an input of one side that is neither in `feeds` nor has a default.
+    """
+    sides = [{entry.name: entry for entry in model_inputs(document.proto)} for document in (before, after)]
+    known = {**sides[1], **sides[0]}
+    for name in feeds:
+        if name not in known:
+            raise UsageError(f"There is no input '{name}' in either model. Their inputs: {', '.join(known) or 'none'}.")
+    inputs: list[TensorInput] = []
+    values = dict(feeds)
+    for name, entry in known.items():
+        owners = [side for side in sides if name in side]
+        if len(owners) == 2:
+            inputs.append(_merged(sides[0][name], sides[1][name]))
+            if sides[0][name].has_default != sides[1][name].has_default:
+                default = _default(before if sides[0][name].has_default else after, name)
+                values.setdefault(name, default)
+            continue
+        if name in feeds or not (entry.has_default or entry.kind.is_optional):
+            inputs.append(entry)
+        if name not in feeds and not entry.has_default and not entry.kind.is_optional:
+            which = "BEFORE" if owners[0] is sides[0] else "AFTER"
+            raise UsageError(
+                f"Only {which} has the input '{name}' ({entry.type_text}). Say what to feed it, "
+                f"for example --feed {name}={_example(entry)}"
+            )
+    return inputs, values
+
+
+def output_names(before: Document, after: Document) -> dict[str, str]:
+    """For each output of `after` the name of the one of `before` to compare it with.
+
+    By name; where not one name is common and there are as many, by position. Raises NotComparableError otherwise.
+    """
+    old = [value.name for value in before.proto.graph.output]
+    new = [value.name for value in after.proto.graph.output]
+    if set(old) == set(new):
+        return {name: name for name in new}
+    if len(old) == len(new) and not set(old) & set(new):
+        return dict(zip(new, old, strict=True))
+    lost = ", ".join(f"'{name}'" for name in old if name not in new) or "none"
+    added = ", ".join(f"'{name}'" for name in new if name not in old) or "none"
+    raise NotComparableError(f"The models have different outputs. Only BEFORE has: {lost}. Only AFTER has: {added}.")
+
+
+def _merged(before: TensorInput, after: TensorInput) -> TensorInput:
+    """An input that satisfies both: a size that one file fixes holds for the other."""
+    if (before.kind, before.elem_type) != (after.kind, after.elem_type):
+        raise _other_type(before, after)
+    has_default = before.has_default and after.has_default
+    if before.shape is None or after.shape is None:
+        shape = after.shape if before.shape is None else before.shape
+        return replace(before, shape=shape, has_default=has_default)
+    if len(before.shape) != len(after.shape):
+        raise _other_type(before, after)
+    dims: list[Dimension] = []
+    for b, a in zip(before.shape, after.shape, strict=True):
+        if isinstance(b, int) and isinstance(a, int) and a != b:
+            raise _other_type(before, after)
+        dims.append(a if isinstance(a, int) or b is None else b)
+    return replace(before, shape=tuple(dims), has_default=has_default)
+
+
+def _other_type(before: TensorInput, after: TensorInput) -> NotComparableError:
+    return NotComparableError(f"Input '{before.name}' is {before.type_text} in BEFORE and {after.type_text} in AFTER.")
+
+
+def _default(document: Document, name: str) -> object:
+    for tensor in document.proto.graph.initializer:
+        if tensor.name == name:
+            return document.array(tensor)
+    raise NotComparableError(f"The default of input '{name}' is sparse and only one model has it. Give it with --feed.")
+
+
+def _example(entry: TensorInput) -> str:
+    length = entry.shape[0] if entry.shape is not None and len(entry.shape) == 1 else 1
+    if not isinstance(length, int):
+        return "1,…"
+    return ",".join(["1"] * (length - 2) + ["3"] * min(length, 2))

@@ -1,0 +1,148 @@
+"""Runs two models on the same feeds and says whether they compute the same: what `resizefix verify` does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from resizefix.errors import UsageError
+from resizefix.verification.bounds import Bound, default_level_bounds, within
+from resizefix.verification.compare import Comparison, allclose, compare
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import Fitted, fit_feeds
+from resizefix.verification.inputs import Feeds, Value
+from resizefix.verification.runtime import CannotLoadError, CannotRunError, Session, open_session
+from resizefix.verification.signatures import NotComparableError, common_inputs, output_names
+from resizefix.verification.sizing import Shape
+from resizefix.verification.verification import Run, Status, Verification
+
+if TYPE_CHECKING:
+    from resizefix.document.document import Document
+
+Outputs = Mapping[str, Value]
+
+
+def verify(
+    before: Document,
+    after: Document,
+    *,
+    shapes: Mapping[str, Shape] | None = None,
+    seed: int = 0,
+    runs: int = 1,
+    atol: float = 0.0,
+    rtol: float = 0.0,
+    feeds: Mapping[str, object] | None = None,
+    custom_op_libraries: Sequence[str] = (),
+) -> Verification:
+    """Whether `after` computes what `before` does, on `runs` feeds of consecutive seeds, each at two levels.
+
+    With optimisation disabled every bit must agree, unless `atol` or `rtol` are given: then |after - before| ≤ atol +
+    rtol·|before|. At the default level outputs may also differ by the bounds of `bounds.default_level_bounds`.
+
+    Inputs of one name get one value. An input that only one model has needs a default or a value in `feeds`. Outputs go
+    by name, or by position if no name is common. Sizes that the files leave open are those of `shapes`, else the first
+    ones that `before` runs with.
+
+    A model that cannot be loaded or run, and models that cannot be compared, fail with that as the reason.
+    Raises UsageError for names, shapes and feeds that do not fit.
+    """
+    if runs < 1:
+        raise UsageError(f"There must be at least one run, not {runs}.")
+    pair = _Pair(before, after, tuple(custom_op_libraries))
+    done: list[Run] = []
+    try:
+        inputs, hints = common_inputs(before, after, feeds or {})
+        fitted = pair.fit([Feeder(inputs, shapes, seed + run, hints) for run in range(runs)])
+        shown = tuple(feeds or ())
+        problem = pair.disagreement(fitted, _Tolerance(atol, rtol), shown, done)
+    except (NotComparableError, CannotLoadError, CannotRunError) as error:
+        problem = str(error)
+    return Verification(Status.FAILED if problem else Status.PASSED, problem, tuple(done))
+
+
+@dataclass(frozen=True)
+class _Tolerance:
+    """What the user allows."""
+
+    atol: float
+    rtol: float
+
+    def allows(self, before: Outputs, after: Outputs) -> bool:
+        if self.atol == 0 and self.rtol == 0:
+            return False
+        return before.keys() == after.keys() and all(
+            allclose(before[name], after[name], atol=self.atol, rtol=self.rtol) for name in before
+        )
+
+
+@dataclass(frozen=True)
+class _Pair:
+    before: Document
+    after: Document
+    libraries: tuple[str, ...]
+
+    def fit(self, feeders: Sequence[Feeder]) -> list[Fitted]:
+        """Feeds that `before` runs with, one for each feeder, and its outputs without optimisation."""
+        session = self._open("BEFORE", self.before, optimized=False)
+        fitted = [fit_feeds(session, feeder) for feeder in feeders]
+        if any(one.vacuous for one in fitted):
+            raise NotComparableError(
+                "Every output is empty at the shapes tried, so nothing was compared. Give others with --shape."
+            )
+        return fitted
+
+    def disagreement(
+        self, fitted: Sequence[Fitted], tolerance: _Tolerance, shown: Sequence[str], done: list[Run]
+    ) -> str | None:
+        """The first disagreement, in words; None if there is none. Appends every comparison made to `done`."""
+        feeds = [one.feeds for one in fitted]
+        plain = [one.outputs for one in fitted]
+        for at, after in enumerate(self._run_after(feeds, optimized=False)):
+            comparison = compare(plain[at], after)
+            done.append(_run(feeds[at], shown, comparison, optimized=False, bound=0.0))
+            if not comparison.bitwise and not tolerance.allows(plain[at], after):
+                return f"With optimisation disabled, {comparison.reason}."
+        session = self._open("BEFORE", self.before, optimized=True)
+        fused = [session.run(session.taken(one)) for one in feeds]
+        for at, after in enumerate(self._run_after(feeds, optimized=True)):
+            bounds = default_level_bounds(plain[at], fused[at])
+            comparison = compare(fused[at], after)
+            widest = max(bounds.values(), key=lambda bound: bound.relative, default=Bound(0.0, "no outputs"))
+            done.append(_run(feeds[at], shown, comparison, optimized=True, bound=widest.relative))
+            if not within(comparison, bounds) and not tolerance.allows(fused[at], after):
+                return (
+                    f"At the default optimisation level, {comparison.reason}. "
+                    f"Up to {widest.relative:.2g} of the largest value is allowed ({widest.because})."
+                )
+        return None
+
+    def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
+        label = side if document.path is None else f"{side} ({document.path})"
+        if optimized:
+            label += " at the default optimisation level"
+        return open_session(document, optimized=optimized, custom_op_libraries=self.libraries, label=label)
+
+    def _run_after(self, feeds: Sequence[Feeds], *, optimized: bool) -> list[dict[str, Value]]:
+        session = self._open("AFTER", self.after, optimized=optimized)
+        renamed = output_names(self.before, self.after)
+        results = []
+        for one in feeds:
+            outputs = session.run(session.taken(one))
+            results.append({renamed[name]: value for name, value in outputs.items()})
+        return results
+
+
+def _run(feeds: Feeds, shown: Sequence[str], comparison: Comparison, *, optimized: bool, bound: float) -> Run:
+    arrays = {name: value for name, value in feeds.items() if isinstance(value, np.ndarray)}
+    return Run(
+        values={name: value.reshape(-1).tolist() for name, value in arrays.items() if name in shown},
+        shapes={name: list(value.shape) for name, value in arrays.items()},
+        optimized=optimized,
+        bitwise=comparison.bitwise,
+        max_abs_diff=comparison.max_abs_diff,
+        max_rel_diff=comparison.max_rel_diff,
+        bound=bound,
+    )

@@ -1,0 +1,90 @@
+"""The first feeds that a model runs with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import parser
+
+from resizefix.document.document import Document
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import Fitted, fit_feeds
+from resizefix.verification.runtime import CannotRunError, Session, open_session
+
+HEADER = '<ir_version: 8, opset_import: ["":17]>'
+
+
+def session(text: str) -> Session:
+    return open_session(Document.from_proto(parser.parse_model(text)), optimized=False)
+
+
+def test_the_first_candidate_that_runs_is_taken() -> None:
+    square = session(f"{HEADER} g (float[1,3,h,w] x) => (y) {{ t = Transpose<perm = [0, 1, 3, 2]>(x) y = Add(x, t) }}")
+    fitted = fit_feeds(square, Feeder(square.inputs))
+    assert fitted.feeds["x"].shape == (1, 3, 64, 64)
+    assert fitted.outputs["y"].shape == (1, 3, 64, 64)
+
+
+RESIZE = f'{HEADER} g (float[1,3,h,w] x, float[4] s) => (y) {{ y = Resize<mode="nearest">(x, , s) }}'
+
+
+def test_scales_that_are_an_input_are_fed_as_scales() -> None:
+    resize = session(RESIZE)
+    fitted = fit_feeds(resize, Feeder(resize.inputs))
+    assert fitted.feeds["s"].tolist() == [1, 1, 2, 2]
+    assert fitted.outputs["y"].shape == (1, 3, 64, 96)
+
+
+def test_a_candidate_with_empty_outputs_is_passed_over() -> None:
+    drops_32_rows = session(
+        f"{HEADER} g (float[1,3,h,w] x) => (y) <int64[1] from = {{32}}, int64[1] to = {{999}}, int64[1] axis = {{2}}> "
+        "{ y = Slice(x, from, to, axis) }"
+    )
+    fitted = fit_feeds(drops_32_rows, Feeder(drops_32_rows.inputs))
+    assert not fitted.vacuous
+    assert fitted.feeds["x"].shape[2] == 64
+
+
+def test_only_empty_outputs_are_given_and_named_so() -> None:
+    empty = session(
+        f"{HEADER} g (float[1,3,8,8] x) => (y) <int64[1] from = {{0}}, int64[1] to = {{0}}, int64[1] axis = {{2}}> "
+        "{ y = Slice(x, from, to, axis) }"
+    )
+    assert fit_feeds(empty, Feeder(empty.inputs)).vacuous
+
+
+@pytest.mark.parametrize(
+    ("outputs", "vacuous"),
+    [
+        ({"a": np.zeros((0, 3)), "b": []}, True),
+        ({"a": np.zeros((0, 3)), "b": np.zeros(1)}, False),
+        ({"a": [np.zeros(0), np.zeros(2)]}, False),
+        ({"a": None}, True),
+        ({}, False),
+    ],
+)
+def test_vacuous_means_no_number_in_any_output(outputs: dict[str, object], vacuous: bool) -> None:
+    assert Fitted({}, outputs).vacuous is vacuous  # type: ignore[arg-type]
+
+
+def test_what_the_most_sensible_candidate_met_is_raised() -> None:
+    never = session(
+        f"{HEADER} g (float[1,3,h,w] x) => (y) <float[5,5] c> {{ c2 = Identity(c) y = Add(x, c2) }}".replace(
+            "<float[5,5] c>", "<float[1,1,5,5] c = {" + ",".join(["1"] * 25) + "}>"
+        )
+    )
+    with pytest.raises(CannotRunError, match="5") as caught:
+        fit_feeds(never, Feeder(never.inputs))
+    assert caught.value.node == "Add#1"
+    assert "32" in caught.value.reason or "48" in caught.value.reason
+
+
+def test_the_number_of_attempts_is_kept() -> None:
+    resize = session(RESIZE.replace("Resize", "Upsample").replace(":17", ":9").replace("(x, , s)", "(x, s)"))
+    feeder = Feeder(resize.inputs, hints={"s": [1, 1, 0.5, 0.5]})
+    tried = []
+    run = resize.run
+    resize.run = lambda feeds: (tried.append(1), run(feeds))[1]  # type: ignore[method-assign, assignment]
+    with pytest.raises(CannotRunError):
+        fit_feeds(resize, feeder, attempts=3)
+    assert len(tried) == 3

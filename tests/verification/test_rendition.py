@@ -1,0 +1,76 @@
+"""The copy that onnxruntime opens."""
+
+from __future__ import annotations
+
+from onnx import parser
+
+from resizefix.document.document import Document
+from resizefix.verification.rendition import render
+
+HEADER = '<ir_version: 8, opset_import: ["":17]>'
+
+
+def document(text: str) -> Document:
+    return Document.from_proto(parser.parse_model(text))
+
+
+def seeds(doc: Document) -> list[float]:
+    nodes = render(doc).model.graph.node
+    return [attribute.f for node in nodes for attribute in node.attribute if attribute.name == "seed"]
+
+
+def test_a_model_with_named_nodes_and_no_randomness_is_rendered_as_it_is() -> None:
+    doc = document(f"{HEADER} g (float[2] x) => (float[2] y) {{ y = Neg(x) }}")
+    doc.proto.graph.node[0].name = "n"
+    rendition = render(doc)
+    assert rendition.model == doc.proto
+    assert not rendition.random
+
+
+def test_a_label_that_is_taken_is_not_given_a_second_time() -> None:
+    doc = document(f"{HEADER} g (float[2] x) => (float[2] y) {{ t = Neg(x) y = Neg(t) }}")
+    doc.proto.graph.node[0].name = "Neg#1"
+    assert [node.name for node in render(doc).model.graph.node] == ["Neg#1", ""]
+
+
+def test_unnamed_nodes_in_bodies_get_a_label_too() -> None:
+    doc = document(
+        f"""{HEADER} g (float[a] x, bool c) => (y) {{
+            y = If(c) <then_branch = t () => (float[p] u) {{ u = Neg(x) }},
+                       else_branch = e () => (float[q] v) {{ v = Identity(x) }}>
+        }}"""
+    )
+    node = render(doc).model.graph.node[0]
+    assert node.name == "If#0"
+    assert [attribute.g.node[0].name for attribute in node.attribute] == ["Neg#0", "Identity#0"]
+
+
+def test_a_seed_hangs_on_the_name_of_the_tensor_and_not_on_its_place() -> None:
+    alone = document(f"{HEADER} g (float[2] x) => (r) {{ r = RandomNormalLike(x) }}")
+    behind = document(f"{HEADER} g (float[2] x) => (r) {{ t = Neg(x) r = RandomNormalLike(t) }}")
+    other = document(f"{HEADER} g (float[2] x) => (q) {{ q = RandomNormalLike(x) }}")
+    assert seeds(alone) == seeds(behind)
+    assert seeds(alone) != seeds(other)
+
+
+def test_a_seed_that_the_file_has_stays() -> None:
+    doc = document(f"{HEADER} g (float[2] x) => (r) {{ r = RandomNormalLike<seed = 7.0>(x) }}")
+    assert seeds(doc) == [7.0]
+    assert render(doc).random
+
+
+def test_dropout_is_random_in_training_mode_alone() -> None:
+    inference = document(f"{HEADER} g (float[2] x) => (y) {{ y = Dropout(x) }}")
+    training = document(f"{HEADER} g (float[2] x, float r, bool t) => (y) {{ y = Dropout(x, r, t) }}")
+    assert not render(inference).random
+    assert render(training).random
+    assert [attribute.name for attribute in render(inference).model.graph.node[0].attribute] == []
+
+
+def test_an_operator_of_another_domain_is_left_alone() -> None:
+    doc = document(
+        '<ir_version: 8, opset_import: ["":17, "acme":1]> g (float[2] x) => (y) { y = acme.RandomNormal(x) }'
+    )
+    rendition = render(doc)
+    assert not rendition.random
+    assert not rendition.model.graph.node[0].attribute

@@ -1,0 +1,111 @@
+"""What two models have in common at their borders."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import parser
+
+from resizefix.document.document import Document
+from resizefix.errors import UsageError
+from resizefix.verification.signatures import NotComparableError, common_inputs, output_names
+
+
+def document(inputs: str, outputs: str = "float y", initializers: str = "", ir: int = 8) -> Document:
+    text = f'<ir_version: {ir}, opset_import: ["":17]> g ({inputs}) => ({outputs}) {initializers} {{ }}'
+    return Document.from_proto(parser.parse_model(text))
+
+
+def shapes(before: str, after: str) -> list[tuple[object, ...] | None]:
+    inputs, _ = common_inputs(document(before), document(after), {})
+    return [entry.shape for entry in inputs]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shape"),
+    [
+        ("float[n,3] x", "float[n,3] x", ("n", 3)),
+        ("float[n,3] x", "float[1,3] x", (1, 3)),
+        ("float[1,3] x", "float[n,m] x", (1, 3)),
+        ("float[?,h] x", "float[n,w] x", ("n", "h")),
+        ("float[] x", "float[4] x", (4,)),
+        ("float[4] x", "float[] x", (4,)),
+    ],
+)
+def test_an_input_of_both_satisfies_both(before: str, after: str, shape: tuple[object, ...]) -> None:
+    assert shapes(before, after) == [shape]
+
+
+@pytest.mark.parametrize("after", ["float16[1,3] x", "float[2,3] x", "float[1,3,1] x", "seq(float[1,3]) x"])
+def test_an_input_of_another_type_cannot_be_compared(after: str) -> None:
+    with pytest.raises(NotComparableError, match=r"Input 'x' is float\[1,3\] in BEFORE and .* in AFTER"):
+        shapes("float[1,3] x", after)
+
+
+def test_an_input_of_one_side_needs_a_value_and_the_error_shows_how_to_give_it() -> None:
+    before, after = document("float[1] x"), document("float[1] x, float[4] x_scales")
+    with pytest.raises(
+        UsageError, match=r"Only AFTER has the input 'x_scales' \(float\[4\]\).*--feed x_scales=1,1,3,3"
+    ):
+        common_inputs(before, after, {})
+    with pytest.raises(UsageError, match="Only BEFORE has the input 'x_scales'"):
+        common_inputs(after, before, {})
+    inputs, values = common_inputs(before, after, {"x_scales": [1, 1, 2, 2]})
+    assert [entry.name for entry in inputs] == ["x", "x_scales"]
+    assert values == {"x_scales": [1, 1, 2, 2]}
+
+
+@pytest.mark.parametrize(
+    ("type_", "example"), [("float f", "f=3"), ("float[1] f", "f=3"), ("int64[2] f", "f=3,3"), ("float[n] f", "f=1,…")]
+)
+def test_the_example_has_as_many_numbers_as_the_input_wants(type_: str, example: str) -> None:
+    with pytest.raises(UsageError, match=rf"--feed {example}$"):
+        common_inputs(document(""), document(type_), {})
+
+
+def test_an_input_of_one_side_with_a_default_is_left_to_it() -> None:
+    after = document("float[1] x, float[2] s", initializers="<float[2] s = {2, 3}>")
+    inputs, values = common_inputs(document("float[1] x"), after, {})
+    assert [entry.name for entry in inputs] == ["x"]
+    assert values == {}
+
+
+def test_a_default_that_only_one_side_has_is_fed_to_both() -> None:
+    with_default = document("float[2] s", initializers="<float[2] s = {2, 3}>")
+    for pair in ((document("float[2] s"), with_default), (with_default, document("float[2] s"))):
+        inputs, values = common_inputs(*pair, {})
+        assert not inputs[0].has_default
+        np.testing.assert_array_equal(values["s"], [2, 3])
+        assert common_inputs(*pair, {"s": [4, 5]})[1] == {"s": [4, 5]}
+
+
+def test_a_default_on_both_sides_is_fed_to_neither() -> None:
+    with_default = document("float[2] s", initializers="<float[2] s = {2, 3}>")
+    inputs, values = common_inputs(with_default, with_default, {})
+    assert inputs[0].has_default
+    assert values == {}
+
+
+def test_a_value_for_an_input_that_neither_has_is_a_wrong_argument() -> None:
+    with pytest.raises(UsageError, match=r"no input 'q' in either model. Their inputs: x, z"):
+        common_inputs(document("float x"), document("float x, float z"), {"q": 1})
+
+
+def test_an_optional_of_one_side_may_stay_away() -> None:
+    inputs, _ = common_inputs(document("float[1] x"), document("float[1] x, optional(float[1]) o"), {})
+    assert [entry.name for entry in inputs] == ["x"]
+
+
+def test_outputs_go_by_name_in_any_order() -> None:
+    names = output_names(document("", "float a, float b"), document("", "float b, float a"))
+    assert names == {"a": "a", "b": "b"}
+
+
+def test_outputs_go_by_position_where_all_were_renamed() -> None:
+    assert output_names(document("", "float a, float b"), document("", "float c, float d")) == {"c": "a", "d": "b"}
+
+
+@pytest.mark.parametrize("after", ["float a", "float a, float c", "float c", "float a, float b, float c"])
+def test_other_sets_of_outputs_cannot_be_compared(after: str) -> None:
+    with pytest.raises(NotComparableError, match="different outputs"):
+        output_names(document("", "float a, float b"), document("", after))

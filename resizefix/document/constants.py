@@ -8,7 +8,7 @@ onnx.reference's work, one node at a time; values are small (operands of a resiz
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,7 +77,21 @@ class Constants:
             opened.add(current.key)
             pending.append((current, True))
             pending.extend((operand, False) for operand in self._operands(current) if operand.key not in self._known)
-        return self._known[definition.key]
+        found = self._known[definition.key]
+        return found if isinstance(found, NotConstant) else replace(found, chain=self._chain(definition))
+
+    def _chain(self, definition: Definition) -> tuple[NodeProto, ...]:
+        chain: list[NodeProto] = []
+        seen: set[tuple[tuple[str, ...], str]] = set()
+        pending = [definition]
+        while pending:
+            current = pending.pop()
+            if current.key in seen or current.node is None or _is_constant_node(current.node):
+                continue
+            seen.add(current.key)
+            chain.append(current.node)
+            pending.extend(reversed(self._operands(current)))
+        return tuple(chain)
 
     def _operands(self, definition: Definition) -> list[Definition]:
         assert definition.node is not None
@@ -95,7 +109,7 @@ class Constants:
             return self._tensor(definition.tensor, definition)
         node = definition.node
         assert node is not None
-        if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
+        if _is_constant_node(node):
             return self._constant_node(node, definition)
         return self._computed(node, definition)
 
@@ -119,18 +133,20 @@ class Constants:
         if node.domain not in DEFAULT_DOMAINS or node.op_type in _NOT_FOLDED:
             return NotConstant(f"{definition.name!r} is computed by {node.op_type}, which is not folded")
         operands: dict[str, Array] = {}
-        chain: list[NodeProto] = [node]
         for name in filter(None, node.input):
             operand = self._scopes.definition(definition.scope, name)
             known = None if operand is None else self._known.get(operand.key)
             if not isinstance(known, Constant):
                 return known or NotConstant(f"{name!r} has no constant value")
             operands[name] = known.value
-            chain.extend(link for link in known.chain if not any(link is seen for seen in chain))
         value = _evaluate(node, operands, definition)
         if isinstance(value, NotConstant):
             return value
-        return Constant(value, definition, tuple(chain))
+        return Constant(value, definition)
+
+
+def _is_constant_node(node: NodeProto) -> bool:
+    return node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS
 
 
 def _attribute_value(attribute: AttributeProto) -> Array | None:

@@ -135,7 +135,7 @@ class _Finder:
             extent = Extent(kind, _values(kind, origin, reading, constant))
             if constant is not None and constant.chain and kind is ExtentKind.SCALES:
                 origin = replace(origin, recovered_scales=extent.values)
-            reason = _why_not(scope, node, reading, extent, origin)
+            reason = _why_not(scope, node, dialect, reading, extent, origin)
         except RefusedError as refusal:
             reason = str(refusal)
         return Site(
@@ -200,7 +200,7 @@ class _Finder:
 
 
 def _why_not(
-    scope: Scope, node: NodeProto, reading: Reading, extent: Extent, origin: Origin
+    scope: Scope, node: NodeProto, dialect: Dialect, reading: Reading, extent: Extent, origin: Origin
 ) -> str | None:
     if origin.kind is OriginKind.ATTRIBUTE:
         return (
@@ -212,8 +212,14 @@ def _why_not(
     if extent.values is None:
         what = extent.kind.value
         if origin.kind is OriginKind.COMPUTED:
-            return f"its {what} are computed from input shapes ({_chain_text(origin.chain)}), not a constant"
+            why = origin.reason or f"computed from input shapes ({_chain_text(origin.chain)}), not a constant"
+            return f"its {what} are {why}"
         return f"its {what} are run-time data: {origin.reason or 'not a constant'}"
+    if extent.kind is ExtentKind.SCALES and min(extent.values, default=1) < dialect.min_scale:
+        return (
+            f"its scales are {list(extent.values)}, but {dialect.name} takes none below {dialect.min_scale:g}: the node is "
+            "not valid and no runtime runs it. Export it as Resize (opset 10 or later)"
+        )
     if scope.in_function:
         return (
             f"it stands inside the local {scope.path[0]}, whose calls would all need another argument; inline the "

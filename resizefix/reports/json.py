@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from resizefix.interpolation import Interpolation
+from resizefix.operations.diff import Change
 from resizefix.operations.sites import Site
 from resizefix.outcome import Outcome
 from resizefix.promotion import PromotedInput
@@ -84,6 +85,17 @@ def verification_json(verification: Verification) -> dict[str, Any]:
             {"node": found.node, "verdict": found.verdict.value, "breaks_at": found.breaks_at}
             for found in verification.coupling
         ],
+    }
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """One difference between two models."""
+    return {
+        "what": change.what,
+        "name": change.name,
+        "scope": list(change.scope),
+        "before": change.before,
+        "after": change.after,
     }
 
 

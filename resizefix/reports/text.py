@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from resizefix.operations.diff import Change
 from resizefix.operations.sites import Site
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import PromotedInput
@@ -79,6 +80,21 @@ def show_verification(verification: Verification) -> None:
     if verification.reason is not None:
         line.append(f": {printable(verification.reason)}", "default")
     console.print(line)
+
+
+def show_changes(changes: Sequence[Change]) -> None:
+    """Each difference with its before and after; a sentence where there is none."""
+    console = _console()
+    if not changes:
+        console.print("the models are the same")
+        return
+    for change in changes:
+        where = f" in {printable(' / '.join(change.scope))}" if change.scope else ""
+        console.print(Text(f"{change.what} {printable(change.name)}{where}", "bold"))
+        if change.before is not None:
+            console.print(Text(f"  - {printable(change.before)}", "red"))
+        if change.after is not None:
+            console.print(Text(f"  + {printable(change.after)}", "green"))
 
 
 def _console() -> Console:

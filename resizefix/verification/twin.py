@@ -5,6 +5,7 @@ A twin is made with as little machinery as possible and shares none with the ope
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,11 +14,13 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.document.document import Document
-from resizefix.document.edits import insert_nodes, set_input, set_shape
+from resizefix.document.edits import insert_nodes, remove_unread, set_input, set_shape
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes
 from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.interpolation import ExtentKind
+
+_MOST_INLINE_ELEMENTS = 4096
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,12 @@ def rebake(original: Document, operands: Mapping[Key, Baked]) -> Document:
     by_path = {scope.path: scope for scope in scopes.all}
     targets = [(by_path[path], by_path[path].producers[output], baked) for (path, output), baked in operands.items()]
     nodes = [(scope, scope.body.node[index], baked) for scope, index, baked in targets]
+    old = [
+        definition.key
+        for scope, node, _ in nodes
+        for name in node.input[1:]
+        if name and (definition := scopes.definition(scope, name)) is not None
+    ]
     for scope, node, baked in nodes:
         body = scope.body if scope.in_function else model.graph
         constant = names.fresh(f"{node.output[0]}_{baked.kind.value}")
@@ -65,6 +74,7 @@ def rebake(original: Document, operands: Mapping[Key, Baked]) -> Document:
             set_input(node, sizes, constant)
         else:
             raise ValueError(f"{dialect.name} takes no {baked.kind.value} as an input")
+    remove_unread(model, old)  # onnxruntime refuses a model of IR 3 with an initializer that nobody reads
     for scope in scopes.all:
         _forget_shapes(scope)
     return twin
@@ -84,8 +94,8 @@ def _forget_shapes(scope: Scope) -> None:
             set_shape(value, None)
     if scope.parent is not None:  # what a Loop carries may change its size too
         for value in body.input:
-            if value.type.HasField("tensor_type"):
-                set_shape(value, None)
+            if value.type.tensor_type.HasField("shape"):
+                set_shape(value, [None] * len(value.type.tensor_type.shape.dim))  # onnxruntime wants the rank
 
 
 def neighbourhood(document: Document, keys: Sequence[Key]) -> Document:
@@ -158,14 +168,23 @@ class _Cutter:
             if current.node is not None:
                 self._have.update(current.node.output)
                 self.graph.node.append(current.node)
+                for attribute in self.graph.node[-1].attribute:
+                    if attribute.HasField("t"):
+                        attribute.t.CopyFrom(self._inline(attribute.t))
             elif current.tensor is not None:
-                self.graph.initializer.append(current.tensor)
+                self.graph.initializer.append(self._inline(current.tensor))
                 if current.kind is DefinitionKind.DEFAULTED_INPUT or self._document.proto.ir_version < 4:
                     self.graph.input.append(
                         helper.make_tensor_value_info(current.name, current.tensor.data_type, current.tensor.dims)
                     )
             else:
                 self.graph.input.append(self._declared(current))
+
+    def _inline(self, tensor: TensorProto) -> TensorProto:
+        # Shape inference wants the numbers of an operand, which some exporters put into an external file.
+        if tensor.data_location != TensorProto.EXTERNAL or math.prod(tensor.dims) > _MOST_INLINE_ELEMENTS:
+            return tensor
+        return numpy_helper.from_array(self._document.array(tensor), tensor.name)
 
     def _declared(self, definition: Definition) -> ValueInfoProto:
         declared = [value for value in definition.scope.body.input if isinstance(value, ValueInfoProto)]

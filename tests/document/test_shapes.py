@@ -1,0 +1,104 @@
+import numpy as np
+import onnx
+import onnx.parser
+from onnx import helper, numpy_helper
+
+from resizefix.document.shapes import Shapes, dims_of, rederive
+
+
+def stored(model):
+    return {
+        value.name: list(dims_of(value.type))
+        for value in (*model.graph.value_info, *model.graph.output)
+        if value.type.tensor_type.HasField("shape")
+    }
+
+
+def chain(**outputs):
+    return onnx.parser.parse_model("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,3,8,8] x, float[4] s) => (float[1,3,16,16] y, float[1,3,8,8] z)
+    <float[1,3,16,16] up, float[1,3,16,16] r, float[1,3,8,8] q>
+    { up = Resize (x, , s) r = Relu (up) q = Relu (x) y = Relu (r) z = Relu (q) }
+    """)
+
+
+def test_what_depends_on_the_seed_becomes_symbolic_and_nothing_else_moves():
+    model = chain()
+    rederive(model, {((), "up"): (1, 3, None, None)})
+    shapes = stored(model)
+    for name in ("up", "r", "y"):
+        assert shapes[name][:2] == [1, 3]
+        assert all(isinstance(size, str) for size in shapes[name][2:])
+    assert shapes["q"] == [1, 3, 8, 8]
+    assert shapes["z"] == [1, 3, 8, 8]
+
+
+def test_equal_sizes_get_equal_symbols_and_new_symbols_are_fresh():
+    model = chain()
+    model.graph.value_info.append(helper.make_tensor_value_info("w", 1, ["up_dim_2"]))
+    rederive(model, {((), "up"): (1, 3, None, None)})
+    shapes = stored(model)
+    assert shapes["up"][2:] == shapes["y"][2:]
+    assert len({*shapes["up"][2:], "up_dim_2"}) == 3
+
+
+def test_static_sizes_that_do_not_depend_on_the_seed_are_derived_again():
+    model = onnx.parser.parse_model("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,3,8,8] x, float[4] s) => (float[1,48] y)
+    <float[1,3,16,16] up, float[1,3,4,4] p, float[1,3,1,1] q, int64[2] to = {1, -1}>
+    { up = Resize (x, , s) q = GlobalAveragePool (up) p = Tile (q, reps) y = Reshape (p, to) }
+    """)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([1, 1, 4, 4]), "reps"))
+    rederive(model, {((), "up"): (1, 3, None, None)})
+    shapes = stored(model)
+    assert shapes["q"] == [1, 3, 1, 1]
+    assert shapes["p"] == [1, 3, 4, 4]
+    assert shapes["y"] == [1, 48]
+
+
+def test_a_default_is_not_taken_for_a_constant():
+    model = chain()
+    model.graph.initializer.append(numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "s"))
+    rederive(model, {((), "up"): (1, 3, None, None)})
+    assert all(isinstance(size, str) for size in stored(model)["y"][2:])
+
+
+def test_shapes_inside_a_body_and_behind_it_are_relaxed():
+    model = onnx.parser.parse_model("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,3,8,8] x, bool c, float[4] s) => (float[1,3,16,16] y)
+    {
+      y = If (c) <
+        then_branch = t () => (float[1,3,16,16] a) <float[1,3,16,16] u> { u = Resize (x, , s) a = Relu (u) },
+        else_branch = e () => (float[1,3,16,16] b) { b = Resize (x, , s) }
+      >
+    }
+    """)
+    paths = [("If#0.then_branch",), ("If#0.else_branch",)]
+    rederive(model, {(paths[0], "u"): (1, 3, None, None), (paths[1], "b"): (1, 3, None, None)})
+    then_branch = model.graph.node[0].attribute[0].g
+    for value in (*then_branch.value_info, *then_branch.output, *model.graph.output):
+        assert not any(isinstance(size, int) for size in dims_of(value.type)[2:]), value.name
+
+
+def test_where_inference_knows_nothing_the_rank_is_what_stays():
+    model = onnx.parser.parse_model("""
+    <ir_version: 8, opset_import: ["" : 13, "acme" : 1]>
+    g (float[1,3,8,8] x, float[4] s) => (float[1,3,16,16] y)
+    { up = Resize (x, , s) y = acme.Op (up) }
+    """)
+    rederive(model, {((), "up"): (1, 3, None, None)})
+    assert len(stored(model)["y"]) == 4
+    assert all(isinstance(size, str) for size in stored(model)["y"])
+
+
+def test_shapes_adds_inference_to_what_is_stored():
+    shapes = Shapes(onnx.parser.parse_model("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float16[n,3,8,8] x) => (float16[?,?,?,?] y) { a = Relu (x) y = Relu (a) }
+    """))
+    assert shapes.dims(((), "a")) == ("n", 3, 8, 8)
+    assert shapes.elem_type(((), "a")) == onnx.TensorProto.FLOAT16
+    assert shapes.dims(((), "nowhere")) is None

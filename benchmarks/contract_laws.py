@@ -119,16 +119,14 @@ def checker_refuses(path: Path) -> str | None:
 
 
 def reasons_of(document: Any) -> list[str]:
-    """Why the answer is what it is: the error, or what the outcomes, the verification and the verdicts say."""
+    """Why the answer is what it is: what outcomes, verification and verdicts say; else the error."""
     if not isinstance(document, dict):
         return []
-    if document.get("error"):
-        return [str(document["error"])]
     found = [f"{row['status']}: {row['reason']}" for row in document.get("outcomes") or [] if row.get("reason")]
     verification = document.get("verification") or {}
-    if verification.get("status") != "passed" and verification.get("reason"):
-        found.append(f"verification {verification['status']}: {verification['reason']}")
+    if verification.get("status") == "failed" and verification.get("reason"):
+        found.append(f"verification failed: {verification['reason']}")
     for target, verdict in (document.get("targets") or {}).items():
         found += [f"{target}: {violation['rule']}" for violation in verdict["violations"]]
     found += [f"changed {change['what']}" for change in document.get("changes") or []]
-    return found
+    return found or ([str(document["error"])] if document.get("error") else [])

@@ -175,6 +175,8 @@ def main(arguments: list[str]) -> int:
     anomalies = [f"{r.command} {r.file}: {anomaly}" for r in records for anomaly in r.anomalies]
     anomalies += [f"left or changed beside the inputs: {name}" for name in touched]
     print(f"{len(anomalies)} anomalies", *anomalies, sep="\n")
+    kinds = Counter(shortened(anomaly, options.folder) for record in records for anomaly in record.anomalies)
+    print("", *(f"{n} × {kind}" for kind, n in kinds.most_common()), sep="\n")
     if options.json:
         content = {"records": [asdict(record) for record in records], "anomalies": anomalies}
         options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -6,7 +6,8 @@ Every `.onnx` below FOLDER goes through `promote-scales`; for each that is writt
 
 1. Does anything differ but the promoted nodes' scale input, the new graph inputs, constants nobody reads any more, and
    relaxed shapes? Compared message by message as serialised bytes.
-2. Does any stored shape lie at another scale? Every tensor of the main graph with a stored shape is exposed and compared
+2. Does any stored shape lie at another scale? Every tensor of the main graph with a stored shape is exposed and
+compared
    with what onnxruntime computes, numbers with numbers, equal symbols with equal sizes.
 """
 
@@ -90,7 +91,7 @@ def _compare_nodes(node, kept, new_inputs: set[str], found: list[str], where: st
     a, b = onnx.NodeProto(), onnx.NodeProto()
     a.CopyFrom(node)
     b.CopyFrom(kept)
-    for attribute_a, attribute_b in zip(a.attribute, b.attribute):
+    for attribute_a, attribute_b in zip(a.attribute, b.attribute, strict=False):
         if attribute_a.HasField("g"):
             _compare_graphs(attribute_a.g, attribute_b.g, new_inputs, found, f"{where}/{node.name}.{attribute_a.name}")
             attribute_a.ClearField("g")
@@ -176,7 +177,7 @@ def lies(after: Path, answer: dict) -> list[str] | None:
         else:
             return None
     try:
-        results = dict(zip([value.name for value in session.get_outputs()], session.run(None, feeds)))
+        results = dict(zip([value.name for value in session.get_outputs()], session.run(None, feeds), strict=True))
     except Exception:  # other numbers than the verification's: a model may not take them
         return None
     found, sizes = [], collections.defaultdict(set)
@@ -187,7 +188,7 @@ def lies(after: Path, answer: dict) -> list[str] | None:
         if len(dims) != len(shape):
             found.append(f"{name} is stored with rank {len(dims)} and has {len(shape)}")
             continue
-        for dim, size in zip(dims, shape):
+        for dim, size in zip(dims, shape, strict=True):
             if dim.HasField("dim_value") and dim.dim_value != size:
                 found.append(f"{name} is stored as {[d.dim_value or d.dim_param for d in dims]} and is {list(shape)}")
             elif dim.dim_param:

@@ -1,6 +1,7 @@
 """What can go wrong, sorted by what the user can do about it.
 
-Every error a user can cause is a `ResizefixError`; its text is one paragraph that names the file, the node and the mend.
+Every error a user can cause is a `ResizefixError`; its text is one paragraph that names the file, the node and the
+mend.
 `exit_code` is what the command line returns for it (see docs/reference: 1 "the answer is no", 2 "unusable input").
 """
 

@@ -44,7 +44,8 @@ class NearestMode(str, Enum):
 
 
 class KeepAspectRatioPolicy(str, Enum):
-    """What `sizes` means when the wanted size has another aspect ratio; `stretch`, the default, is None in the canonical form."""
+    """What `sizes` means when the wanted size has another aspect ratio; `stretch`, the default, is None in the
+    canonical form."""
 
     NOT_LARGER = "not_larger"
     NOT_SMALLER = "not_smaller"
@@ -59,9 +60,11 @@ class ExtentKind(str, Enum):
 
 @dataclass(frozen=True)
 class Interpolation:
-    """The meaning of one node, apart from the extent. Two nodes that compare equal compute the same from equal operands.
+    """The meaning of one node, apart from the extent. Two nodes that compare equal compute the same from equal
+    operands.
 
-    Fields that the mode does not read are normalised away (None or False), so that `==` compares meaning and not spelling:
+    Fields that the mode does not read are normalised away (None or False), so that `==` compares meaning and not
+    spelling:
     `nearest_mode` is set iff mode is nearest, `cubic_coeff_a` iff cubic; `exclude_outside` is False unless cubic or
     antialiased; `extrapolation_value` is set iff the coordinates are tf_crop_and_resize.
     `axes` is None for "all axes, in order".

@@ -1,4 +1,5 @@
-"""The calls a user makes: each composes an operation with its verification and gives back the kind of model it was given."""
+"""The calls a user makes: each composes an operation with its verification and gives back the kind of model it was
+given."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from resizefix.verification.verification import Status as VerificationStatus
 class Result:
     """What an operation made.
 
-    `model` is of the type given (for a path: a document with `.save(path)`); `outcomes` holds one entry for each selected
-    site; `inputs` the new graph inputs, each with the value that gives the old numbers.
+    `model` is of the type given (for a path: a document with `.save(path)`); `outcomes` holds one entry for each
+    selected site; `inputs` the new graph inputs, each with the value that gives the old numbers.
     """
 
     model: Document | ModelProto
@@ -40,7 +41,8 @@ class Result:
 
 
 def inspect(model: Model) -> list[Site]:
-    """Every Upsample/Resize of the model: what it computes, where its scales come from, whether they can be promoted."""
+    """Every Upsample/Resize of the model: what it computes, where its scales come from, whether they can be
+    promoted."""
     return find_sites(opened(model))
 
 
@@ -61,10 +63,11 @@ def promote_scales(
 ) -> Result:
     """Turn constant scales into graph inputs, and prove with onnxruntime that nothing else changed.
 
-    Without `node` patterns every promotable site is promoted that is free, that is, whose scale can move while the model
+    Without `node` patterns every promotable site is promoted that is free, that is, whose scale can move while the
+    model
     still runs; a coupled one is refused with the node where it breaks, unless `allow_coupled`. The options are those of
-    `resizefix promote-scales`. Raises UsageError for options that do not fit the model, VerificationFailedError (with a `result` whose model
-    is the original) where the new model is not proven to compute what the old one does.
+    `resizefix promote-scales`. Raises UsageError for options that do not fit the model, VerificationFailedError
+    (with a `result` whose model is the original) where the new model is not proven to compute what the old one does.
     """
     document = opened(model)
     sites = select(find_sites(document), node)
@@ -86,9 +89,7 @@ def promote_scales(
     coupling = prover.couplings(candidate.document, candidate.inputs)
     refused = {} if allow_coupled else _refusals(sites, coupling, shared)
     if refused:
-        candidate = promote(
-            document, sites, form=Form(form), naming=naming, keep_default=keep_default, refused=refused
-        )
+        candidate = promote(document, sites, form=Form(form), naming=naming, keep_default=keep_default, refused=refused)
     if not candidate.inputs:
         nothing = Verification(VerificationStatus.SKIPPED, "nothing was promoted", coupling=tuple(coupling.values()))
         return _result(candidate, model, nothing)
@@ -97,6 +98,39 @@ def promote_scales(
         result = Result(document, candidate.outcomes, candidate.inputs, verification)
         raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)
     return _result(candidate, model, verification)
+
+
+def verify(
+    before: Model,
+    after: Model,
+    *,
+    shape: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+    runs: int = 1,
+    atol: float = 0.0,
+    rtol: float = 0.0,
+    feed: Mapping[str, object] | None = None,
+    custom_op_library: Sequence[str] = (),
+) -> Verification:
+    """Whether `after` computes in onnxruntime what `before` does; `feed` gives values for inputs that only one of
+    them has.
+
+    With optimisation disabled every bit must agree unless `atol` or `rtol` allow more. Raises UsageError for names and
+    shapes that do not fit the models.
+    """
+    from resizefix.verification.verify import verify as run_both
+
+    return run_both(
+        opened(before),
+        opened(after),
+        shapes={name: tuple(dims) for name, dims in (shape or {}).items()},
+        seed=seed,
+        runs=runs,
+        atol=atol,
+        rtol=rtol,
+        feeds=feed,
+        custom_op_libraries=custom_op_library,
+    )
 
 
 def _refusals(sites: Sequence[Site], coupling: Mapping[Key, Coupling], shared: bool) -> dict[int, str]:

@@ -27,7 +27,8 @@ class Driven:
     """One site that a promoted input drives.
 
     `base` is the operand (scales or sizes, as `kind` says) at the old value; `entries` are its positions that the input
-    sets and `scaled` those that another scale is tried at; `output_dims` are the sizes of the output that no value of the input is meant to change (None: it may).
+    sets and `scaled` those that another scale is tried at; `output_dims` are the sizes of the output that no value
+    of the input is meant to change (None: it may).
     """
 
     scope: tuple[str, ...]

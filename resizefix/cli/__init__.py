@@ -1,4 +1,5 @@
-"""The command line: parse, call one operation, render, exit code. One file per command; each is imported when it is called."""
+"""The command line: parse, call one operation, render, exit code. One file per command; each is imported when it is
+called."""
 
 from __future__ import annotations
 

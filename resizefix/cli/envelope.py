@@ -52,9 +52,9 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
 def emit_usage_error(error: click.ClickException, arguments: Sequence[str]) -> int:
     """Report an error of click's own (an unknown option, a missing argument) in the manner the user asked for."""
     if "--json" in arguments:
-        command = next((word for word in arguments if not word.startswith("-")), "")
+        command, model = [*(word for word in arguments if not word.startswith("-")), "", ""][:2]
         answer = Answer(error=error.format_message(), exit_code=error.exit_code)
-        click.echo(json.dumps(_envelope(command, "", answer), ensure_ascii=False))
+        click.echo(json.dumps(_envelope(command, model, answer), ensure_ascii=False))
     error.show()
     return error.exit_code
 

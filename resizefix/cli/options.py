@@ -12,12 +12,14 @@ from resizefix.cli.envelope import Manner
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class ShapeOption(click.ParamType):
+class ShapeOption(click.ParamType):  # type: ignore[type-arg]
     """`NAME:1,3,224,224` or `NAME:[1,3,224,224]`, as Polygraphy and trtexec users write shapes."""
 
     name = "NAME:D,D,…"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, tuple[int, ...]]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[int, ...]]:
         """The input's name and its sizes."""
         if isinstance(value, tuple):
             return value
@@ -31,7 +33,7 @@ class ShapeOption(click.ParamType):
         return name, dims
 
 
-class NumbersOption(click.ParamType):
+class NumbersOption(click.ParamType):  # type: ignore[type-arg]
     """`S` or `H,W`: numbers above zero with commas between."""
 
     name = "S[,S…]"
@@ -47,6 +49,27 @@ class NumbersOption(click.ParamType):
         if not numbers or not all(0 < number < float("inf") for number in numbers):
             self.fail(f"{value!r} is no scale; write for example 4 or 2,3", param, ctx)
         return numbers
+
+
+class FeedOption(click.ParamType):  # type: ignore[type-arg]
+    """`INPUT=V,…`: the numbers that an input is fed, laid out as its shape."""
+
+    name = "INPUT=V,…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[float, ...]]:
+        """The input's name and its values."""
+        if isinstance(value, tuple):
+            return value
+        name, separator, numbers = str(value).rpartition("=")
+        try:
+            values = tuple(float(number) for number in numbers.split(","))
+        except ValueError:
+            values = ()
+        if not separator or not name or not values:
+            self.fail(f"{value!r} is no feed; write for example scales=1,1,3,3", param, ctx)
+        return name, values
 
 
 def manner(function: F) -> F:
@@ -84,10 +107,16 @@ def running(function: F) -> F:
 def writing(function: F) -> F:
     """Where the result goes, and which nodes are meant."""
     for decorate in (
-        click.option("--save-as-external-data", is_flag=True, help="Put large tensors into a file OUT.data beside OUT."),
+        click.option(
+            "--save-as-external-data", is_flag=True, help="Put large tensors into a file OUT.data beside OUT."
+        ),
         click.option("--no-verify", is_flag=True, help="Do not run the models; write what was made unproven."),
         click.option(
-            "-n", "--node", multiple=True, metavar="PATTERN", help="Only these nodes: a glob on the name, or #K (repeatable)."
+            "-n",
+            "--node",
+            multiple=True,
+            metavar="PATTERN",
+            help="Only these nodes: a glob on the name, or #K (repeatable).",
         ),
         click.option("--dry-run", is_flag=True, help="Show each node before and after; write nothing."),
         click.option("--in-place", is_flag=True, help="Replace the input file."),

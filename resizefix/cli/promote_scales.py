@@ -8,7 +8,7 @@ import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.options import NumbersOption, manner, manner_of, running, writing
-from resizefix.cli.target_file import TargetFile, target_file
+from resizefix.cli.target_file import target_file
 from resizefix.errors import VerificationFailedError
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
     Without -n, every node whose scale can move while the model still runs is promoted.
     """
-    conduct(
-        "promote-scales", model, manner_of(as_json, quiet, verbose), lambda: _work(model, options, verbose=verbose)
-    )
+    conduct("promote-scales", model, manner_of(as_json, quiet, verbose), lambda: _work(model, options, verbose=verbose))
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
@@ -81,9 +79,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     def show() -> None:
         from resizefix.reports.text import show_promotion
 
-        show_promotion(
-            result.outcomes, result.inputs, result.verification, texts=verbose or options["dry_run"]
-        )
+        show_promotion(result.outcomes, result.inputs, result.verification, texts=verbose or options["dry_run"])
 
     fields = {
         "outcomes": [outcome_json(outcome) for outcome in result.outcomes],

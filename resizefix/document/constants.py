@@ -8,8 +8,9 @@ onnx.reference's work, one node at a time; values are small (operands of a resiz
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,8 @@ _MOST_ELEMENTS = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A value that nothing at run time can change. `chain` are the nodes that compute it, last first; empty for a direct one."""
+    """A value that nothing at run time can change. `chain` are the nodes that compute it, last first; empty for a
+    direct one."""
 
     value: Array
     definition: Definition
@@ -171,7 +173,8 @@ def _evaluate(node: NodeProto, operands: dict[str, Array], definition: Definitio
     graph = onnx.helper.make_graph([node], "fold", inputs, [output])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", definition.scope.opset)])
     try:
-        return np.asarray(ReferenceEvaluator(model).run(None, operands)[0])
+        results: Sequence[Any] = ReferenceEvaluator(model).run(None, operands)  # type: ignore[assignment]
+        return np.asarray(results[0])
     except (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError, NotImplementedError) as error:
         # What onnx.reference raises for a node it cannot run is not specified; not folding is always safe.
         return NotConstant(f"{definition.name!r} ({node.op_type}) cannot be folded: {error}")

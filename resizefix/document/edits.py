@@ -13,12 +13,14 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, Scopes
 
-# IR 4 is the first in which an initializer need not be, and if it is an input may be overridden (docs/IR.md, ir_version 4).
+# IR 4 is the first in which an initializer need not be, and if it is an input may be overridden (docs/IR.md,
+# ir_version 4).
 FIRST_IR_WITH_DEFAULTS = 4
 
 
 def add_graph_input(model: ModelProto, value: ValueInfoProto, default: TensorProto | None = None) -> None:
-    """Append a graph input; with `default` (of the same name) the caller need not feed it, which raises the IR to ≥ 4."""
+    """Append a graph input; with `default` (of the same name) the caller need not feed it, which raises the IR to ≥
+    4."""
     model.graph.input.append(value)
     if default is not None:
         model.graph.initializer.append(default)
@@ -116,7 +118,8 @@ def _drop_named(field: MutableSequence[Any], names: Container[str]) -> None:
 
 
 def set_shape(value: ValueInfoProto, dims: Sequence[int | str | None] | None) -> None:
-    """Give a tensor value another shape: numbers stay numbers, names become symbols, None is unknown; no list, no rank."""
+    """Give a tensor value another shape: numbers stay numbers, names become symbols, None is unknown; no list, no
+    rank."""
     shape = value.type.tensor_type.shape
     if dims is None:
         value.type.tensor_type.ClearField("shape")

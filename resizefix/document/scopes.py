@@ -1,7 +1,7 @@
 """Every node of a model with the names it can see: the main graph, If/Loop/Scan bodies, local functions.
 
-A `Scope` is one list of nodes. Names resolve inside-out, as the ONNX IR says (docs/IR.md, "Names Within a Graph"): a body
-sees its own names, then those of the graph that holds it; a function body sees nothing but its own.
+A `Scope` is one list of nodes. Names resolve inside-out, as the ONNX IR says (docs/IR.md, "Names Within a Graph"): a
+body sees its own names, then those of the graph that holds it; a function body sees nothing but its own.
 `Scopes` is a snapshot: it is taken from a model, answers questions about it, and is taken anew after an edit.
 """
 
@@ -28,7 +28,10 @@ class DefinitionKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """One list of nodes. `path` names the way to it from the main graph: `()`, `("If_3.then_branch",)`, `("function d::f",)`."""
+    """One list of nodes.
+
+    `path` names the way to it from the main graph: `()`, `("If_3.then_branch",)`, `("function d::f",)`.
+    """
 
     path: tuple[str, ...]
     body: GraphProto | FunctionProto
@@ -93,7 +96,9 @@ class Scopes:
         self._descend(self.main)
         for position, function in enumerate(model.functions, start=1):
             path = (f"function {function.domain}::{function.name}",)
-            scope = _scope(path, function, _default_opset(function.opset_import, fallback=opset), None, None, (position,))
+            scope = _scope(
+                path, function, _default_opset(function.opset_import, fallback=opset), None, None, (position,)
+            )
             self.all.append(scope)
             self._descend(scope)
 

@@ -1,6 +1,7 @@
 """What is known of every tensor's type and shape, and how it is re-derived after an edit made some sizes dynamic.
 
-Stored shapes that an edit made untrue are the silent killer: onnxruntime believes `value_info` and folds a `Shape` node to
+Stored shapes that an edit made untrue are the silent killer: onnxruntime believes `value_info` and folds a `Shape`
+node to
 the old size, with wrong numbers and no error. So `rederive` forgets every stored shape that depends on the edited
 tensors, wherever it stands (outer and inner scopes, function bodies), and fills in what onnx.shape_inference can prove
 from seeds that say which sizes are still fixed.
@@ -60,9 +61,10 @@ def dims_of(value_type: TypeProto) -> Dims:
 def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None]) -> None:
     """Make every stored shape that depends on the seeded tensors true again; all others stay as they are.
 
-    `seeds` gives, for each edited tensor, the sizes that are still fixed (None: no longer; no sizes at all: not even the
-    rank is known). Dynamic sizes get fresh
-    symbolic names. Tensors that had no stored shape get none. Where inference knows nothing, the rank is all that stays.
+    `seeds` gives, for each edited tensor, the sizes that are still fixed (None: no longer; no sizes at all: not even
+    the rank is known). Dynamic sizes get fresh
+    symbolic names. Tensors that had no stored shape get none. Where inference knows nothing, the rank is all that
+    stays.
     """
     scopes = Scopes(model)
     tainted = _dependents(scopes, seeds)
@@ -181,7 +183,8 @@ def _dependents(scopes: Scopes, seeds: Mapping[Key, object]) -> set[Key]:
             reach_outputs(caller, index)
 
     def enter(reader: Reader) -> None:
-        assert reader.node is not None and reader.node_index is not None
+        assert reader.node is not None
+        assert reader.node_index is not None
         for body in bodies.get((reader.scope.path, reader.node_index), ()):
             pending.extend((body.path, name) for name in body.inputs)
         function = by_path.get((f"function {reader.node.domain}::{reader.node.op_type}",))

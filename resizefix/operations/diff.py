@@ -1,7 +1,7 @@
 """What changed between two models, message by message; what is not in the list is the same.
 
-Nodes are matched by what they write, everything else by name; order counts where it can mean something (inputs, outputs,
-nodes). Tensors are compared by value, wherever each file keeps them.
+Nodes are matched by what they write, everything else by name; order counts where it can mean something
+(inputs, outputs, nodes). Tensors are compared by value, wherever each file keeps them.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import onnx
-import onnx.printer
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
 
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scope, Scopes, subgraphs
+from resizefix.document.text import node_text, value_text
 
 _SHOWN_ELEMENTS = 16
 
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that differs: `before` is None where it is new, `after` where it is gone. `scope` as in `Scope.path`."""
+    """One thing that differs: `before` is None where it is new, `after` where it is gone. `scope` as in
+    `Scope.path`."""
 
     what: str
     name: str
@@ -90,12 +90,18 @@ class _Scopes:
         yield from self._nodes()
         for field in ("input", "output", "value_info"):
             what = field
-            before, after = _named(getattr(old, field), _value_text), _named(getattr(new, field), _value_text)
+            before, after = _named(getattr(old, field), value_text), _named(getattr(new, field), value_text)
             yield from _by_name(what, before, after, path)
             if field != "value_info":
                 yield from self._order(what, list(before), list(after))
         yield from self._initializers()
-        for field in ("metadata_props", "quantization_annotation", "sparse_initializer", "attribute", "attribute_proto"):
+        for field in (
+            "metadata_props",
+            "quantization_annotation",
+            "sparse_initializer",
+            "attribute",
+            "attribute_proto",
+        ):
             before_entries = [_serialized(entry) for entry in getattr(old, field, ())]
             after_entries = [_serialized(entry) for entry in getattr(new, field, ())]
             if before_entries != after_entries:
@@ -109,8 +115,8 @@ class _Scopes:
             if before is None or after is None or not self._same_node(before, after):
                 named = before or after
                 assert named is not None
-                texts = (None if node is None else onnx.printer.to_text(node).strip() for node in (before, after))
-                yield Change("node", named.name or key, *texts, self._old.path)
+                old_text, new_text = (None if node is None else node_text(node) for node in (before, after))
+                yield Change("node", named.name or key, old_text, new_text, self._old.path)
         yield from self._order("node", list(old), list(new))
 
     def _order(self, what: str, old: list[str], new: list[str]) -> Iterator[Change]:
@@ -132,11 +138,11 @@ class _Scopes:
         for name in [*old, *(name for name in new if name not in old)]:
             before, after = old.get(name), new.get(name)
             if before is None or after is None or not self._same_tensor(before, after):
-                texts = (
+                old_text, new_text = (
                     None if tensor is None else _tensor_text(document, tensor)
                     for document, tensor in zip(self._documents, (before, after), strict=True)
                 )
-                yield Change("initializer", name, *texts, self._old.path)
+                yield Change("initializer", name, old_text, new_text, self._old.path)
 
     def _same_tensor(self, before: TensorProto, after: TensorProto) -> bool:
         if before.data_type != after.data_type or before.dims != after.dims or before.doc_string != after.doc_string:
@@ -152,10 +158,6 @@ class _Scopes:
 
 def _named(values: Iterable[Any], text: Callable[[Any], str]) -> dict[str, str]:
     return {(value if isinstance(value, str) else value.name): text(value) for value in values}
-
-
-def _value_text(value: ValueInfoProto | str) -> str:
-    return value if isinstance(value, str) else onnx.printer.to_text(value).strip()
 
 
 def _serialized(message: Any) -> bytes:

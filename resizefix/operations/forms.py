@@ -14,10 +14,8 @@ _BATCH_AND_CHANNEL = 2
 
 def drive(site: Site, form: Form) -> Driven:
     """The site as an input of the given form would drive it. Raises RefusedError with what to ask for instead."""
-    if form is Form.SIZES:
-        kind, base = ExtentKind.SIZES, _as_sizes(site)
-    else:
-        kind, base = ExtentKind.SCALES, _as_scales(site)
+    kind = ExtentKind.SIZES if form is Form.SIZES else ExtentKind.SCALES
+    base = _as_sizes(site) if form is Form.SIZES else _as_scales(site)
     axes = _axes(site, len(base))
     scaled = _scaled_entries(site, kind, base, axes)
     if form is Form.FACTOR and len({base[position] for position in scaled}) > 1:
@@ -97,8 +95,8 @@ def _as_sizes(site: Site) -> tuple[int, ...]:
         # Fed sizes, the kernel samples at float32(out)/float32(in): another number means other samples.
         if np.float32(out) / np.float32(size) != np.float32(scale):
             raise RefusedError(
-                f"its scale {scale:g} makes {size} into {out}, but {out}/{size} is another scale, at which other points "
-                "are sampled; ask for --form scales",
+                f"its scale {scale:g} makes {size} into {out}, but {out}/{size} is another scale, at which "
+                "other points are sampled; ask for --form scales",
                 rule="output size",
             )
         sizes.append(out)
@@ -145,7 +143,13 @@ def _fixed_dims(
     An input that holds a number for every axis could scale batch and channels too; nobody means to, so those that
     the file does not scale keep their sizes.
     """
-    rank = len(site.input_dims) if site.input_dims is not None else len(base) if site.reading and axes == tuple(range(len(base))) else None
+    rank = (
+        len(site.input_dims)
+        if site.input_dims is not None
+        else len(base)
+        if site.reading and axes == tuple(range(len(base)))
+        else None
+    )
     if rank is None:
         return None
     moving = {axes[position] for position in scaled}

@@ -1,4 +1,5 @@
-"""The few nodes between a new input and the operand it drives: the ones for the axes that stay, joined with what is fed.
+"""The few nodes between a new input and the operand it drives: the ones for the axes that stay, joined with what is
+fed.
 
 They stand in the main graph, from where every inner scope sees them, and use only operators and forms that exist since
 opset 4 (Constant with `value`, Concat, Gather).
@@ -64,7 +65,10 @@ class Glue:
     def _constant(self, wanted: str, value: npt.NDArray[np.generic], place: int) -> str:
         output = self._names.fresh(wanted)
         tensor = numpy_helper.from_array(value, output)
-        self._append(helper.make_node("Constant", [], [output], name=self._names.fresh(f"{output}_Constant"), value=tensor), place)
+        self._append(
+            helper.make_node("Constant", [], [output], name=self._names.fresh(f"{output}_Constant"), value=tensor),
+            place,
+        )
         return output
 
     def _node(self, op_type: str, inputs: Sequence[str], wanted: str, place: int, *, axis: int) -> str:

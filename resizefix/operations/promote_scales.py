@@ -1,4 +1,5 @@
-"""Constant scales (or sizes) become graph inputs; nothing else of the model changes but the shapes that become dynamic."""
+"""Constant scales (or sizes) become graph inputs; nothing else of the model changes but the shapes that become
+dynamic."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
-import onnx.printer
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.read import read
@@ -16,6 +16,7 @@ from resizefix.document.edits import add_graph_input, insert_nodes, remove_unrea
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key, rederive
+from resizefix.document.text import node_text
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive
@@ -37,7 +38,8 @@ class Promotion:
 
 @dataclass(frozen=True)
 class Naming:
-    """What the new inputs are called: `name` as given where there is one input, with the site's index where there are more."""
+    """What the new inputs are called: `name` as given where there is one input, with the site's index where there
+    are more."""
 
     name: str | None = None
     shared: bool = False
@@ -75,7 +77,7 @@ def promote_scales(
 
 
 def _plan(site: Site, form: Form, refusal: str | None, others: Sequence[Driven]) -> Driven | Outcome:
-    before = onnx.printer.to_text(site.node)
+    before = node_text(site.node)
     if site.reason is not None:
         status = Status.UNCHANGED if site.origin.kind is OriginKind.GRAPH_INPUT else Status.REFUSED
         return Outcome(site.index, site.label, status, site.reason, before)
@@ -182,5 +184,5 @@ def _default(source: PromotedInput) -> TensorProto:
 
 
 def _outcome(site: Site, node: NodeProto) -> Outcome:
-    before, after = onnx.printer.to_text(site.node), onnx.printer.to_text(node)
+    before, after = node_text(site.node), node_text(node)
     return Outcome(site.index, site.label, Status.CHANGED, None, before, (after,))

@@ -167,9 +167,7 @@ class _Finder:
         home = self._home(scope, name)
         return None if home is None else self._shapes.elem_type(home)
 
-    def _origin(
-        self, scope: Scope, node: NodeProto, reading: Reading
-    ) -> tuple[ExtentKind, Origin, Constant | None]:
+    def _origin(self, scope: Scope, node: NodeProto, reading: Reading) -> tuple[ExtentKind, Origin, Constant | None]:
         if reading.operands.scales_attribute is not None:
             return ExtentKind.SCALES, Origin(OriginKind.ATTRIBUTE), None
         kind, operand = self._which(scope, node, reading)
@@ -217,8 +215,8 @@ def _why_not(
         return f"its {what} are run-time data: {origin.reason or 'not a constant'}"
     if extent.kind is ExtentKind.SCALES and min(extent.values, default=1) < dialect.min_scale:
         return (
-            f"its scales are {list(extent.values)}, but {dialect.name} takes none below {dialect.min_scale:g}: the node is "
-            "not valid and no runtime runs it. Export it as Resize (opset 10 or later)"
+            f"its scales are {list(extent.values)}, but {dialect.name} takes none below {dialect.min_scale:g}: the "
+            "node is not valid and no runtime runs it. Export it as Resize (opset 10 or later)"
         )
     if scope.in_function:
         return (
@@ -254,6 +252,6 @@ def _values(
         raise RefusedError(f"{what} are {value.dtype}; ONNX wants {np.dtype(wanted).name} there", rule="extent")
     if value.ndim != 1:
         raise RefusedError(f"{what} are no vector but of shape {value.shape}", rule="extent")
-    if not np.all(np.isfinite(value)) or np.any(value <= 0):
+    if not np.all(np.isfinite(value)) or min(value.tolist(), default=1) <= 0:
         raise RefusedError(f"{what} are {value.tolist()}; each must be finite and above 0", rule="extent")
     return tuple(value.tolist())

@@ -33,7 +33,9 @@ def site_json(site: Site) -> dict[str, Any]:
             "name": site.origin.name,
             "shared_by": list(site.origin.shared_by),
             "chain": list(site.origin.chain),
-            "recovered_scales": None if site.origin.recovered_scales is None else _numbers(site.origin.recovered_scales),
+            "recovered_scales": None
+            if site.origin.recovered_scales is None
+            else _numbers(site.origin.recovered_scales),
         },
         "promotable": site.promotable,
         "reason": site.reason,

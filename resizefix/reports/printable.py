@@ -9,7 +9,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 
 
 def printable(text: str, *, keep_lines: bool = False) -> str:
-    """`text` with every character that a terminal would act on replaced by its escape, `\\x1b` for the escape character."""
+    """`text` with every character that a terminal would act on replaced by its escape, `\\x1b` for the escape
+    character."""
     return "".join(
         character
         if unicodedata.category(character) not in _HIDDEN or (keep_lines and character in "\n\t")

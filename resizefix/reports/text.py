@@ -1,4 +1,5 @@
-"""Sites and outcomes for a person at a terminal; colour only where there is one, 80 columns where nothing else is known."""
+"""Sites and outcomes for a person at a terminal; colour only where there is one, 80 columns where nothing else is
+known."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ def show_promotion(
     """What was done to each site, the new inputs with the values that give the old numbers, and the proof."""
     console = _console()
     for outcome in outcomes:
-        line = Text(f"{outcome.status.value:<9}", _STYLES[outcome.status]).append(f" {printable(outcome.node)}", "default")
+        line = Text(f"{outcome.status.value:<9}", _STYLES[outcome.status]).append(
+            f" {printable(outcome.node)}", "default"
+        )
         if outcome.reason is not None:
             line.append(f": {printable(outcome.reason)}", "default")
         console.print(line)
@@ -60,9 +63,8 @@ def show_promotion(
     for source in inputs:
         value = ",".join(f"{number:g}" for number in source.value)
         kind = "optional input" if source.optional else "new input"
-        console.print(
-            Text(f"{kind} {printable(source.name)}: {source.elem_type}{list(source.shape)}; fed {value} the model is the old one")
-        )
+        tensor = f"{source.elem_type}{list(source.shape)}"
+        console.print(Text(f"{kind} {printable(source.name)}: {tensor}; fed {value} the model is the old one"))
     show_verification(verification)
 
 
@@ -102,8 +104,7 @@ def _console() -> Console:
 
 
 def _where(site: Site) -> str:
-    inner = " in ".join([printable(site.label), *(printable(step) for step in reversed(site.scope.path))])
-    return inner
+    return " in ".join([printable(site.label), *(printable(step) for step in reversed(site.scope.path))])
 
 
 def _meaning(site: Site) -> str:

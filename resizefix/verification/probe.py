@@ -1,7 +1,7 @@
 """Which promoted sites are free: whether the model still runs when one input alone, or a group that shares it, moves.
 
-In a U-Net an inner upsample meets a skip connection of fixed size; any other scale of it alone fails at the Add or Concat.
-Such a site is coupled, and the node where the run breaks tells the user why.
+In a U-Net an inner upsample meets a skip connection of fixed size; any other scale of it alone fails at the Add or
+Concat. Such a site is coupled, and the node where the run breaks tells the user why.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from resizefix.verification.verification import Coupling, Verdict
 def probe(session: Session, feeds: Mapping[str, Value], inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
     """One verdict per site; those that share an input share the verdict.
 
-    `session` is of the promoted model, not optimized; `feeds` are what the original runs with. Each input moves alone, one
-    whole step up; all others keep their old value.
+    `session` is of the promoted model, not optimized; `feeds` are what the original runs with. Each input moves
+    alone, one whole step up; all others keep their old value.
     """
     found: dict[Key, Coupling] = {}
     for source in inputs:

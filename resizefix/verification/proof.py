@@ -1,8 +1,8 @@
 """The proof of a promotion: fed the old values the new model is the original; fed others, the original re-baked.
 
 Bitwise with onnxruntime's optimisation disabled, where every node runs as it stands; at the default level within
-`bounds.default_level_bounds`. A model that onnxruntime cannot run as a whole is proven around each changed node, and the
-verification says so.
+`bounds.default_level_bounds`. A model that onnxruntime cannot run as a whole is proven around each changed node, and
+the verification says so.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Bench:
     """An original that runs: the feeds it accepts and what it makes of them at both optimisation levels."""
 
     def __init__(self, original: Document, conditions: Conditions) -> None:
-        """Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad shapes."""
+        """Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad
+        shapes."""
         self._original = original
         self._conditions = conditions
         session = self._open(original, optimized=False)
@@ -77,9 +78,7 @@ class Bench:
                 yield from self._against(session, trial, expected, inputs, optimized)
 
     def _open(self, document: Document, *, optimized: bool) -> Session:
-        return open_session(
-            document, optimized=optimized, custom_op_libraries=self._conditions.custom_op_libraries
-        )
+        return open_session(document, optimized=optimized, custom_op_libraries=self._conditions.custom_op_libraries)
 
     def _baseline(self, optimized: bool) -> Outputs:
         if optimized not in self._outputs:
@@ -89,9 +88,7 @@ class Bench:
 
     def _wanted(self, inputs: Sequence[PromotedInput]) -> list[Trial]:
         asked = [asked_trial(inputs, at) for at in self._conditions.at]
-        usual = [
-            Trial(tuple((source, trials_of(source)[step]) for source in inputs)) for step in range(2)
-        ]
+        usual = [Trial(tuple((source, trials_of(source)[step]) for source in inputs)) for step in range(2)]
         return asked + usual
 
     def _workable(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> list[Trial]:
@@ -178,21 +175,21 @@ class Prover:
         reason = f"only around each changed node, because the model as a whole was not run: {self._why_local}"
         return Verification(Status.PASSED, reason, runs, verdicts)
 
-    def _locally(
-        self, promoted: Document, inputs: Sequence[PromotedInput]
-    ) -> tuple[tuple[Run, ...], str | None]:
+    def _locally(self, promoted: Document, inputs: Sequence[PromotedInput]) -> tuple[tuple[Run, ...], str | None]:
         runs: list[Run] = []
         for source in inputs:
             keys = [driven.key for driven in source.sites]
-            shapes_elsewhere = Conditions({}, self._conditions.seed, self._conditions.custom_op_libraries, self._conditions.at)
+            shapes_elsewhere = Conditions(
+                {}, self._conditions.seed, self._conditions.custom_op_libraries, self._conditions.at
+            )
             try:
                 bench = Bench(neighbourhood(self._original, keys), shapes_elsewhere)
                 more, failure = _collect(bench.runs(neighbourhood(promoted, keys), (source,)))
             except (CannotLoadError, CannotRunError) as error:
                 more = ()
                 failure = (
-                    f"onnxruntime can run neither the model nor {keys[0][1]!r}'s node alone ({error}), so nothing can be "
-                    f"proven; the model as a whole: {self._why_local}. With --no-verify it is written unproven"
+                    f"onnxruntime can run neither the model nor {keys[0][1]!r}'s node alone ({error}), so nothing "
+                    f"can be proven; the model as a whole: {self._why_local}. With --no-verify it is written unproven"
                 )
             runs.extend(more)
             if failure is not None:

@@ -25,7 +25,8 @@ _MOST_INLINE_ELEMENTS = 4096
 
 @dataclass(frozen=True)
 class Baked:
-    """The operand to write as a constant: float32 scales or int64 sizes, a number for each entry that the node wants."""
+    """The operand to write as a constant: float32 scales or int64 sizes, a number for each entry that the node
+    wants."""
 
     kind: ExtentKind
     values: tuple[float, ...]

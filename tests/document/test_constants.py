@@ -40,7 +40,9 @@ def test_every_numeric_spelling_of_constant_is_read(spelling, expected):
 
 
 def test_a_chain_over_constants_is_folded_and_remembers_its_nodes():
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
     <int64[1] two = {2}>
     {
       one = Constant <value_floats = [1.0, 1.0]> ()
@@ -49,6 +51,7 @@ def test_a_chain_over_constants_is_folded_and_remembers_its_nodes():
       s = Concat <axis = 0> (one, same, f)
       y = Identity (x)
     }"""
+    )
     found = value_of(text, "s")
     assert isinstance(found, Constant)
     assert found.value.tolist() == [1, 1, 2, 2]

@@ -95,10 +95,12 @@ def test_where_inference_knows_nothing_the_rank_is_what_stays():
 
 
 def test_shapes_adds_inference_to_what_is_stored():
-    shapes = Shapes(onnx.parser.parse_model("""
+    shapes = Shapes(
+        onnx.parser.parse_model("""
     <ir_version: 8, opset_import: ["" : 13]>
     g (float16[n,3,8,8] x) => (float16[?,?,?,?] y) { a = Relu (x) y = Relu (a) }
-    """))
+    """)
+    )
     assert shapes.dims(((), "a")) == ("n", 3, 8, 8)
     assert shapes.elem_type(((), "a")) == onnx.TensorProto.FLOAT16
     assert shapes.dims(((), "nowhere")) is None

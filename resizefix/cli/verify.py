@@ -1,0 +1,67 @@
+"""`resizefix verify BEFORE AFTER`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.options import FeedOption, manner, manner_of, running
+
+
+@click.command(
+    "verify", epilog="Example: resizefix verify frozen_x3.onnx any_scale.onnx --feed Resize_2_scales=1,1,3,3"
+)
+@click.argument("before")
+@click.argument("after")
+@click.option(
+    "--feed", type=FeedOption(), multiple=True, help="Values for an input that only one model has (repeatable)."
+)
+@click.option(
+    "--atol", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Absolute difference allowed."
+)
+@click.option(
+    "--rtol", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Relative difference allowed."
+)
+@click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="How many feeds to compare on.")
+@running
+@manner
+@click.version_option(package_name="resizefix", prog_name="resizefix")
+def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+    """Run BEFORE and AFTER in onnxruntime on the same feeds and compare their outputs, bit by bit unless told
+    otherwise.
+
+    Exit code 0: they compute the same; 1: they do not, or one of them cannot be run.
+    """
+
+    def work() -> Answer:
+        from resizefix.library import verify
+        from resizefix.reports.json import verification_json
+
+        verification = verify(
+            before,
+            after,
+            shape=dict(options["shape"]),
+            seed=options["seed"],
+            runs=options["runs"],
+            atol=options["atol"],
+            rtol=options["rtol"],
+            feed=dict(options["feed"]),
+            custom_op_library=options["custom_op_library"],
+        )
+
+        def show() -> None:
+            from resizefix.reports.text import show_verification
+
+            show_verification(verification)
+
+        error = None if verification.passed else verification.reason
+        return Answer(
+            {"verification": verification_json(verification)},
+            show,
+            error=error,
+            exit_code=0 if verification.passed else 1,
+        )
+
+    conduct("verify", before, manner_of(as_json, quiet, verbose), work)

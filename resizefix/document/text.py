@@ -1,0 +1,42 @@
+"""Nodes and values as ONNX text, one line each, for people and for the JSON's before and after."""
+
+from __future__ import annotations
+
+import math
+
+import onnx.printer
+from onnx import NodeProto, TensorProto, ValueInfoProto
+
+from resizefix.document.shapes import dims_of
+
+_SHOWN_ELEMENTS = 16
+
+
+def node_text(node: NodeProto) -> str:
+    """The node in ONNX's textual syntax; of tensors with more than a few elements only type and shape are told."""
+    short = NodeProto()
+    short.CopyFrom(node)
+    for attribute in short.attribute:
+        for tensor in (attribute.t, *attribute.tensors) if attribute.HasField("t") else attribute.tensors:
+            if math.prod(tensor.dims) > _SHOWN_ELEMENTS or tensor.data_location == TensorProto.EXTERNAL:
+                for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data"):
+                    tensor.ClearField(field)
+    return " ".join(str(onnx.printer.to_text(short)).split())
+
+
+def value_text(value: ValueInfoProto | str) -> str:
+    """`float[1,3,h,w] name`; a function's inputs and outputs have names alone."""
+    if isinstance(value, str):
+        return value
+    kind = value.type.WhichOneof("value")
+    inner = value.type
+    prefix = ""
+    while inner.WhichOneof("value") in ("sequence_type", "optional_type"):
+        prefix += f"{str(inner.WhichOneof('value')).removesuffix('_type')} of "
+        inner = inner.sequence_type.elem_type if inner.HasField("sequence_type") else inner.optional_type.elem_type
+    if not inner.HasField("tensor_type"):
+        return f"{kind or 'untyped'} {value.name}"
+    text = prefix + TensorProto.DataType.Name(inner.tensor_type.elem_type).lower()
+    if inner.tensor_type.HasField("shape"):
+        text += f"[{','.join('?' if size is None else str(size) for size in dims_of(inner))}]"
+    return f"{text} {value.name}"

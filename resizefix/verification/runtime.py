@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -236,11 +237,17 @@ def _numpy(value: ort.OrtValue) -> Value:
     elem_type, carrier = _WITHOUT_NUMPY[type_]
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(elem_type))
     shape = tuple(value.shape())
-    bits = np.frombuffer(ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes()), np.uint8)
+    count = math.prod(shape)
     if carrier is None:  # two to a byte, the low half first (TensorProto.INT4)
-        halves = np.stack([bits & 0x0F, bits >> 4], axis=-1).reshape(-1)[: int(np.prod(shape))]
+        bits = _memory(value, (count + 1) // 2)
+        halves = np.stack([bits & 0x0F, bits >> 4], axis=-1).reshape(-1)[:count]
         signed = np.where(halves > 7, halves.astype(np.int8) - 16, halves) if elem_type == TensorProto.INT4 else halves
         return signed.astype(dtype).reshape(shape)
     if dtype.itemsize != np.dtype(carrier).itemsize:
         raise TypeError(f"this version of onnx has no numpy type for {TensorProto.DataType.Name(elem_type)}")
-    return bits.view(dtype).reshape(shape)
+    return _memory(value, count * dtype.itemsize).view(dtype).reshape(shape)
+
+
+def _memory(value: ort.OrtValue, size: int) -> Array:
+    """A copy of the first `size` bytes of a tensor on the CPU."""
+    return np.frombuffer(ctypes.string_at(value.data_ptr(), size), np.uint8)

@@ -162,11 +162,9 @@ def test_a_custom_op_library_that_is_missing_or_none_is_a_wrong_argument(tmp_pat
         open_session(document(TWO_STEPS), optimized=False, custom_op_libraries=[str(tmp_path / "lib.so")])
 
 
-def value_model(type_: onnx.TypeProto, out: onnx.TypeProto | None = None, **attributes: int) -> Document:
-    node = helper.make_node("Cast" if attributes else "Identity", ["x"], ["y"], **attributes)
-    graph = helper.make_graph(
-        [node], "g", [helper.make_value_info("x", type_)], [helper.make_value_info("y", out or type_)]
-    )
+def value_model(type_: onnx.TypeProto) -> Document:
+    node = helper.make_node("Identity", ["x"], ["y"])
+    graph = helper.make_graph([node], "g", [helper.make_value_info("x", type_)], [helper.make_value_info("y", type_)])
     model = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
     return Document.from_proto(model)
 
@@ -199,26 +197,32 @@ def test_types_that_numpy_lacks_come_and_go(elem_type: int) -> None:
     assert result.tobytes() == value.tobytes()
 
 
+def packed_model(elem_type: int, op_type: str) -> Document:
+    """QuantizeLinear to, or DequantizeLinear from, a packed type, with scale 1."""
+    packed, wide = helper.make_tensor_type_proto(elem_type, [3]), helper.make_tensor_type_proto(TensorProto.FLOAT, [3])
+    x, y = (wide, packed) if op_type == "QuantizeLinear" else (packed, wide)
+    graph = helper.make_graph(
+        [helper.make_node(op_type, ["x", "scale", "zero"], ["y"])],
+        "g",
+        [helper.make_value_info("x", x)],
+        [helper.make_value_info("y", y)],
+        [helper.make_tensor("scale", TensorProto.FLOAT, [], [1.0]), helper.make_tensor("zero", elem_type, [], [0])],
+    )
+    return Document.from_proto(helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)]))
+
+
 @pytest.mark.parametrize(("elem_type", "values"), [(TensorProto.INT4, (-8, 7, -1)), (TensorProto.UINT4, (0, 15, 8))])
 def test_packed_integers_come_out_whole(elem_type: int, values: tuple[int, ...]) -> None:
-    doc = value_model(
-        helper.make_tensor_type_proto(TensorProto.FLOAT, [3]),
-        helper.make_tensor_type_proto(elem_type, [3]),
-        to=elem_type,
-    )
-    result = open_session(doc, optimized=False).run({"x": floats(*values)})["y"]
+    session = open_session(packed_model(elem_type, "QuantizeLinear"), optimized=False)
+    result = session.run({"x": floats(*values)})["y"]
     assert result.astype(int).tolist() == list(values)
 
 
 def test_packed_integers_cannot_be_fed_and_this_is_said() -> None:
-    doc = value_model(
-        helper.make_tensor_type_proto(TensorProto.INT4, [2]),
-        helper.make_tensor_type_proto(TensorProto.FLOAT, [2]),
-        to=TensorProto.FLOAT,
-    )
-    value = np.array([1, 2]).astype(helper.tensor_dtype_to_np_dtype(TensorProto.INT4))
+    session = open_session(packed_model(TensorProto.INT4, "DequantizeLinear"), optimized=False)
+    value = np.array([1, 2, 3]).astype(helper.tensor_dtype_to_np_dtype(TensorProto.INT4))
     with pytest.raises(CannotRunError, match="cannot take INT4 inputs"):
-        open_session(doc, optimized=False).run({"x": value})
+        session.run({"x": value})
 
 
 NOISE = f"{HEADER} g (float[3] x) => (float[3] y) {{ r = RandomNormalLike(x) y = Add(x, r) }}"

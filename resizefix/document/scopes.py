@@ -7,6 +7,7 @@ body sees its own names, then those of the graph that holds it; a function body 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -108,9 +109,10 @@ class Scopes:
         while pending:
             outer = pending.pop()
             bodies = []
+            names = Counter(node.name for node in outer.body.node)
             for index, node in enumerate(outer.body.node):
                 for position, (name, graph) in enumerate(subgraphs(node) if node.attribute else ()):
-                    path = (*outer.path, f"{node_label(node, index)}.{name}")
+                    path = (*outer.path, f"{_holder(node, names)}.{name}")
                     bodies.append(_scope(path, graph, outer.opset, outer, index, (*outer.order, index, position)))
             self.all.extend(bodies)
             pending.extend(bodies)
@@ -164,6 +166,13 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
         elif attribute.graphs:
             for index, graph in enumerate(attribute.graphs):
                 yield f"{attribute.name}[{index}]", graph
+
+
+def _holder(node: NodeProto, names: Counter[str]) -> str:
+    # By what the node writes where its name does not tell it apart; never by position, which edits move.
+    if node.name and names[node.name] == 1:
+        return node.name
+    return f"{node.name or node.op_type}({', '.join(node.output)})"
 
 
 def node_label(node: NodeProto, index: int) -> str:

@@ -144,9 +144,9 @@ def _apply(
         _rewire(site, plans[site.index], node, by_key[site.key], glue, place)
     for place, made in sorted(glue.nodes.items(), reverse=True):
         insert_nodes(model.graph, place, made)
+    remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
     for source in inputs:
         add_graph_input(model, _value_info(source), _default(source) if source.optional else None)
-    remove_unread(model, old_operands)
     rederive(model, {driven.key: driven.output_dims for driven in plans.values()})
     return {index: _outcome(site, nodes[index]) for site in sites if (index := site.index) in nodes}
 

@@ -26,7 +26,7 @@ F (a) => (b) { b = Relu (a) }
 
 def test_bodies_and_functions_are_scopes_of_their_own():
     scopes = Scopes(onnx.parser.parse_model(NESTED))
-    assert [scope.path for scope in scopes.all] == [(), ("If#0.then_branch",), ("If#0.else_branch",)]
+    assert [scope.path for scope in scopes.all] == [(), ("If(y).then_branch",), ("If(y).else_branch",)]
     scopes = Scopes(onnx.parser.parse_model(FUNCTION))
     assert [(scope.path, scope.opset) for scope in scopes.all] == [((), 13), (("function d::F",), 11)]
 
@@ -46,7 +46,7 @@ def test_readers_in_bodies_are_found_from_the_outer_definition():
     definition = scopes.definition(scopes.main, "s")
     assert definition is not None
     assert [(reader.scope.path, reader.position) for reader in scopes.readers(definition)] == [
-        (("If#0.else_branch",), 2)
+        (("If(y).else_branch",), 2)
     ]
 
 

@@ -76,7 +76,7 @@ def test_shapes_inside_a_body_and_behind_it_are_relaxed():
       >
     }
     """)
-    paths = [("If#0.then_branch",), ("If#0.else_branch",)]
+    paths = [("If(y).then_branch",), ("If(y).else_branch",)]
     rederive(model, {(paths[0], "u"): (1, 3, None, None), (paths[1], "b"): (1, 3, None, None)})
     then_branch = model.graph.node[0].attribute[0].g
     for value in (*then_branch.value_info, *then_branch.output, *model.graph.output):

@@ -1,0 +1,112 @@
+import onnx.parser
+import pytest
+
+from resizefix.document.document import Document
+from resizefix.errors import UsageError
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
+from resizefix.operations.sites import find_sites, select
+from resizefix.origins.origin import OriginKind
+
+
+def sites_of(text: str):
+    return find_sites(Document.from_proto(onnx.parser.parse_model(text)))
+
+
+def model(nodes: str, extra: str = "", *, opset: int = 13, inputs: str = "float[1,3,8,8] x") -> str:
+    return f'<ir_version: 8, opset_import: ["" : {opset}]> g ({inputs}) => (float[?,?,?,?] y) {extra} {{ {nodes} }}'
+
+
+def test_meaning_extent_and_origin_are_read():
+    (site,) = sites_of(
+        model('y = Resize <mode = "cubic", coordinate_transformation_mode = "pytorch_half_pixel"> (x, , s)',
+              "<float[4] s = {1, 1, 3, 3}>")
+    )  # fmt: skip
+    assert site.interpolation is not None
+    assert site.interpolation.mode is Mode.CUBIC
+    assert site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.PYTORCH_HALF_PIXEL
+    assert (site.extent.kind, site.extent.values) == (ExtentKind.SCALES, (1, 1, 3, 3))
+    assert (site.origin.kind, site.origin.name) == (OriginKind.INITIALIZER, "s")
+    assert site.input_dims == (1, 3, 8, 8)
+    assert site.promotable
+
+
+def test_the_nodes_that_share_a_constant_are_named():
+    sites = sites_of(model("[one] a = Resize (x, , s) [two] b = Resize (a, , s) [three] c = Mul (s, s) y = Relu (b)",
+                           "<float[4] s = {1, 1, 2, 2}>"))  # fmt: skip
+    assert [site.origin.shared_by for site in sites] == [("two", "three", "three"), ("one", "three", "three")]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "extra", "inputs", "kind"),
+    [
+        ("s = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> () y = Resize (x, , s)", "", None, OriginKind.CONSTANT),
+        ("s = Identity (k) y = Resize (x, , s)", "<float[4] k = {1, 1, 2, 2}>", None, OriginKind.COMPUTED),
+        ("y = Resize (x, , s)", "", "float[1,3,8,8] x, float[4] s", OriginKind.GRAPH_INPUT),
+        ("s = Concat <axis = 0> (one, f) y = Resize (x, , s)", "<float[2] one = {1, 1}>",
+         "float[1,3,8,8] x, float[2] f", OriginKind.GRAPH_INPUT),
+        ("h = Shape (x) f = Cast <to = 1> (h) s = Div (f, f) y = Resize (x, , s)", "", None, OriginKind.COMPUTED),
+        ("m = ReduceMean <keepdims = 0> (x) u = Unsqueeze (m, z) s = Concat <axis = 0> (u, u, u, u) y = Resize (x, , s)",
+         "<int64[1] z = {0}>", None, OriginKind.RUNTIME),
+    ],
+)  # fmt: skip
+def test_each_origin_is_told_from_the_others(nodes, extra, inputs, kind):
+    (site,) = sites_of(model(nodes, extra, inputs=inputs or "float[1,3,8,8] x"))
+    assert site.origin.kind is kind
+    assert site.promotable == (kind is OriginKind.CONSTANT or (kind is OriginKind.COMPUTED and "Identity" in nodes))
+
+
+def test_upsample_before_opset_9_keeps_an_attribute_that_no_input_can_replace():
+    (site,) = sites_of(model("y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x)", opset=8))
+    assert site.origin.kind is OriginKind.ATTRIBUTE
+    assert site.interpolation is not None
+    assert site.interpolation.nearest_mode is NearestMode.SIMPLE
+    assert site.reason is not None
+    assert "opset 9" in site.reason
+
+
+def test_a_node_that_is_not_valid_is_listed_with_what_is_wrong():
+    (site,) = sites_of(model('y = Resize <mode = "bilinear"> (x, , s)', "<float[4] s = {1, 1, 2, 2}>"))
+    assert site.interpolation is None
+    assert site.reason is not None
+    assert "bilinear" in site.reason
+
+
+def test_empty_scales_beside_sizes_do_not_count():
+    (site,) = sites_of(model("y = Resize (x, , e, k)", "<float[0] e = {}, int64[4] k = {1, 3, 16, 16}>"))
+    assert (site.extent.kind, site.extent.values) == (ExtentKind.SIZES, (1, 3, 16, 16))
+
+
+def test_an_operator_of_the_same_name_in_another_domain_is_no_site():
+    text = '<ir_version: 8, opset_import: ["" : 13, "acme" : 1]> g (float[1] x) => (float[1] y) { y = acme.Resize (x) }'
+    assert sites_of(text) == []
+
+
+def test_sites_in_bodies_come_in_the_order_of_the_file():
+    sites = sites_of("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,3,8,8] x, bool c) => (float[?,?,?,?] y)
+    <float[4] s = {1, 1, 2, 2}>
+    {
+      [first] a = Resize (x, , s)
+      [if] b = If (c) <
+        then_branch = t () => (float[?,?,?,?] p) { [second] p = Resize (a, , s) },
+        else_branch = e () => (float[?,?,?,?] q) { [third] q = Resize (x, , s) }
+      >
+      [fourth] y = Resize (b, , s)
+    }
+    """)
+    assert [site.label for site in sites] == ["first", "second", "third", "fourth"]
+    assert sites[1].scope.path == ("if.then_branch",)
+    assert all(site.promotable for site in sites)
+
+
+def test_patterns_are_globs_on_names_or_positions():
+    sites = sites_of(model("[\"up.a\"] a = Resize (x, , s) [\"up.b\"] b = Resize (a, , s) y = Resize (b, , s)",
+                           "<float[4] s = {1, 1, 2, 2}>"))  # fmt: skip
+    assert [site.index for site in select(sites, ["up.*"])] == [0, 1]
+    assert [site.index for site in select(sites, ["#2", "up.a"])] == [0, 2]
+    assert select(sites, []) == sites
+    with pytest.raises(UsageError, match=r"'nope'; there are #0 up\.a, #1 up\.b, #2"):
+        select(sites, ["nope"])
+    with pytest.raises(UsageError):
+        select(sites, ["#3"])

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from resizefix.document.pieces import Piece, Span, coalesced
+from resizefix.document.pieces import Piece, Span, coalesced, size_of
+from resizefix.document.source import Source
+from resizefix.errors import UnreadableModelError
 
 _CHUNK = 1 << 20
 # The kernel takes at most this much in one call (2 GiB less a page); less keeps the call interruptible.
 _LARGEST_CALL = 1 << 28
 # The call is missing, forbidden, or not made for this pair of files; reading and writing still works.
 _UNSUPPORTED = {
-    errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.EBADF, errno.ETXTBSY
+    errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOTSOCK, errno.EPERM, errno.EBADF
 }  # fmt: skip
 
 
@@ -27,6 +30,31 @@ def write_pieces(descriptor: int, pieces: list[Piece]) -> None:
             _write_all(descriptor, piece)
         else:
             _copy(descriptor, piece)
+
+
+def is_already(path: Path, pieces: list[Piece]) -> bool:
+    """Whether the file `path` exists and consists of these pieces."""
+    try:
+        existing = Source(path)
+    except UnreadableModelError:
+        return False
+    if existing.size != size_of(pieces):
+        return False
+    position = 0
+    for chunk in _chunks(pieces):
+        if existing.read(position, position + len(chunk)) != chunk:
+            return False
+        position += len(chunk)
+    return True
+
+
+def _chunks(pieces: list[Piece]) -> Iterator[bytes]:
+    for piece in pieces:
+        if isinstance(piece, bytes):
+            yield from (piece[start : start + _CHUNK] for start in range(0, len(piece), _CHUNK))
+        else:
+            for start in range(piece.start, piece.end, _CHUNK):
+                yield piece.source.read(start, min(start + _CHUNK, piece.end))
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

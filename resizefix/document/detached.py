@@ -20,7 +20,7 @@ from resizefix.document.source import Source
 from resizefix.document.splice import Splicer
 from resizefix.document.tensors import replace_tensors_containing
 from resizefix.document.wire import LENGTH_DELIMITED, MalformedError, encode_bytes, records
-from resizefix.errors import RefusedError
+from resizefix.errors import RefusedError, UnreadableModelError
 
 # While a model is compared and spliced, a payload is represented by these bytes and its offset. They are drawn anew in
 # each process, so no tensor of a file holds them, by accident or on purpose.
@@ -122,9 +122,13 @@ class Detached:
         """The file with the edits that lead from `old` to `new`, both canonical and with placeholders."""
         if old == new:
             return [Span(self.source, 0, self.source.size)]
-        with self.source.mapped() as data:
-            original = list(records(data, 0, len(data)))
-            return Splicer(self.source, data, self.expand).merge("ModelProto", original, old, new)
+        try:
+            with self.source.mapped() as data:
+                original = list(records(data, 0, len(data)))
+                return Splicer(self.source, data, self.expand).merge("ModelProto", original, old, new)
+        except MalformedError as error:
+            # Parsers skip what they do not know; a splice must understand every record it keeps.
+            raise UnreadableModelError(f"{self.source.path}: cannot be edited: {error}.") from error
 
 
 _OWN_DATA = ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
@@ -181,9 +185,13 @@ def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
         source = model
         with source.mapped() as data:
             light = detach(data, lambda start, end: Span(source, start, end), refer, everywhere=True)
-    else:
-        if detached and detached.payloads:
-            model = as_bytes(replace_tensors_containing(model, detached.location.encode(), replacing))
-        inline = model
-        light = detach(inline, lambda start, end: inline[start:end], refer, everywhere=True)
-    return canonical(onnx.ModelProto.FromString(as_bytes(light)))
+        # Only in canonical form are numbers packed, so that both sides give the same payloads by their length.
+        model = canonical(onnx.ModelProto.FromString(as_bytes(light)))
+    elif detached and detached.payloads:
+        model = as_bytes(replace_tensors_containing(model, detached.location.encode(), replacing))
+    inline = model
+    light = detach(inline, lambda start, end: inline[start:end], refer, everywhere=True)
+    proto = onnx.ModelProto.FromString(as_bytes(light))
+    # Parsers keep fields they do not know, but not in which order these stood.
+    proto.DiscardUnknownFields()
+    return canonical(proto)

@@ -137,9 +137,7 @@ class Document:
             if as_external_data:
                 data_file = DataFile(f"{out.name}.data")
                 model = externalized(model, self._detached, data_file)
-                if data_file.pieces:
-                    require_not_referenced(out.parent / data_file.location, own, home)
-                    write.stage(out.parent / data_file.location, data_file.pieces, overwrite=overwrite)
+                data_file.stage(write, out.parent)
             temporary = write.stage(out, self._pieces(model), overwrite=overwrite)
             if self._detached:
                 self._detached.source.require_unchanged()

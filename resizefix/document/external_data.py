@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -18,12 +18,11 @@ from typing import NamedTuple
 import onnx
 
 from resizefix.document.atomic_write import AtomicWrite
+from resizefix.document.copying import is_already
 from resizefix.document.pieces import Piece, Span, as_bytes
 from resizefix.document.source import Source
 from resizefix.document.tensors import replace_tensors_containing
 from resizefix.errors import UnreadableModelError, UsageError
-
-_CHUNK = 1 << 20
 
 
 class Reference(NamedTuple):
@@ -54,15 +53,16 @@ class Home(NamedTuple):
 
     def resolve(self, reference: Reference) -> Path:
         """The file a reference means. Raises UnreadableModelError if that is outside of the model's folder."""
-        location = reference.location
-        path = self.folder / location
-        inside = any(_is_inside(path, folder) for folder in self)
-        # A backslash or a drive letter means nothing here but would elsewhere.
-        absolute = os.path.isabs(location) or re.match(r"[A-Za-z]:|\\", location)
-        if not location or "\0" in location or absolute or os.path.normpath(location).startswith("..") or not inside:
+        location, path = Path(reference.location), self.folder / reference.location
+        if (
+            not location.parts
+            or location.is_absolute()
+            or ".." in location.parts
+            or not any(_is_inside(path, folder) for folder in self)
+        ):
             raise UnreadableModelError(
-                f"tensor {reference.tensor!r}: its data are said to lie in {location!r}, which is not inside the "
-                f"model's folder {self.folder}; move the file there and correct the location."
+                f"tensor {reference.tensor!r}: its data are said to lie in {reference.location!r}, which is not a file "
+                f"inside the model's folder {self.folder}; move it there and correct the location."
             )
         return path
 
@@ -95,8 +95,10 @@ def reference_of(tensor: onnx.TensorProto) -> Reference | None:
         raise UnreadableModelError(
             f"tensor {tensor.name!r}: offset {numbers[0]!r} or length {numbers[1]!r} of its external data is no number."
         )
-    length = int(said["length"]) if "length" in said else None
-    return Reference(tensor.name, said.get("location", ""), int(numbers[0]), length)
+    location = said.get("location", "")
+    if "\0" in location:
+        raise UnreadableModelError(f"tensor {tensor.name!r}: {location!r}, where its data should lie, is no file name.")
+    return Reference(tensor.name, location, int(numbers[0]), int(numbers[1]) if "length" in said else None)
 
 
 def references_in(model: bytes) -> list[Reference]:
@@ -156,7 +158,7 @@ def stage_data_files(
         if os.path.realpath(target) == os.path.realpath(out):
             raise UsageError(f"{out}: the model's external data have this name; name the result differently.")
         if os.path.lexists(target):
-            if _same_content(source, target):
+            if source.is_at(target) or is_already(target, [Span(source, 0, source.size)]):
                 continue
             if not overwrite:
                 raise UsageError(
@@ -177,19 +179,5 @@ def require_not_referenced(path: Path, references: list[Reference], home: Home) 
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
-    real, real_folder = os.path.realpath(path), os.path.realpath(folder)
-    return os.path.commonpath([real, real_folder]) == real_folder and real != real_folder
-
-
-def _same_content(source: Source, path: Path) -> bool:
-    try:
-        other = Source(path)
-    except UnreadableModelError:
-        return False
-    if source.size != other.size:
-        return False
-    return source.is_at(path) or all(source.read(*window) == other.read(*window) for window in _windows(source.size))
-
-
-def _windows(size: int) -> Iterator[tuple[int, int]]:
-    return ((start, min(start + _CHUNK, size)) for start in range(0, size, _CHUNK))
+    real, real_folder = Path(os.path.realpath(path)), Path(os.path.realpath(folder))
+    return real_folder in real.parents

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import onnx
 
+from resizefix.document.atomic_write import AtomicWrite
+from resizefix.document.copying import is_already
 from resizefix.document.detached import Detached, canonical, forget_reference
 from resizefix.document.payloads import Payload, detach, reference
 from resizefix.document.pieces import Piece, Span, as_bytes
 from resizefix.document.tensors import replace_tensors_containing
+from resizefix.errors import UsageError
 
 # Each payload starts on a page, so that a runtime can map it by itself.
 ALIGNMENT = 4096
@@ -17,9 +23,28 @@ class DataFile:
     """The data file being laid out: `pieces` make it, `location` is its name beside the model."""
 
     def __init__(self, location: str) -> None:
+        try:
+            location.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"{location!r}: no model can refer to a name that is not UTF-8; name another.") from None
         self.location = location
         self.pieces: list[Piece] = []
         self._size = 0
+
+    def stage(self, write: AtomicWrite, folder: Path) -> None:
+        """Writes the file into `folder`, unless it is there already or nothing was placed in it.
+
+        Raises UsageError if another file has the name: even where the model itself may be replaced, a data file may
+        serve other models.
+        """
+        path = folder / self.location
+        if not self.pieces or is_already(path, self.pieces):
+            return
+        if os.path.lexists(path):
+            raise UsageError(
+                f"{path}: exists already and may hold the data of other models; remove it or name another file."
+            )
+        write.stage(path, self.pieces, overwrite=False)
 
     def append(self, piece: Piece, length: int) -> bytes:
         """Places a payload and returns the records that make a tensor refer to it."""

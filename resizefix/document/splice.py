@@ -109,7 +109,13 @@ class Splicer:
         count = len(was.fields.get(key, ()))
         if row and row.repeated and row.wire_type == LENGTH_DELIMITED and len(places) == count:
             self._merge_elements(kind, key, places, layout, was, shall)
-        elif row and row.message and places and count == len(shall.fields.get(key, ())) == 1:
+        elif (
+            row
+            and row.message
+            and places
+            and count == len(shall.fields.get(key, ())) == 1
+            and (len(places) == 1 or row.oneof is None)
+        ):
             layout.drop(places)
             (old,), (new,) = was.contents(key), shall.contents(key)
             layout.kept[places[-1]] = self._merge_records(layout, places, row.message, old, new)
@@ -141,7 +147,8 @@ class Splicer:
         same = increasing_matches(old_texts, new_texts)
         changed = _changed_pairs(message, was.contents(key), shall.contents(key), same) if message else []
         partner = {j: i for i, j in [*same, *changed]}
-        layout.drop(place for i, place in enumerate(places) if i not in set(partner.values()))
+        survivors = set(partner.values())
+        layout.drop(place for i, place in enumerate(places) if i not in survivors)
         place_of = dict(zip(old_texts, places, strict=True))
         old_contents, new_contents = was.contents(key), shall.contents(key)
         slot = places[0] if places else layout.slot_of(number)

@@ -1,0 +1,181 @@
+"""Which forms sample one axis alike: the conditions of the axis equivalences, one short function each.
+
+A form is (coordinate_transformation_mode, nearest_mode or None). Each function gets the axis and the form it is sampled
+by, and gives the forms that read the same samples, or none where its condition does not hold. The proofs by arithmetic
+hold for axes up to 2²² long, where a coordinate still has two binary digits behind the point; longer ones are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+
+from resizefix.equivalences.index_map import Form, samples
+from resizefix.equivalences.subject import Axis
+from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
+
+ASYMMETRIC = CoordinateTransformationMode.ASYMMETRIC
+HALF_PIXEL = CoordinateTransformationMode.HALF_PIXEL
+HALF_PIXEL_SYMMETRIC = CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC
+PYTORCH_HALF_PIXEL = CoordinateTransformationMode.PYTORCH_HALF_PIXEL
+TF_HALF_PIXEL_FOR_NN = CoordinateTransformationMode.TF_HALF_PIXEL_FOR_NN
+TF_CROP_AND_RESIZE = CoordinateTransformationMode.TF_CROP_AND_RESIZE
+FLOOR, CEIL, SIMPLE = NearestMode.FLOOR, NearestMode.CEIL, NearestMode.SIMPLE
+ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL = NearestMode.ROUND_PREFER_FLOOR, NearestMode.ROUND_PREFER_CEIL
+
+LONGEST = 2**22
+LARGEST_FACTOR = 4096
+NOTHING: frozenset[Form] = frozenset()
+
+_THREE_HALF_PIXELS = (HALF_PIXEL, PYTORCH_HALF_PIXEL, HALF_PIXEL_SYMMETRIC)
+_ROUNDS = (ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL)
+_GROWING = frozenset({(ASYMMETRIC, SIMPLE), (ASYMMETRIC, FLOOR)})
+_SHRINKING = frozenset({(ASYMMETRIC, SIMPLE), (ASYMMETRIC, CEIL)})
+_REPEATS = frozenset(
+    {(coordinates, rounding) for coordinates in _THREE_HALF_PIXELS for rounding in _ROUNDS}
+    | {(ASYMMETRIC, FLOOR), (ASYMMETRIC, SIMPLE), (TF_HALF_PIXEL_FOR_NN, FLOOR)}
+)
+_DOUBLES = _REPEATS | {(ASYMMETRIC, ROUND_PREFER_FLOOR)}
+_UPPER_HALVES = frozenset({(coordinates, CEIL) for coordinates in _THREE_HALF_PIXELS}) | {
+    (TF_HALF_PIXEL_FOR_NN, ROUND_PREFER_FLOOR)
+}
+_STRIDES = frozenset({(ASYMMETRIC, rounding) for rounding in _ROUNDS})
+_CENTRES = frozenset({(HALF_PIXEL, rounding) for rounding in _ROUNDS} | {(TF_HALF_PIXEL_FOR_NN, FLOOR)})
+_FOR_NN = (
+    frozenset({(TF_HALF_PIXEL_FOR_NN, FLOOR), (HALF_PIXEL, ROUND_PREFER_CEIL)}),
+    frozenset({(TF_HALF_PIXEL_FOR_NN, ROUND_PREFER_FLOOR), (HALF_PIXEL, CEIL)}),
+)
+
+
+def forms_of(mode: Mode) -> tuple[Form, ...]:
+    """Every form of the mode, those that read a roi left out; in a fixed order."""
+    coordinate_modes = [c for c in CoordinateTransformationMode if c is not TF_CROP_AND_RESIZE]
+    if mode is not Mode.NEAREST:
+        return tuple((coordinates, None) for coordinates in coordinate_modes)
+    roundings = [rounding for rounding in NearestMode if rounding is not SIMPLE]
+    return ((ASYMMETRIC, SIMPLE), *((c, rounding) for c in coordinate_modes for rounding in roundings))
+
+
+def factor(axis: Axis) -> int | None:
+    """The whole number ≥ 2 that the axis is scaled up by; None: it is not."""
+    s = axis.scale
+    return int(s) if s is not None and 2 <= s <= LARGEST_FACTOR and s == int(s) and _is_short(axis) else None
+
+
+def divisor(axis: Axis) -> int | None:
+    """The whole number k ≥ 2 where the scale is float32(1/k); None: it is not."""
+    s = axis.scale
+    if s is None or not 1 / LARGEST_FACTOR <= s <= 0.5 or not _is_short(axis):
+        return None
+    k = round(1 / s)
+    return k if float(np.float32(1) / np.float32(k)) == s else None
+
+
+def _is_short(axis: Axis) -> bool:
+    return all(length is None or length <= LONGEST for length in (axis.size, axis.out))
+
+
+def _is_power_of_two(number: int | None) -> bool:
+    return number is not None and number & (number - 1) == 0
+
+
+def _if_member(form: Form, family: Iterable[Form]) -> frozenset[Form]:
+    alike = frozenset(family)
+    return alike if form in alike else NOTHING
+
+
+def legacy_growing(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E2."""
+    return _if_member(form, _GROWING) if axis.scale is not None and axis.scale >= 1 else NOTHING
+
+
+def legacy_shrinking(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E3."""
+    return _if_member(form, _SHRINKING) if axis.scale is not None and axis.scale < 1 else NOTHING
+
+
+def unscaled(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E4: tf_half_pixel_for_nn is half a pixel off the grid by the spec's formula, so only where that rounds back."""
+    back = (None, FLOOR, ROUND_PREFER_FLOOR) if interpolation.mode is Mode.NEAREST else ()
+    family = [f for f in forms_of(interpolation.mode) if f[0] is not TF_HALF_PIXEL_FOR_NN or f[1] in back]
+    return _if_member(form, family) if axis.scale == 1 else NOTHING
+
+
+def repeats(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E5 and, at a factor of two, E6."""
+    return _if_member(form, _REPEATS) if factor(axis) is not None else NOTHING
+
+
+def doubles(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E6."""
+    return _if_member(form, _DOUBLES) if factor(axis) == 2 else NOTHING
+
+
+def upper_halves(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E7."""
+    return _if_member(form, _UPPER_HALVES) if factor(axis) is not None else NOTHING
+
+
+def strides(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E8: floor and ceil join on the side to which float32(1/k) errs, both where it does not err."""
+    k = divisor(axis)
+    if k is None or axis.scale is None:
+        return NOTHING
+    product = Fraction(axis.scale) * k
+    family = set(_STRIDES)
+    if product >= 1:
+        family |= {(ASYMMETRIC, CEIL), (ASYMMETRIC, SIMPLE)}
+    if product <= 1:
+        family |= {(ASYMMETRIC, FLOOR)}
+    return _if_member(form, family)
+
+
+def centres(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E9."""
+    k = divisor(axis)
+    return _if_member(form, _CENTRES) if k is not None and k % 2 == 1 else NOTHING
+
+
+def not_one_long(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E10."""
+    clamped = interpolation.mode is not Mode.CUBIC and not interpolation.antialias
+    longer = axis.out is not None and axis.out >= 2
+    grown = axis.scale is not None and axis.scale >= (1 if clamped else 2)
+    return _swapped(form, HALF_PIXEL, PYTORCH_HALF_PIXEL) if longer or grown else NOTHING
+
+
+def grown_by_a_power_of_two(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E11."""
+    return _swapped(form, HALF_PIXEL, HALF_PIXEL_SYMMETRIC) if _is_power_of_two(factor(axis)) else NOTHING
+
+
+def for_nn_by_a_power_of_two(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E12."""
+    return for_nn(axis, form, interpolation) if _is_power_of_two(divisor(axis)) else NOTHING
+
+
+def same_samples(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E13."""
+    mode, antialias = interpolation.mode, interpolation.antialias
+    if axis.size is None or axis.out is None or axis.scale is None or axis.size < 1 or form[0] is TF_CROP_AND_RESIZE:
+        return NOTHING
+    known = (axis.scale, axis.size, axis.out)
+    wanted = samples(mode, antialias, form, *known)
+    return frozenset(other for other in forms_of(mode) if samples(mode, antialias, other, *known) == wanted)
+
+
+def grown_by_an_integer(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E20."""
+    return _swapped(form, HALF_PIXEL, HALF_PIXEL_SYMMETRIC) if factor(axis) is not None else NOTHING
+
+
+def for_nn(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
+    """E21."""
+    return next((pair for pair in _FOR_NN if form in pair), NOTHING)
+
+
+def _swapped(form: Form, *coordinate_modes: CoordinateTransformationMode) -> frozenset[Form]:
+    coordinates, rounding = form
+    return frozenset((c, rounding) for c in coordinate_modes) if coordinates in coordinate_modes else NOTHING

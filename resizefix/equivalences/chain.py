@@ -1,0 +1,108 @@
+"""From the table to rewrites of a node: one step, and the smallest chain of steps to a form somebody accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from heapq import heappop, heappush
+from itertools import count
+
+from resizefix.equivalences.axis_forms import forms_of
+from resizefix.equivalences.equivalence import AxisEquivalence, Equivalence, NodeEquivalence, WhyNot
+from resizefix.equivalences.index_map import Form
+from resizefix.equivalences.subject import Axis, Subject
+from resizefix.equivalences.table import EQUIVALENCES
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rewrite: the equivalences it rests on (several where axes take it for different reasons) and its result."""
+
+    equivalences: tuple[Equivalence, ...]
+    subject: Subject
+
+    @property
+    def exact(self) -> bool:
+        """Whether every equivalence is exact."""
+        return all(equivalence.exact for equivalence in self.equivalences)
+
+    @property
+    def label(self) -> str:
+        """ "E5" or "E4, E5"."""
+        return ", ".join(equivalence.label for equivalence in self.equivalences)
+
+
+def rewrites(subject: Subject, *, allow_inexact: bool = False) -> Iterator[Step]:
+    """Everything one step away from `subject`: first the other forms, then the whole-node rewrites, in table order."""
+    yield from _other_forms(subject, allow_inexact)
+    for equivalence in EQUIVALENCES:
+        if isinstance(equivalence, NodeEquivalence) and (equivalence.exact or allow_inexact):
+            rewritten = equivalence.rewrite(subject)
+            if not isinstance(rewritten, WhyNot):
+                yield from (Step((equivalence,), other) for other in rewritten)
+
+
+def reasons(subject: Subject) -> tuple[tuple[Equivalence, str], ...]:
+    """Why each whole-node equivalence that does not hold for `subject` does not."""
+    found = []
+    for equivalence in EQUIVALENCES:
+        if isinstance(equivalence, NodeEquivalence):
+            rewritten = equivalence.rewrite(subject)
+            if isinstance(rewritten, WhyNot):
+                found.append((equivalence, rewritten.reason))
+    return tuple(found)
+
+
+def smallest_chain(
+    subject: Subject, accepts: Callable[[Subject], bool], *, allow_inexact: bool = False
+) -> tuple[Step, ...] | None:
+    """The shortest chain of rewrites to a subject that `accepts` takes; () if it takes `subject` itself, None if none.
+
+    With `allow_inexact` a chain with fewer inexact steps comes before a shorter one, so an exact chain wins.
+    """
+    order = count()
+    queue: list[tuple[int, int, int, tuple[Step, ...]]] = [(0, 0, next(order), ())]
+    settled: set[Subject] = set()
+    while queue:
+        inexact, length, _, chain = heappop(queue)
+        here = chain[-1].subject if chain else subject
+        if here in settled:
+            continue
+        if accepts(here):
+            return chain
+        settled.add(here)
+        for step in rewrites(here, allow_inexact=allow_inexact):
+            if step.subject not in settled:
+                heappush(queue, (inexact + (not step.exact), length + 1, next(order), (*chain, step)))
+    return None
+
+
+def _other_forms(subject: Subject, allow_inexact: bool) -> Iterator[Step]:
+    """The forms that every axis may take, each axis by its own chain of axis equivalences."""
+    reachable = [_reachable(axis, subject, allow_inexact) for axis in subject.axes]
+    for form in forms_of(subject.interpolation.mode):
+        if form != subject.form and all(form in forms for forms in reachable):
+            used = reduce(frozenset.union, (forms[form] for forms in reachable))
+            coordinates, rounding = form
+            interpolation = replace(
+                subject.interpolation, coordinate_transformation_mode=coordinates, nearest_mode=rounding
+            )
+            reasons_in_order = tuple(sorted(used, key=lambda equivalence: equivalence.number))
+            yield Step(reasons_in_order, replace(subject, interpolation=interpolation))
+
+
+def _reachable(axis: Axis, subject: Subject, allow_inexact: bool) -> dict[Form, frozenset[AxisEquivalence]]:
+    """Every form this axis may take, with the equivalences that lead there: the exact ones first."""
+    start = subject.form
+    found: dict[Form, frozenset[AxisEquivalence]] = {start: frozenset()}
+    rows = [row for row in EQUIVALENCES if isinstance(row, AxisEquivalence)]
+    for usable in ([row for row in rows if row.exact], rows if allow_inexact else []):
+        frontier = list(found)
+        while frontier:
+            form = frontier.pop(0)
+            for row in usable:
+                for other in sorted(row.alike(axis, form, subject.interpolation) - found.keys()):
+                    found[other] = found[form] | {row}
+                    frontier.append(other)
+    return found

@@ -1,0 +1,55 @@
+"""The row types of the table: an equivalence of forms along one axis, and an equivalence of whole nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from resizefix.equivalences.index_map import Form
+from resizefix.equivalences.subject import Axis, Subject
+from resizefix.interpolation import Interpolation
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """A numbered fact: under `condition` two spellings compute the same, `because`.
+
+    `exact`: bit for bit in onnxruntime. Otherwise `bound` is the largest difference measured on unit-normal float32
+    data (axes up to 64 long, made up to 200 long), or None where there is none since single samples may be others.
+    """
+
+    number: int
+    name: str
+    condition: str
+    because: str
+    exact: bool = True
+    bound: float | None = None
+
+    @property
+    def label(self) -> str:
+        """How messages and documentation call it: "E5"."""
+        return f"E{self.number}"
+
+
+@dataclass(frozen=True)
+class WhyNot:
+    """The reason why an equivalence does not hold for a subject, and what would make it hold."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class AxisEquivalence(Equivalence):
+    """`alike(axis, form, interpolation)`: the forms that sample this axis as `form` does; empty where it says nothing.
+
+    A whole node may take another form if every axis may, each by its own equivalence.
+    """
+
+    alike: Callable[[Axis, Form, Interpolation], frozenset[Form]] = lambda axis, form, interpolation: frozenset()
+
+
+@dataclass(frozen=True)
+class NodeEquivalence(Equivalence):
+    """`rewrite(subject)`: what may stand in its place, or why nothing may."""
+
+    rewrite: Callable[[Subject], tuple[Subject, ...] | WhyNot] = lambda subject: WhyNot("it rewrites nothing")

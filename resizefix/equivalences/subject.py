@@ -1,0 +1,118 @@
+"""What an equivalence looks at and rewrites: a meaning, its extent and what is known of the input; no graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from resizefix.equivalences.index_map import Form
+from resizefix.equivalences.output_size import output_size
+from resizefix.equivalences.scale_for_size import quotient
+from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: its input length, its output length in onnxruntime, and the float32 scale it is sampled by.
+
+    None: not known. `size` None with `scale` known is the usual case of a model with dynamic height and width.
+    """
+
+    size: int | None
+    out: int | None
+    scale: float | None
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all three are known, so that its samples can be computed."""
+        return self.size is not None and self.out is not None and self.scale is not None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An interpolation with its extent and what is known of its input.
+
+    `values` are the scales (rounded to float32 here, as they are in every file) or the sizes, one per listed axis, None
+    where unknown; `shape` is the input's, None where a dimension (or the whole rank) is unknown; `element_type` is an
+    onnx TensorProto.DataType.
+
+    Raises:
+        ValueError: `values` that do not fit `axes` or `shape`, an axis out of range.
+
+    """
+
+    interpolation: Interpolation
+    extent: ExtentKind
+    values: tuple[float | None, ...]
+    shape: tuple[int | None, ...] | None = None
+    element_type: int | None = None
+
+    def __post_init__(self) -> None:
+        axes, shape = self.interpolation.axes, self.shape
+        if self.extent is ExtentKind.SCALES:
+            rounded = tuple(None if value is None else float(np.float32(value)) for value in self.values)
+            object.__setattr__(self, "values", rounded)
+        expected = len(axes) if axes is not None else len(shape) if shape is not None else len(self.values)
+        if len(self.values) != expected:
+            raise ValueError(f"{len(self.values)} {self.extent.value} for {expected} axes")
+        if axes is not None and shape is not None and not all(-len(shape) <= axis < len(shape) for axis in axes):
+            raise ValueError(f"axes {axes} for an input of rank {len(shape)}")
+
+    @property
+    def form(self) -> Form:
+        """Where each axis is sampled."""
+        return self.interpolation.coordinate_transformation_mode, self.interpolation.nearest_mode
+
+    @property
+    def rank(self) -> int | None:
+        """How many axes the input has; None: unknown."""
+        if self.shape is not None:
+            return len(self.shape)
+        return len(self.values) if self.interpolation.axes is None else None
+
+    @property
+    def listed_sizes(self) -> tuple[int | None, ...]:
+        """The input lengths of the axes that `values` speak of."""
+        if self.shape is None:
+            return (None,) * len(self.values)
+        return self.shape if self.interpolation.axes is None else tuple(self.shape[a] for a in self.interpolation.axes)
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes that `values` speak of, in that order; every other axis is left as it is."""
+        sizes = self.listed_sizes
+        if self.extent is ExtentKind.SCALES:
+            return tuple(_by_scale(size, scale) for size, scale in zip(sizes, self.values, strict=True))
+        axes = tuple(
+            _by_size(size, None if out is None else int(out)) for size, out in zip(sizes, self.values, strict=True)
+        )
+        policy = self.interpolation.keep_aspect_ratio_policy
+        if policy is None:
+            return axes
+        if self.interpolation.axes is not None and min(self.interpolation.axes) < 0:
+            return tuple(Axis(axis.size, None, None) for axis in axes)  # onnxruntime silently resizes nothing then
+        return _by_policy(axes, policy)
+
+
+def _by_scale(size: int | None, scale: float | None) -> Axis:
+    known = size is not None and scale is not None
+    return Axis(size, output_size(scale, size) if known else None, scale)  # type: ignore[arg-type]
+
+
+def _by_size(size: int | None, out: int | None) -> Axis:
+    known = size is not None and out is not None and size > 0
+    return Axis(size, out, quotient(size, out) if known else None)  # type: ignore[arg-type]
+
+
+def _by_policy(axes: tuple[Axis, ...], policy: KeepAspectRatioPolicy) -> tuple[Axis, ...]:
+    """One scale for all axes, lengths rounded to the nearest (upsamplebase.h, AdjustOutputSizeAsPolicy)."""
+    scales = [axis.scale for axis in axes if axis.scale is not None]
+    if len(scales) < len(axes):
+        return tuple(Axis(axis.size, None, None) for axis in axes)
+    scale = min(scales) if policy is KeepAspectRatioPolicy.NOT_LARGER else max(scales)
+    lengths = [float(np.float32(scale) * np.float32(axis.size)) for axis in axes]
+    return tuple(
+        Axis(axis.size, int(np.floor(length + 0.5)), scale) for axis, length in zip(axes, lengths, strict=True)
+    )

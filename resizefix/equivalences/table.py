@@ -1,0 +1,206 @@
+"""E1 to E22: every equivalence resizefix knows, each with its condition, the reason, and whether it is exact.
+
+"s" is the float32 scale of an axis. Each row is proven in onnxruntime by a test named after it.
+"""
+
+from __future__ import annotations
+
+from resizefix.equivalences import axis_forms, node_rewrites
+from resizefix.equivalences.equivalence import AxisEquivalence, Equivalence, NodeEquivalence
+
+EQUIVALENCES: tuple[Equivalence, ...] = (
+    # One meaning, eight spellings: the canonical form has one word for these already, so there is nothing to rewrite.
+    Equivalence(
+        1,
+        "one linear, one legacy nearest",
+        "always",
+        "Upsample-1, -7, -9 and Resize-10 run the same kernel; their linear is Resize-11's with asymmetric coordinates",
+    ),
+    # Legacy nearest where an axis grows.
+    AxisEquivalence(
+        2,
+        "simple is floor",
+        "nearest, asymmetric, s ≥ 1: {simple, floor}",
+        "the rounding without an attribute truncates where the scale is at least 1",
+        alike=axis_forms.legacy_growing,
+    ),
+    # Legacy nearest where an axis shrinks; so a node that does both has no Resize-11 form by these two alone.
+    AxisEquivalence(
+        3,
+        "simple is ceil",
+        "nearest, asymmetric, s < 1: {simple, ceil}",
+        "the rounding without an attribute is ceil where the scale is below 1",
+        alike=axis_forms.legacy_shrinking,
+    ),
+    # Batch and channel of nearly every node.
+    AxisEquivalence(
+        4,
+        "an unscaled axis",
+        "s = 1: every form but tf_half_pixel_for_nn, and that too with floor or round_prefer_floor",
+        "each formula gives x itself; onnxruntime skips it",
+        alike=axis_forms.unscaled,
+    ),
+    # Why nearly every 2x nearest upsample can be said in every dialect.
+    AxisEquivalence(
+        5,
+        "repeat",
+        "nearest, s an integer in 2…4096: {half_pixel, pytorch_half_pixel, half_pixel_symmetric} × "
+        "{round_prefer_floor, round_prefer_ceil}; asymmetric + {floor, simple}; tf_half_pixel_for_nn + floor",
+        "each repeats every sample s times: no coordinate comes within 1/2s of the edge where it would round away",
+        alike=axis_forms.repeats,
+    ),
+    # A factor of two puts the odd outputs of asymmetric exactly on a tie.
+    AxisEquivalence(
+        6,
+        "double",
+        "nearest, s = 2: those of E5 and asymmetric + round_prefer_floor",
+        "x/2 is exact, and its tie goes to the floor",
+        alike=axis_forms.doubles,
+    ),
+    # What tensorflow's half-pixel nearest becomes when round_prefer_floor was written by default.
+    AxisEquivalence(
+        7,
+        "the next sample from the middle on",
+        "nearest, s an integer in 2…4096: {half_pixel, pytorch_half_pixel, half_pixel_symmetric} + ceil; "
+        "tf_half_pixel_for_nn + round_prefer_floor",
+        "round(c) with ties down is ceil(c - 1/2), and here float32 computes every tie exactly",
+        alike=axis_forms.upper_halves,
+    ),
+    # Taking every k-th sample.
+    AxisEquivalence(
+        8,
+        "stride",
+        "nearest, asymmetric, s = float32(1/k), k an integer in 2…4096: {round_prefer_floor, round_prefer_ceil}; "
+        "with {ceil, simple} if float32(1/k)·k ≥ 1, with floor if ≤ 1 (both for a power of two)",
+        "the coordinate is k·x up to the error of float32(1/k), which ceil and floor forgive on one side only",
+        alike=axis_forms.strides,
+    ),
+    # Taking the middle one of every k samples.
+    AxisEquivalence(
+        9,
+        "middle of an odd stride",
+        "nearest, s = float32(1/k), k an odd integer in 3…4095: half_pixel + {round_prefer_floor, round_prefer_ceil}; "
+        "tf_half_pixel_for_nn + floor",
+        "the coordinate k·x + (k-1)/2 is a whole number, so no rounding is near its edge",
+        alike=axis_forms.centres,
+    ),
+    # pytorch_half_pixel is an exception for outputs one sample long.
+    AxisEquivalence(
+        10,
+        "pytorch_half_pixel is half_pixel",
+        "the output is longer than 1, or s ≥ 2, or s ≥ 1 and the mode is nearest or linear without antialias",
+        "the formulas differ for an output of length 1 alone; one grown from length 1 has a single sample to read",
+        alike=axis_forms.not_one_long,
+    ),
+    # half_pixel_symmetric corrects for a fraction of a pixel cut off the output; an integer scale cuts nothing off.
+    AxisEquivalence(
+        11,
+        "half_pixel_symmetric is half_pixel for powers of two",
+        "s = 2, 4, … 4096",
+        "nothing is cut off, so the correction is 0, and division by a power of two is exact in float32 and float64",
+        alike=axis_forms.grown_by_a_power_of_two,
+    ),
+    # The exact part of E21.
+    AxisEquivalence(
+        12,
+        "tf_half_pixel_for_nn is half_pixel for powers of two",
+        "nearest, s = 1/2, 1/4, … 1/4096: tf_half_pixel_for_nn + floor is half_pixel + round_prefer_ceil, "
+        "tf_half_pixel_for_nn + round_prefer_floor is half_pixel + ceil",
+        "floor(c) is round(c - 1/2) with ties up, and all coordinates are exact",
+        alike=axis_forms.for_nn_by_a_power_of_two,
+    ),
+    # Everything else that can be proven by computing it: align_corners, lengths of 1, mixed scales.
+    AxisEquivalence(
+        13,
+        "the same samples",
+        "the input's length is known: all forms whose samples, computed as onnxruntime does, are equal",
+        "the rest of the kernel is shared; nearest must agree under the tie rules of older and newer versions",
+        alike=axis_forms.same_samples,
+    ),
+    # Resize-18's axes say nothing new.
+    NodeEquivalence(
+        14,
+        "list all axes",
+        "the rank is known (for sizes: the length of the axes left out), no aspect policy, no roi",
+        "an axis left out has scale 1, and the order of the list is free",
+        rewrite=node_rewrites.list_all_axes,
+    ),
+    # The way back, for targets that want few axes and for inputs with a dynamic batch.
+    NodeEquivalence(
+        15,
+        "list the resized axes",
+        "an axis has scale 1 and another has not, no aspect policy, no roi",
+        "an axis left out has scale 1",
+        rewrite=node_rewrites.list_resized_axes,
+    ),
+    # Sizes pin what a scale leaves to the runtime's output-size rule.
+    NodeEquivalence(
+        16,
+        "scales to sizes",
+        "the input's lengths are known, and float32(out)/float32(in) is the scale or reads the same samples with it "
+        "(as align_corners without antialias always does); no roi",
+        "sizes are sampled by float32(out)/float32(in)",
+        rewrite=node_rewrites.scales_to_sizes,
+    ),
+    # The way to the dialects and targets without sizes.
+    NodeEquivalence(
+        17,
+        "sizes to scales",
+        "the input's lengths are known, and a float32 scale within 8 ulp of out/in has the right length under every "
+        "output-size rule and reads the same samples; no aspect policy, no roi",
+        "sizes are sampled by float32(out)/float32(in)",
+        rewrite=node_rewrites.sizes_to_scales,
+    ),
+    # TensorRT refuses the policy.
+    NodeEquivalence(
+        18,
+        "drop the aspect policy",
+        "the input's lengths are known, no axis counts from the end, and the one scale the policy arrives at gives its "
+        "lengths under every rule (then scales) or is sampled as they are (then sizes); no roi",
+        "the policy replaces every scale by the smallest or largest of them and rounds the lengths",
+        rewrite=node_rewrites.drop_aspect_policy,
+    ),
+    # Exporters write antialias=1 whatever the scale; TensorRT refuses it.
+    NodeEquivalence(
+        19,
+        "drop antialias",
+        "every s is 1 or makes its axis longer (s ≥ 2 always does); a floating-point tensor; not tf_half_pixel_for_nn",
+        "the filter is stretched where an axis shrinks; here it is the plain one, its weights "
+        "normalised once more (half_pixel: ≤ 1.1e-5)",
+        exact=False,
+        bound=5e-5,
+        rewrite=node_rewrites.drop_antialias,
+    ),
+    # half_pixel_symmetric computes in float64 what half_pixel computes in float32.
+    AxisEquivalence(
+        20,
+        "half_pixel_symmetric is half_pixel for integers",
+        "s an integer in 2…4096",
+        "nothing is cut off, so the correction is 0; coordinates differ by their float32 rounding",
+        exact=False,
+        bound=5e-5,
+        alike=axis_forms.grown_by_an_integer,
+    ),
+    # The mend for TensorRT, which takes tf_half_pixel_for_nn with one rounding only.
+    AxisEquivalence(
+        21,
+        "tf_half_pixel_for_nn is half_pixel",
+        "nearest: tf_half_pixel_for_nn + floor is half_pixel + round_prefer_ceil, tf_half_pixel_for_nn + "
+        "round_prefer_floor is half_pixel + ceil",
+        "floor(c) is round(c - 1/2) with ties up; where c should be a whole number and float32 falls just short of it, "
+        "newer onnxruntime counts it as a tie on one side only, and a neighbouring sample is read",
+        exact=False,
+        alike=axis_forms.for_nn,
+    ),
+    # Where E17 finds no scale: half of all linear and cubic sizes.
+    NodeEquivalence(
+        22,
+        "sizes to the nearest safe scales",
+        "linear or cubic, a floating-point tensor, the input's lengths are known; no aspect policy, no roi",
+        "float32(out)/float32(in) may be one pixel short in some runtime; one ulp more is not, and moves "
+        "coordinates by one too",
+        exact=False,
+        bound=1e-4,
+        rewrite=node_rewrites.sizes_to_near_scales,
+    ),
+)

@@ -1,0 +1,76 @@
+"""Each output-size rule against the runtime it is named after."""
+
+import numpy as np
+import onnx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+from resize_runs import nearest, open_quietly, run, scaled
+
+from resizefix.equivalences.output_size import ONNX, ONNXRUNTIME_KERNEL, TORCH, every_rule_gives, output_size
+from resizefix.interpolation import CoordinateTransformationMode, NearestMode
+
+FLOOR = nearest((CoordinateTransformationMode.ASYMMETRIC, NearestMode.FLOOR))
+
+
+def lengths():
+    return st.integers(1, 512)
+
+
+def model(size, scale):
+    graph = helper.make_graph(
+        [helper.make_node("Resize", ["x", "", "scales"], ["y"]), helper.make_node("Shape", ["y"], ["shape"])],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, size])],
+        [
+            helper.make_tensor_value_info("y", TensorProto.FLOAT, None),
+            helper.make_tensor_value_info("shape", TensorProto.INT64, [2]),
+        ],
+        [helper.make_tensor("scales", TensorProto.FLOAT, [2], [2.0, scale])],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+@settings(max_examples=200, deadline=None)
+@given(lengths(), lengths())
+def test_the_kernels_rule_is_what_onnxruntime_allocates(size, out):
+    scale = float(np.float32(out / size))
+    x = np.zeros((1, size), np.float32)
+    assert run(scaled(FLOOR, (2, scale), x), x).shape[1] == ONNXRUNTIME_KERNEL.length(scale, size)
+
+
+@settings(max_examples=100, deadline=None)
+@given(lengths(), lengths())
+def test_onnxs_rule_is_what_shape_inference_says(size, out):
+    scale = float(np.float32(out / size))
+    inferred = onnx.shape_inference.infer_shapes(model(size, scale)).graph.output[0].type.tensor_type.shape
+    assert inferred.dim[1].dim_value == ONNX.length(scale, size)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 12), st.integers(1, 12))
+def test_onnxs_rule_is_what_the_reference_evaluator_computes(size, out):
+    scale = float(np.float32(out / size))
+    y = ReferenceEvaluator(model(size, scale)).run(["y"], {"x": np.zeros((1, size), np.float32)})[0]
+    assert y.shape[1] == ONNX.length(scale, size)
+
+
+def test_torch_sees_the_double_scale():
+    assert TORCH.length(1.8, 5) == 9
+    assert TORCH.length(float(np.float32(1.8)), 5) == ONNX.length(1.8, 5) == 8
+
+
+def test_five_to_nine_is_where_the_kernel_and_its_own_shape_inference_disagree():
+    scale = float(np.float32(9 / 5))
+    y, shape = open_quietly(model(5, scale).SerializeToString()).run(None, {"x": np.zeros((1, 5), np.float32)})
+    assert y.shape[1] == output_size(scale, 5) == 9
+    assert shape[1] == ONNX.length(scale, 5) == 8
+    assert not every_rule_gives(scale, 5, 9)
+    assert not every_rule_gives(scale, 5, 8)
+
+
+def test_every_rule_agrees_on_an_exact_scale():
+    assert every_rule_gives(2.0, 5, 10)
+    assert every_rule_gives(0.5, 5, 2)
+    assert not every_rule_gives(0.5, 5, 3)

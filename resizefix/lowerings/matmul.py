@@ -1,4 +1,8 @@
-"""Any mode at a static size: one MatMul per scaled axis with the weights onnxruntime computes."""
+"""Any mode at a static size: one MatMul per scaled axis with the weights onnxruntime computes.
+
+The nearest to the node replaced, for the weights are the same bits. A matrix has out × size elements, mostly zeros, and
+the work grows with it: small ones are a row of their own, preferred to a deconvolution, which overtakes them later.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,21 @@ from resizefix.lowerings.sampling import Float32s
 from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Axis, Subject
 from resizefix.lowerings.weights import matrix
+
+
+SMALL = 2**14
+"""Elements of a matrix up to which MatMul is the fastest way (docs/lowerings.md)."""
+
+
+def _why_not_small(subject: Subject) -> str | None:
+    reason = _why_not(subject)
+    if reason:
+        return reason
+    for axis in subject.scaled:
+        elements = (axis.size or 0) * (axis.out or 0)
+        if elements > SMALL:
+            return f"the matrix of axis {axis.index} has {elements} elements, more than {SMALL}"
+    return None
 
 
 def _why_not(subject: Subject) -> str | None:
@@ -62,6 +81,14 @@ def _multiply(x: str, weights: Float32s, axis: int, sizes: list[int | None], spe
     flat = spelling.reshape(x, [0] * axis + [weights.shape[1], math.prod(behind)])
     return spelling.reshape(spelling.node("MatMul", constant, flat), [0] * axis + [weights.shape[0], *behind])
 
+
+SMALL_MATMUL = Lowering(
+    name="small_matmul",
+    operators=frozenset({"MatMul", "Reshape"}),
+    computes=True,
+    condition=_why_not_small,
+    write=_write,
+)
 
 MATMUL = Lowering(
     name="matmul",

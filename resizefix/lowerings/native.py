@@ -25,7 +25,7 @@ def why_not_native(subject: Subject) -> str | None:
         return "tf_crop_and_resize reads a roi and extrapolates, which no lowering does"
     if interpolation.keep_aspect_ratio_policy is not None and any(axis < 0 for axis in interpolation.axes or ()):
         return "onnxruntime ignores keep_aspect_ratio_policy for negative axes; write them from the front"
-    if any(axis.scale is not None and not 0 < axis.scale < float("inf") for axis in subject.axes):
+    if any(not 0 < scale < float("inf") for scale in subject.scales or ()):
         return "a scale is not a positive number"
     if any(axis.size == 0 or axis.out == 0 for axis in subject.axes):
         return "the output has no elements"

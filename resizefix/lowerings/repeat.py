@@ -6,9 +6,12 @@ lacks it, and so do the TensorRT parsers before 7.0.
 
 from __future__ import annotations
 
+import numpy as np
+
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.interpolation import Interpolation, Mode, NearestMode
 from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.sampling import nearest_indices
 from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Axis, Subject
 
@@ -28,21 +31,25 @@ REPEATING: frozenset[tuple[Coordinates, NearestMode]] = frozenset(
         (Coordinates.TF_HALF_PIXEL_FOR_NN, NearestMode.FLOOR),
     }
 )
-"""The ways to sample under which a factor of 2 or more repeats every sample."""
+"""The ways to sample under which a factor of 2 or more repeats every sample, whatever the size."""
 
 REPEATING_TWICE = (Coordinates.ASYMMETRIC, NearestMode.ROUND_PREFER_FLOOR)
 """At factor 2 alone: the coordinate i/2 is whole or a tie, and the tie goes to the floor."""
 
-LONGEST = 2**22
-"""Up to this output length float32 coordinates tell neighbouring pixels apart beyond doubt."""
-
 
 def repeats(interpolation: Interpolation, axis: Axis) -> bool:
-    """Whether nearest repeats each sample of this axis `axis.factor` times."""
-    if interpolation.nearest_mode is None or axis.factor is None or (axis.out or 0) > LONGEST:
+    """Whether nearest repeats each sample of this axis `axis.factor` times.
+
+    A static axis is asked itself: its index map is computed. A dynamic one is taken to be shorter than 2²¹, where
+    float32 coordinates tell neighbours apart.
+    """
+    if interpolation.nearest_mode is None or axis.factor is None:
         return False
-    way = (interpolation.coordinate_transformation_mode, interpolation.nearest_mode)
-    return way in REPEATING or (way == REPEATING_TWICE and axis.factor == 2)
+    mode, nearest_mode = interpolation.coordinate_transformation_mode, interpolation.nearest_mode
+    if axis.size is None:
+        return (mode, nearest_mode) in REPEATING or ((mode, nearest_mode) == REPEATING_TWICE and axis.factor == 2)
+    indices = nearest_indices(axis.size, axis.size * axis.factor, float(axis.factor), mode, nearest_mode)
+    return bool(np.all(indices == np.arange(len(indices)) // axis.factor))
 
 
 def why_not_repeated(subject: Subject) -> str | None:

@@ -71,7 +71,7 @@ class Subject:
         if self.scales is not None:
             return tuple(
                 Axis(i, size, None if size is None else output_size(scale, size), scale)
-                for i, (size, scale) in enumerate(zip(self.input_shape, self.scales, strict=True))
+                for i, (size, scale) in enumerate(zip(self.input_shape, np.float32(self.scales).tolist(), strict=True))
             )
         if self.sizes is None:
             return tuple(Axis(i, size, None, None) for i, size in enumerate(self.input_shape))

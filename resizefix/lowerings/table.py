@@ -11,7 +11,7 @@ from resizefix.lowerings.depthwise_conv_transpose import DEPTHWISE_CONV_TRANSPOS
 from resizefix.lowerings.gather import GATHER
 from resizefix.lowerings.identity import IDENTITY
 from resizefix.lowerings.lowering import Lowered, Lowering
-from resizefix.lowerings.matmul import MATMUL
+from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL
 from resizefix.lowerings.native import why_not_native
 from resizefix.lowerings.pad_upsample_slice import PAD_UPSAMPLE_SLICE
 from resizefix.lowerings.repeat import REPEAT
@@ -28,8 +28,10 @@ LOWERINGS: tuple[Lowering, ...] = (
     DEPTHWISE_CONV_TRANSPOSE,
     # Within a bound, the faster in onnxruntime first (docs/lowerings.md).
     AVERAGE_POOL,
+    SMALL_MATMUL,
     CONV_TRANSPOSE,
     MATMUL,
+    # Keeps an interpolation node, though a simpler one.
     PAD_UPSAMPLE_SLICE,
 )
 

@@ -1,0 +1,58 @@
+"""Subjects by few words, for the tests of single lowerings."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto, printer
+
+from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
+from resizefix.lowerings import LOWERINGS, Lowered, Subject
+
+ROW = {lowering.name: lowering for lowering in LOWERINGS}
+
+
+def nearest(coordinates: str = "asymmetric", nearest_mode: str = "floor") -> Interpolation:
+    return Interpolation(Mode.NEAREST, CoordinateTransformationMode(coordinates), NearestMode(nearest_mode))
+
+
+def linear(coordinates: str = "half_pixel", **more: bool) -> Interpolation:
+    return Interpolation(Mode.LINEAR, CoordinateTransformationMode(coordinates), **more)
+
+
+def cubic(coordinates: str = "half_pixel", **more: bool) -> Interpolation:
+    return Interpolation(Mode.CUBIC, CoordinateTransformationMode(coordinates), cubic_coeff_a=-0.75, **more)
+
+
+def by_scales(
+    interpolation: Interpolation,
+    shape: tuple[int | None, ...],
+    *scales: float,
+    elem_type: int = TensorProto.FLOAT,
+) -> Subject:
+    """`scales` are those of the last axes; the others have scale 1."""
+    full = [1.0] * (len(shape) - len(scales)) + [float(np.float32(scale)) for scale in scales]
+    return Subject(interpolation, tuple(full), None, shape, elem_type)
+
+
+def text(lowered: Lowered) -> list[str]:
+    """The nodes as ONNX text, without their names."""
+    lines = []
+    for node in lowered.nodes:
+        nameless = type(node)()
+        nameless.CopyFrom(node)
+        nameless.name = ""
+        lines.append(" ".join(printer.to_text(nameless).split()).removeprefix('[""] '))
+    return lines
+
+
+def build(name: str, subject: Subject, opset: int = 13) -> Lowered:
+    """The lowering of that name from `x` to `y`."""
+    taken: set[str] = set()
+
+    def fresh(suggestion: str) -> str:
+        while suggestion in taken:
+            suggestion += "'"
+        taken.add(suggestion)
+        return suggestion
+
+    return ROW[name].build(subject, x="x", y="y", opset=opset, fresh=fresh)

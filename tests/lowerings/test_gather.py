@@ -1,0 +1,36 @@
+"""The index map as a constant."""
+
+import pytest
+from lowering_cases import ROW, build, by_scales, linear, nearest, text
+from onnx import TensorProto, numpy_helper
+
+from resizefix.lowerings import Subject
+
+
+def test_the_axis_that_shrinks_goes_first():
+    lowered = build("gather", by_scales(nearest(), (1, 1, 2, 3), 1.5, 0.7))
+    assert text(lowered) == [
+        "y_gather = Gather <axis: int = 3> (x, y_indices)",
+        'y = Gather <axis: int = 2> (y_gather, "y_indices\'")',
+    ]
+    assert [numpy_helper.to_array(each).tolist() for each in lowered.initializers] == [[0, 1], [0, 0, 1]]
+    assert lowered.exact
+
+
+@pytest.mark.parametrize(
+    ("subject", "reason"),
+    [
+        (by_scales(linear(), (1, 1, 4, 4), 2, 2), "the mode is linear, not nearest"),
+        (by_scales(nearest(), (1, 1, 4, None), 2, 1.5), "the size of axis 3 is not static"),
+        (
+            Subject(nearest(), None, (1, 1, 8, 8), (1, 1, None, 4), TensorProto.FLOAT),
+            "the size of axis 2 is not static",
+        ),
+    ],
+)
+def test_what_has_no_constant_index_map_is_refused(subject, reason):
+    assert reason in ROW["gather"].applies(subject, 13)
+
+
+def test_only_the_scaled_axes_need_be_static():
+    assert ROW["gather"].applies(by_scales(nearest(), (None, None, None, 4), 1, 1.5), 7) is None

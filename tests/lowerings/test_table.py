@@ -1,0 +1,124 @@
+"""The order of the lowerings, the choice among them, and what every row keeps to."""
+
+import pytest
+from lowering_cases import ROW, by_scales, cubic, linear, nearest
+from lowering_runs import Batch
+from onnx import TensorProto
+
+from resizefix.errors import RefusedError
+from resizefix.lowerings import LOWERINGS, Subject, lower
+
+SUBJECTS = [
+    by_scales(nearest(), (1, 3, 4, 5), 2, 3),
+    by_scales(nearest(), (1, 3, None, None), 2, 2),
+    by_scales(nearest(), (1, 3, 9, 8), 1 / 3, 1 / 2),
+    by_scales(nearest(), (1, 3, 4, 5), 1.2, 1.3),
+    by_scales(nearest(), (1, 3, 4, 5), 1, 1.1),
+    by_scales(linear(), (1, 3, None, None), 2, 3),
+    by_scales(linear(), (1, 3, 4, 5), 2, 2, elem_type=TensorProto.FLOAT16),
+    by_scales(linear(), (1, 3, None, None), 1 / 2, 1 / 2),
+    by_scales(cubic(), (1, 3, 4, 5), 2, 1.5),
+    by_scales(linear(), (1, 3, 4, 5, 6), 2, 2, 2),
+]
+
+
+def chosen(subject, opset=13, **more):
+    return lower(subject, x="x", y="y", opset=opset, fresh=Batch(opset).fresh, **more).lowering
+
+
+@pytest.mark.parametrize(
+    ("subject", "name"),
+    [
+        (by_scales(nearest(), (1, 3, 4, 5), 1, 1.1), "identity"),
+        (by_scales(nearest(), (1, 3, 4, 5), 2, 2), "repeat"),
+        (by_scales(nearest(), (1, 3, 4, 4), 1 / 2, 1 / 2), "strided_slice"),
+        (by_scales(nearest(), (1, 3, 4, 4), 2, 1 / 2), "gather"),
+        (by_scales(linear(), (1, 3, 4, 4), 1 / 2, 1 / 2), "average_pool"),
+        (by_scales(linear(), (1, 3, 4, 4), 2, 2), "small_matmul"),
+        (by_scales(linear(), (1, 3, 256, 256), 2, 2), "conv_transpose"),
+        (by_scales(linear(), (1, 3, None, None), 2, 2), "conv_transpose"),
+        (by_scales(linear(), (1, None, None, None), 2, 2), "pad_upsample_slice"),
+        (by_scales(linear("align_corners"), (1, 3, 256, 256), 2, 2), "matmul"),
+    ],
+)
+def test_the_first_that_applies_is_taken(subject, name):
+    assert chosen(subject) == name
+
+
+def test_exact_ones_come_before_those_within_a_bound():
+    for subject in SUBJECTS:
+        if any(low.applies(subject, 13) is None for low in (ROW["repeat"], ROW["strided_slice"], ROW["gather"])):
+            assert lower(subject, x="x", y="y", opset=13, fresh=Batch(13).fresh).exact
+
+
+def test_below_opset_10_a_stride_is_gathered():
+    assert chosen(by_scales(nearest(), (1, 3, 4, 4), 1 / 2, 1 / 2), opset=9) == "gather"
+
+
+def test_a_target_without_an_operator_gets_another_lowering():
+    subject = by_scales(nearest(), (1, 3, 4, 5), 2, 2)
+    without = [low for low in LOWERINGS if not low.operators & {"Unsqueeze", "Gather"}]
+    assert chosen(subject, among=without) == "depthwise_conv_transpose"
+
+
+def test_exact_only_refuses_what_comes_near():
+    with pytest.raises(RefusedError) as refusal:
+        chosen(by_scales(linear(), (1, 3, 4, 4), 2, 2), exact_only=True)
+    assert "small_matmul: it comes near only, and an exact one is asked for" in str(refusal.value)
+    assert refusal.value.rule == "lowering"
+    assert chosen(by_scales(nearest(), (1, 3, 4, 4), 2, 2), exact_only=True) == "repeat"
+
+
+def test_a_refusal_names_every_lowering_with_its_reason():
+    with pytest.raises(RefusedError) as refusal:
+        chosen(by_scales(linear(), (1, 3, None, None), 1.5, 1.5), opset=8)
+    message = str(refusal.value)
+    assert "strided_slice: it needs opset 10, the model has 8" in message
+    assert "matmul: the size of axis 2 is not static" in message
+    assert "conv_transpose: axis 2 is not scaled by a whole number" in message
+    assert [name for name in ROW if f"{name}: " not in message] == []
+
+
+def test_what_onnxruntime_cannot_answer_is_refused_once():
+    with pytest.raises(
+        RefusedError, match=r"^no other operators can replace it: neither scales nor sizes are constant"
+    ):
+        chosen(Subject(linear(), None, None, (1, 3, 4, 4), TensorProto.FLOAT))
+
+
+def test_building_what_does_not_apply_is_a_mistake_of_the_caller():
+    with pytest.raises(ValueError, match="repeat: the mode is linear, not nearest"):
+        ROW["repeat"].build(SUBJECTS[5], x="x", y="y", opset=13, fresh=str)
+
+
+@pytest.mark.parametrize("opset", [7, 8, 10, 11, 13, 18, 23])
+def test_every_row_keeps_to_its_operators_and_to_fresh_names(opset):
+    for lowering in LOWERINGS:
+        for subject in SUBJECTS:
+            if lowering.applies(subject, opset) is not None:
+                continue
+            suggested = []
+            fresh = lambda name, seen=suggested: seen.append(name) or f"fresh{len(seen)}"  # noqa: E731
+            lowered = lowering.build(subject, x="x", y="y", opset=opset, fresh=fresh)
+            assert lowered.lowering == lowering.name
+            assert {node.op_type for node in lowered.nodes} - {"Cast"} <= lowering.operators
+            assert any(node.op_type == "Cast" for node in lowered.nodes) == (
+                lowering.computes and subject.elem_type == TensorProto.FLOAT16
+            )
+            made = [name for node in lowered.nodes for name in node.output] + [
+                each.name for each in lowered.initializers
+            ]
+            assert len(set(made)) == len(made)
+            assert lowered.nodes[-1].output[0] == "y"
+            assert all(name.startswith("fresh") for name in made if name != "y")
+            read = {name for node in lowered.nodes for name in node.input} - {""}
+            assert read - {"x"} <= set(made)
+            assert {each.name for each in lowered.initializers} <= read
+            assert all(name.startswith("y_") for name in suggested)
+            assert lowered.bound >= 0
+            assert lowered.bound == 0 or not lowered.exact
+
+
+def test_names_are_those_of_the_rows():
+    assert len(ROW) == len(LOWERINGS)
+    assert [low.name for low in LOWERINGS][-1] == "pad_upsample_slice"  # the only one that keeps an interpolation node

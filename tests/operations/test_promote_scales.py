@@ -33,7 +33,8 @@ ONE = model("[up] y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 2}>")
 def test_scales_are_fed_straight_to_the_node():
     result = promoted(ONE)
     assert text_of(result) == (
-        'g (float[1,3,8,8] x, float[4] up_scales) => (float[1,3,y_dim_2,y_dim_3] y) { [up] y = Resize (x, "", up_scales) }'
+        "g (float[1,3,8,8] x, float[4] up_scales) => (float[1,3,y_dim_2,y_dim_3] y) "
+        '{ [up] y = Resize (x, "", up_scales) }'
     )
     (source,) = result.inputs
     assert (source.name, source.elem_type, source.value, source.optional) == ("up_scales", "float", (1, 1, 2, 2), False)

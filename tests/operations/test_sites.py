@@ -45,7 +45,8 @@ def test_the_nodes_that_share_a_constant_are_named():
         ("s = Concat <axis = 0> (one, f) y = Resize (x, , s)", "<float[2] one = {1, 1}>",
          "float[1,3,8,8] x, float[2] f", OriginKind.GRAPH_INPUT),
         ("h = Shape (x) f = Cast <to = 1> (h) s = Div (f, f) y = Resize (x, , s)", "", None, OriginKind.COMPUTED),
-        ("m = ReduceMean <keepdims = 0> (x) u = Unsqueeze (m, z) s = Concat <axis = 0> (u, u, u, u) y = Resize (x, , s)",
+        ("m = ReduceMean <keepdims = 0> (x) u = Unsqueeze (m, z) s = Concat <axis = 0> (u, u, u, u) "
+         "y = Resize (x, , s)",
          "<int64[1] z = {0}>", None, OriginKind.RUNTIME),
     ],
 )  # fmt: skip

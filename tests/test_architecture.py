@@ -1,0 +1,91 @@
+"""The folder listing is the architecture: imports point downward only, and each heavy package has one door."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "resizefix"
+
+# From the bottom up; a room may import its own, those below, and the words everybody uses.
+FLOORS = (
+    ("document",),
+    ("dialects",),
+    ("equivalences", "lowerings", "opsets", "targets"),
+    ("origins",),
+    ("operations",),
+    ("verification",),
+    ("interop", "library", "reports"),
+    ("cli", "__init__"),
+    ("__main__",),
+)
+WORDS = {"errors", "interpolation", "outcome", "promotion", "version"}
+# onnxruntime is verification's; origins/measure.py goes through it.
+EXCEPTIONS = {("origins/measure.py", "verification")}
+DOORS = {
+    "onnxruntime": {"verification/runtime.py"},
+    "click": {"cli/"},
+    "rich": {"reports/"},
+    "onnx_graphsurgeon": {"interop.py"},
+    "tensorrt_rtx_bindings": {"targets/tensorrt_live"},
+}
+
+FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+def imports(file: str) -> set[str]:
+    """Absolute names of all imported modules, those inside functions too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse((PACKAGE / file).read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{file}: relative import"
+            found.add(node.module)
+    return found
+
+
+def room(name: str) -> str:
+    return name.split("/")[0].removesuffix(".py")
+
+
+def floor(name: str) -> int:
+    return next(height for height, rooms in enumerate(FLOORS) if name in rooms)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_imports_point_downward(file):
+    here = room(file)
+    for module in imports(file):
+        if not module.startswith("resizefix."):
+            continue
+        there = module.split(".")[1]
+        if there in WORDS or there == here or (file, there) in EXCEPTIONS:
+            continue
+        assert here not in WORDS, f"{file} is a word everybody uses; it imports {module}"
+        assert floor(there) < floor(here) or {here, there} <= {"library", "interop"}, f"{file} imports {module}"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_heavy_packages_have_one_door(file):
+    for module in imports(file):
+        package = module.split(".")[0]
+        if package in DOORS:
+            assert any(file.startswith(door) for door in DOORS[package]), f"{file} imports {module}"
+
+
+def test_the_document_knows_nothing_of_resizing():
+    for path in (PACKAGE / "document").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", "")]
+            constant = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if constant in ("Resize", "Upsample"):
+                raise AssertionError(f"{path.name} names the operator {constant}")
+            assert not any(word in str(name).lower() for name in names for word in ("resize_", "upsample")), path.name
+
+
+def test_files_stay_small_and_say_what_they_are():
+    for file in FILES:
+        text = (PACKAGE / file).read_text()
+        assert text.count("\n") <= 400, f"{file} is longer than 400 lines"
+        assert ast.get_docstring(ast.parse(text)), f"{file} has no docstring"

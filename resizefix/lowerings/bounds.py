@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import TensorProto
 
+from resizefix.equivalences.index_map import coordinates
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
-from resizefix.lowerings.sampling import coordinates
 from resizefix.lowerings.subject import Axis, Subject
 from resizefix.lowerings.weights import cubic_coefficients
 
@@ -44,7 +44,7 @@ def drift(interpolation: Interpolation, axis: Axis) -> float:
     out = math.floor(size / step)
     a, b = LATTICE[mode]
     true = (np.arange(out) + a) * step + b
-    return float(np.max(np.abs(coordinates(size, out, axis.scale, mode) - true), initial=0.0))
+    return float(np.max(np.abs(coordinates(mode, axis.scale, size, out) - true), initial=0.0))
 
 
 def drift_note(subject: Subject) -> str:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.lowerings.copies import LONGEST_CHECKED
 from resizefix.lowerings.subject import Axis, Subject
-
-LONGEST_CHECKED = 2**16
-"""A dynamic axis is taken to be no longer than this."""
 
 
 def why_not_image_axes(subject: Subject) -> str | None:

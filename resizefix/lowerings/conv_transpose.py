@@ -12,11 +12,11 @@ from functools import reduce
 
 import numpy as np
 
+from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.bounds import LATTICE, UNIT, drift, drift_note, gain, rounding, slope
 from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.sampling import Float32s
 from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Subject
 from resizefix.lowerings.weights import cubic_coefficients
@@ -26,7 +26,7 @@ from resizefix.lowerings.weights import cubic_coefficients
 class Kernel:
     """One axis: input m adds `taps[t]` times its value to output m · stride + first + t."""
 
-    taps: Float32s
+    taps: Floats
     first: int
     stride: int
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from resizefix.interpolation import Mode
 from resizefix.lowerings.conditions import why_not_static
+from resizefix.lowerings.copies import copied, index_map
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.sampling import nearest_indices
 from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Axis, Subject
 
@@ -23,17 +23,9 @@ def _growth(axis: Axis) -> float:
 
 
 def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
-    interpolation = subject.interpolation
-    assert interpolation.nearest_mode is not None
     for axis in sorted(subject.scaled, key=_growth):  # shrink first
-        assert axis.size is not None
-        assert axis.out is not None
-        assert axis.scale is not None
-        indices = nearest_indices(
-            axis.size, axis.out, axis.scale, interpolation.coordinate_transformation_mode, interpolation.nearest_mode
-        )
-        x = spelling.node("Gather", x, spelling.constant(indices, "indices"), axis=axis.index)
-    return Closeness(exact=True, bound=0.0, note="copies: infinities, NaN and negative zero come through")
+        x = spelling.node("Gather", x, spelling.constant(index_map(subject, axis), "indices"), axis=axis.index)
+    return copied(subject)
 
 
 GATHER = Lowering(

@@ -10,15 +10,14 @@ import math
 
 import numpy as np
 
+from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import Mode
 from resizefix.lowerings.bounds import rounding
 from resizefix.lowerings.conditions import why_not_static
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.sampling import Float32s
 from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Axis, Subject
 from resizefix.lowerings.weights import matrix
-
 
 SMALL = 2**14
 """Elements of a matrix up to which MatMul is the fastest way (docs/lowerings.md)."""
@@ -48,7 +47,7 @@ def _why_not(subject: Subject) -> str | None:
     return None
 
 
-def _matrix(subject: Subject, axis: Axis) -> Float32s:
+def _matrix(subject: Subject, axis: Axis) -> Floats:
     assert axis.size is not None
     assert axis.out is not None
     assert axis.scale is not None
@@ -70,7 +69,7 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     return Closeness(exact=False, bound=bound, note="for finite inputs: an infinity makes NaN of its whole row")
 
 
-def _multiply(x: str, weights: Float32s, axis: int, sizes: list[int | None], spelling: Spelling) -> str:
+def _multiply(x: str, weights: Floats, axis: int, sizes: list[int | None], spelling: Spelling) -> str:
     """`weights` (out × size) applied along one axis; MatMul itself works on the last two."""
     if axis == len(sizes) - 1:
         return spelling.node("MatMul", x, spelling.constant(weights.T, "weights", np.float32))

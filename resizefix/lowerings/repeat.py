@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.equivalences.index_map import nearest_indices
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.interpolation import Interpolation, Mode, NearestMode
+from resizefix.lowerings.copies import copied
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.sampling import nearest_indices
 from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Axis, Subject
 
@@ -48,7 +49,7 @@ def repeats(interpolation: Interpolation, axis: Axis) -> bool:
     mode, nearest_mode = interpolation.coordinate_transformation_mode, interpolation.nearest_mode
     if axis.size is None:
         return (mode, nearest_mode) in REPEATING or ((mode, nearest_mode) == REPEATING_TWICE and axis.factor == 2)
-    indices = nearest_indices(axis.size, axis.size * axis.factor, float(axis.factor), mode, nearest_mode)
+    indices = nearest_indices((mode, nearest_mode), float(axis.factor), axis.size, axis.size * axis.factor)
     return bool(np.all(indices == np.arange(len(indices)) // axis.factor))
 
 
@@ -75,7 +76,7 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     for k, axis in reversed(list(enumerate(subject.scaled))):  # single samples while there are few, then whole rows
         copies = spelling.node("Concat", *[copies] * (axis.factor or 1), axis=axis.index + 1 + k)
     _merge(subject, x, copies, spelling)
-    return Closeness(exact=True, bound=0.0, note="copies: infinities, NaN and negative zero come through")
+    return copied(subject)
 
 
 def _merge(subject: Subject, x: str, copies: str, spelling: Spelling) -> str:

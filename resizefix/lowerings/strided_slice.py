@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from resizefix.interpolation import CoordinateTransformationMode, Mode
-from resizefix.lowerings.conditions import LONGEST_CHECKED, why_not_divided
+from resizefix.lowerings.conditions import why_not_divided
+from resizefix.lowerings.copies import copied, index_map
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.sampling import nearest_indices
 from resizefix.lowerings.spelling import TO_THE_END, Spelling
 from resizefix.lowerings.subject import Axis, Subject
 
@@ -32,7 +32,7 @@ def _why_not_regular(subject: Subject, axis: Axis) -> str | None:
     mode = interpolation.coordinate_transformation_mode
     if axis.size is None and mode in _SIZE_DEPENDENT:
         return f"the size of axis {axis.index} is not static, and {mode.value} depends on it"
-    indices = _indices(subject, axis)
+    indices = index_map(subject, axis)
     k = axis.divisor or 1
     regular = indices[0] % k + k * np.arange(len(indices))
     wrong = np.flatnonzero(indices != regular)
@@ -43,23 +43,14 @@ def _why_not_regular(subject: Subject, axis: Axis) -> str | None:
     return None
 
 
-def _indices(subject: Subject, axis: Axis) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    interpolation = subject.interpolation
-    assert interpolation.nearest_mode is not None
-    assert axis.scale is not None
-    size = axis.size or LONGEST_CHECKED
-    mode, out = interpolation.coordinate_transformation_mode, axis.out or size // (axis.divisor or 1)
-    return nearest_indices(size, out, axis.scale, mode, interpolation.nearest_mode)
-
-
 def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     axes = [axis.index for axis in subject.scaled]
-    starts = [int(_indices(subject, axis)[0]) for axis in subject.scaled]
+    starts = [int(index_map(subject, axis)[0]) for axis in subject.scaled]
     steps = [axis.divisor or 1 for axis in subject.scaled]
     # Where the size is no multiple of k the last sample may be one too many: it lies in the last k - 1 - start.
     ends = [start + 1 - step or TO_THE_END for start, step in zip(starts, steps, strict=True)]
     spelling.strided_slice(x, axes, starts, ends, steps)
-    return Closeness(exact=True, bound=0.0, note="copies: infinities, NaN and negative zero come through")
+    return copied(subject)
 
 
 STRIDED_SLICE = Lowering(

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import Interpolation, KeepAspectRatioPolicy
-from resizefix.lowerings.sampling import output_size
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ class Subject:
         if self.scales is not None:
             return tuple(
                 Axis(i, size, None if size is None else output_size(scale, size), scale)
-                for i, (size, scale) in enumerate(zip(self.input_shape, np.float32(self.scales).tolist(), strict=True))
+                for i, (size, scale) in enumerate(
+                    zip(self.input_shape, np.asarray(self.scales, np.float32).tolist(), strict=True)
+                )
             )
         if self.sizes is None:
             return tuple(Axis(i, size, None, None) for i, size in enumerate(self.input_shape))

@@ -12,14 +12,14 @@ from functools import reduce
 
 import numpy as np
 
+from resizefix.equivalences.index_map import Floats, coordinates, nearest_indices
 from resizefix.interpolation import Interpolation, Mode
-from resizefix.lowerings.sampling import Float32s, coordinates, nearest_indices
 
 _SUPPORT = {Mode.LINEAR: np.float32(2), Mode.CUBIC: np.float32(4)}
 """Width of the antialias filter at scale 1, in input pixels."""
 
 
-def matrix(interpolation: Interpolation, size: int, out: int, scale: float) -> Float32s:
+def matrix(interpolation: Interpolation, size: int, out: int, scale: float) -> Floats:
     """The weights float32[out, size] of one axis of length `size` scaled by `scale` to length `out`.
 
     `interpolation` must not be tf_crop_and_resize, whose weights depend on a roi.
@@ -28,16 +28,15 @@ def matrix(interpolation: Interpolation, size: int, out: int, scale: float) -> F
         return _antialias(interpolation, size, out, scale)
     mode = interpolation.coordinate_transformation_mode
     if interpolation.mode is Mode.NEAREST:
-        assert interpolation.nearest_mode is not None
-        return np.eye(size, dtype=np.float32)[nearest_indices(size, out, scale, mode, interpolation.nearest_mode)]
-    position = coordinates(size, out, scale, mode)
+        return np.eye(size, dtype=np.float32)[nearest_indices((mode, interpolation.nearest_mode), scale, size, out)]
+    position = coordinates(mode, scale, size, out)
     if interpolation.mode is Mode.LINEAR:
         return _linear(position, size)
     assert interpolation.cubic_coeff_a is not None
     return _cubic(position, size, interpolation.cubic_coeff_a, exclude_outside=interpolation.exclude_outside)
 
 
-def _linear(position: Float32s, size: int) -> Float32s:
+def _linear(position: Floats, size: int) -> Floats:
     clamped = np.clip(position, np.float32(0), np.float32(size - 1))
     low = np.minimum(clamped.astype(np.int64), size - 1)
     high = np.minimum(low + 1, size - 1)
@@ -51,7 +50,7 @@ def _linear(position: Float32s, size: int) -> Float32s:
     return weights
 
 
-def _cubic(position: Float32s, size: int, cubic_coeff_a: float, *, exclude_outside: bool) -> Float32s:
+def _cubic(position: Floats, size: int, cubic_coeff_a: float, *, exclude_outside: bool) -> Floats:
     floor = np.floor(position)
     taps = cubic_coefficients(position - floor, cubic_coeff_a)
     columns = floor.astype(np.int64)[:, None] + np.arange(-1, 3)
@@ -63,21 +62,21 @@ def _cubic(position: Float32s, size: int, cubic_coeff_a: float, *, exclude_outsi
     return weights
 
 
-def cubic_coefficients(fraction: Float32s, cubic_coeff_a: float) -> Float32s:
+def cubic_coefficients(fraction: Floats, cubic_coeff_a: float) -> Floats:
     """The four taps float32[n, 4] of cubic convolution (Keys) for coordinates `fraction` right of the second tap."""
     one, a = np.float32(1), np.float32(cubic_coeff_a)
     two, three, four, five, eight = (np.float32(k) for k in (2, 3, 4, 5, 8))
 
-    def outer(x: Float32s) -> Float32s:
+    def outer(x: Floats) -> Floats:
         return np.asarray(((a * x - five * a) * x + eight * a) * x - four * a)
 
-    def inner(x: Float32s) -> Float32s:
+    def inner(x: Floats) -> Floats:
         return np.asarray(((a + two) * x - (a + three)) * x * x + one)
 
     return np.stack([outer(fraction + one), inner(fraction), inner(one - fraction), outer(two - fraction)], axis=1)
 
 
-def _antialias(interpolation: Interpolation, size: int, out: int, scale: float) -> Float32s:
+def _antialias(interpolation: Interpolation, size: int, out: int, scale: float) -> Floats:
     """A filter that widens when the axis shrinks, of sum 1; what lies outside counts for the border pixel."""
     if out == size:
         return np.eye(size, dtype=np.float32)  # the antialias kernels copy such an axis, whatever its scale
@@ -87,7 +86,8 @@ def _antialias(interpolation: Interpolation, size: int, out: int, scale: float) 
     support = half_width * stretch if stretch >= 1 else half_width
     window = 2 * math.ceil(support) + 1
     weights = np.zeros((out, size), np.float32)
-    for row, coordinate in enumerate(coordinates(size, out, scale, interpolation.coordinate_transformation_mode)):
+    positions = coordinates(interpolation.coordinate_transformation_mode, scale, size, out)
+    for row, coordinate in enumerate(positions):
         center = coordinate + half
         first = int(np.floor(center - support + half))
         last = first + min(max(int(np.floor(center + support + half)) - first, 0), window)
@@ -104,12 +104,12 @@ def _antialias(interpolation: Interpolation, size: int, out: int, scale: float) 
     return weights
 
 
-def _sum(taps: Float32s) -> np.float32:
+def _sum(taps: Floats) -> np.float32:
     """The sum from left to right, as the kernel's loop adds (np.sum adds pairwise)."""
     return reduce(lambda total, tap: np.float32(total + tap), taps, np.float32(0))
 
 
-def _filter(interpolation: Interpolation, distance: Float32s) -> Float32s:
+def _filter(interpolation: Interpolation, distance: Floats) -> Floats:
     """The antialias filter at some distances from its middle, in pixels of the coarser grid."""
     one, x = np.float32(1), np.abs(distance)
     if interpolation.mode is Mode.LINEAR:

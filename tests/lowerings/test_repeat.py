@@ -8,10 +8,10 @@ from lowering_cases import ROW, build, by_scales, linear, nearest, text
 from lowering_runs import difference, native, run, sample
 from onnx import TensorProto, numpy_helper
 
+from resizefix.equivalences.index_map import nearest_indices
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings import Subject
 from resizefix.lowerings.repeat import repeats
-from resizefix.lowerings.sampling import nearest_indices
 from resizefix.lowerings.subject import Axis
 
 REPEAT = ROW["repeat"]
@@ -59,7 +59,7 @@ def test_a_rounding_repeats_at_any_size_exactly_where_the_index_map_does():
         if crop or simple:
             continue
         interpolation = Interpolation(Mode.NEAREST, coordinates, nearest_mode)
-        maps = (nearest_indices(n, n * factor, factor, coordinates, nearest_mode) for n in (*range(1, 70), 100_000))
+        maps = (nearest_indices((coordinates, nearest_mode), factor, n, n * factor) for n in (*range(1, 70), 100_000))
         truth = all(np.array_equal(each, np.arange(len(each)) // factor) for each in maps)
         assert repeats(interpolation, Axis(2, None, None, float(factor))) == truth, (interpolation, factor)
 

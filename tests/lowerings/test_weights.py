@@ -7,9 +7,9 @@ import pytest
 from lowering_runs import native
 from onnx import TensorProto
 
+from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings import Subject
-from resizefix.lowerings.sampling import output_size
 from resizefix.lowerings.weights import matrix
 
 COORDINATES = [mode for mode in CoordinateTransformationMode if mode.value != "tf_crop_and_resize"]

@@ -1,0 +1,33 @@
+"""What the lowerings that copy samples share: the index map of an axis, and how near copies come."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from resizefix.equivalences.index_map import TIE_TOLERANCES, Indices, nearest_indices
+from resizefix.lowerings.lowering import Closeness
+from resizefix.lowerings.subject import Axis, Subject
+
+LONGEST_CHECKED = 2**16
+"""A dynamic axis is taken to be no longer than this."""
+
+
+def index_map(subject: Subject, axis: Axis, tie_tolerance: float = TIE_TOLERANCES[0]) -> Indices:
+    """The sample each output position copies along an axis of known scale; a dynamic axis as if it were the longest."""
+    interpolation = subject.interpolation
+    assert axis.scale is not None
+    size = LONGEST_CHECKED if axis.size is None else axis.size
+    out = int(np.float32(axis.scale) * np.float32(size)) if axis.out is None else axis.out
+    form = (interpolation.coordinate_transformation_mode, interpolation.nearest_mode)
+    return nearest_indices(form, axis.scale, size, out, tie_tolerance)
+
+
+def copied(subject: Subject) -> Closeness:
+    """Bit for bit; the note says where the node itself depends on the version of onnxruntime."""
+    note = "copies: infinities, NaN and negative zero come through"
+    now, before = TIE_TOLERANCES
+    for axis in subject.scaled:
+        if not np.array_equal(index_map(subject, axis, now), index_map(subject, axis, before)):
+            note += f"; on axis {axis.index} onnxruntime before mid-2026 rounds a tie the other way, the node's own"
+            break
+    return Closeness(exact=True, bound=0.0, note=note)

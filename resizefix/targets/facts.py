@@ -1,0 +1,155 @@
+"""Everything a target's rule may look at for one Upsample/Resize node: how it is written, where its extent comes from.
+
+Parsers judge the text of a file, not its meaning, and dispatch on the model's opset, not on the operator's version.
+So these facts keep spellings (`mode="bilinear"`, a trailing `''` input) that the canonical form drops on purpose.
+Attributes that are not written have the ONNX default here, which every parser read so far uses too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from onnx import TensorProto
+
+from resizefix.interpolation import ExtentKind
+
+
+class OperandSource(str, Enum):
+    """Where the operand that gives the extent comes from, as finely as any parser tells sources apart."""
+
+    ATTRIBUTE = "attribute"
+    INITIALIZER = "initializer"
+    INITIALIZER_AND_INPUT = "initializer and input"  # from IR 4 on a default that the caller may override
+    CONSTANT = "Constant node"  # with the attribute `value`
+    CONSTANT_LIST = "Constant node with a list attribute"  # value_floats, value_ints and the like
+    FOLDED = "folded"  # operators over constants alone
+    SHAPE = "shape"  # operators over shapes of tensors (and constants)
+    INTEGER_INPUT = "integer input"  # a small int32/int64 graph input, fed straight to the node
+    INTEGER_INPUT_COMPUTED = "computed from an integer input"
+    INTEGER_INPUT_DIVIDED = "quotient of an integer input"  # Cast to float, then divided by a constant
+    OTHER_INPUT = "other input"  # depends on a graph input of rank ≤1 that is neither int32 nor int64
+    DATA = "data"  # depends on the values of tensors
+    UNKNOWN = "unknown"  # an input of a loop's body, or of a local function that is called in several ways
+    ABSENT = "absent"
+
+
+class Roi(str, Enum):
+    """What stands in the `roi` position of a Resize-11 or later."""
+
+    ABSENT = "absent"  # the node has fewer inputs
+    UNNAMED = "unnamed"  # ''
+    EMPTY = "empty"  # a tensor without elements
+    TENSOR = "tensor"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteFacts:
+    """One node's facts. None means "not known" in the lower half, where a fact may need the rest of the model."""
+
+    node: str
+    op_type: str
+    opset: int  # that the model (or function) imports
+    ir_version: int
+    attributes: frozenset[str] = frozenset()  # names of those written
+    mode: str = "nearest"
+    coordinate_transformation_mode: str = "half_pixel"
+    nearest_mode: str = "round_prefer_floor"
+    cubic_coeff_a: float = -0.75
+    exclude_outside: bool = False
+    antialias: bool = False
+    keep_aspect_ratio_policy: str = "stretch"
+    axes: tuple[int, ...] | None = None
+    n_inputs: int = 1
+    roi: Roi = Roi.ABSENT
+    unnamed_scales: bool = False  # '' in the `scales` position of a Resize-11 or later
+    trailing_empty_input: bool = False  # the last input is ''
+    extent: ExtentKind | None = None  # None: the node names neither scales nor sizes
+    both_extents: bool = False  # it names scales and sizes, and neither is empty
+    empty_sizes: bool = False  # a tensor without elements where sizes belong, beside scales
+    empty_constant: bool = False  # one of its inputs is the output, without elements, of a Constant node
+    enclosing: frozenset[str] = frozenset()  # "If", "Loop", "Scan", "function": what holds the node
+    initializers_are_inputs: bool = True  # every initializer of the graph is also listed as a graph input
+    unreadable: str | None = None  # why the dialect refuses the node; None: valid ONNX
+
+    source: OperandSource = OperandSource.UNKNOWN  # of the extent
+    values: tuple[float, ...] | None = None  # of the extent, where nothing at run time changes them
+    length: int | None = None  # number of elements of the extent
+    operand_rank: int | None = None
+    operand_type: int | None = None  # TensorProto.DataType of the extent's tensor
+    rank: int | None = None
+    input_shape: tuple[int | None, ...] | None = None  # None: dynamic
+    output_shape: tuple[int | None, ...] | None = None
+    elem_type: int | None = None
+
+    @property
+    def is_upsample(self) -> bool:
+        """Upsample, of any version."""
+        return self.op_type == "Upsample"
+
+    @property
+    def by_scales(self) -> bool:
+        """The extent is scales (attribute or input)."""
+        return self.extent is ExtentKind.SCALES
+
+    @property
+    def by_sizes(self) -> bool:
+        """The extent is sizes."""
+        return self.extent is ExtentKind.SIZES
+
+    @property
+    def extent_name(self) -> str:
+        """For messages: "scales", "sizes", or "extent" where the node names neither."""
+        return "extent" if self.extent is None else self.extent.value
+
+    @property
+    def type_name(self) -> str:
+        """The element type of the tensor to resize, for messages."""
+        return _type_name(self.elem_type)
+
+    @property
+    def operand_type_name(self) -> str:
+        """The element type of the extent's tensor, for messages."""
+        return _type_name(self.operand_type)
+
+    @property
+    def has_coordinates(self) -> bool:
+        """The node has the coordinate attributes: Resize from opset 11 on. Before, everything is asymmetric."""
+        return not self.is_upsample and self.opset >= 11
+
+    @property
+    def axes_are_trivial(self) -> bool:
+        """No axes, or 0, 1, …, rank-1: the operand has one element per dimension, in order."""
+        return self.axes is None or (self.axes == tuple(range(len(self.axes))) and self.rank in (None, len(self.axes)))
+
+    @property
+    def full_scales(self) -> tuple[float, ...] | None:
+        """The scales with one value per axis of the input, 1 for axes not listed. None: not known, or sizes."""
+        if not self.by_scales or self.values is None or self.axes is None:
+            return self.values if self.by_scales else None
+        rank = self.rank
+        if rank is None or len(self.values) != len(self.axes) or any(not -rank <= axis < rank for axis in self.axes):
+            return None
+        full = [1.0] * rank
+        for axis, scale in zip(self.axes, self.values, strict=True):
+            full[axis] = scale
+        return tuple(full)
+
+    @property
+    def resized_axes(self) -> tuple[int, ...] | None:
+        """The axes that are known to change: scale other than 1, or a size other than the input's static one."""
+        if self.full_scales is not None:
+            return tuple(axis for axis, scale in enumerate(self.full_scales) if scale != 1)
+        shape = self.input_shape
+        if not self.by_sizes or self.values is None or shape is None:
+            return None
+        listed = self.axes if self.axes is not None else tuple(range(len(self.values)))
+        if any(not -len(shape) <= axis < len(shape) for axis in listed):
+            return None
+        pairs = zip(listed, self.values, strict=False)
+        return tuple(sorted(axis % len(shape) for axis, size in pairs if shape[axis] not in (None, size)))
+
+
+def _type_name(elem_type: int | None) -> str:
+    known = TensorProto.DataType.values()
+    return TensorProto.DataType.Name(elem_type).lower() if elem_type in known else f"type {elem_type}"

@@ -1,0 +1,290 @@
+"""From a document to the facts of its Upsample/Resize nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from onnx import AttributeProto, FunctionProto, NodeProto, TensorProto
+
+from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.read import read
+from resizefix.document.constants import Array, Constant, Constants
+from resizefix.document.document import Document
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes, subgraphs
+from resizefix.document.shapes import Dims, Shapes
+from resizefix.errors import RefusedError
+from resizefix.interpolation import ExtentKind
+from resizefix.targets.facts import OperandSource, Roi, SiteFacts
+
+_INTEGERS = (TensorProto.INT32, TensorProto.INT64)
+_MOST_SHAPE_ELEMENTS = 64  # "Dims::MAX_DIMS" of old; an input with more is data, not a shape
+_UNKNOWN = OperandSource.UNKNOWN
+_WORST = (OperandSource.DATA, OperandSource.OTHER_INPUT)
+_TEXTS = ("mode", "coordinate_transformation_mode", "nearest_mode", "keep_aspect_ratio_policy")
+_FLAGS = ("exclude_outside", "antialias")
+
+
+def facts_of(document: Document) -> tuple[SiteFacts, ...]:
+    """The facts of every Upsample/Resize node, in the order in which a reader of the file meets them.
+
+    `SiteFacts.node` is the node's name, or `#K` for the K-th node, from 0, where it has none.
+    """
+    scopes = Scopes(document.proto)
+    nodes = [
+        ((*scope.order, index), scope, node)
+        for scope in scopes.all
+        for index, node in enumerate(scope.body.node)
+        if node.op_type in ("Upsample", "Resize") and node.domain in DEFAULT_DOMAINS
+    ]
+    if not nodes:
+        return ()
+    nodes.sort(key=lambda entry: entry[0])
+    gatherer = _Gatherer(document, scopes)
+    return tuple(gatherer.facts(node.name or f"#{k}", scope, node) for k, (_, scope, node) in enumerate(nodes))
+
+
+class _Gatherer:
+    """Looks at one snapshot of a document."""
+
+    def __init__(self, document: Document, scopes: Scopes) -> None:
+        self._document = document
+        self._scopes = scopes
+        self._constants = Constants(document, scopes)
+        self._shapes = Shapes(document.proto)
+        main = scopes.main
+        self._initializers_are_inputs = main.initializers.keys() <= main.inputs
+
+    def facts(self, label: str, scope: Scope, node: NodeProto) -> SiteFacts:
+        """The facts of one node of that scope."""
+        written = {attribute.name: attribute for attribute in node.attribute}
+        operands = list(node.input) + [""] * 4
+        shape = _sizes(self._dims(scope, operands[0]))
+        later = node.op_type == "Resize" and scope.opset >= 11  # roi, scales, sizes
+        empty_scales = later and self._is_empty(scope, operands[2])
+        empty_sizes = later and self._is_empty(scope, operands[3])
+        kind, operand, attribute = _extent(node, scope.opset, written, empty_scales, empty_sizes)
+        known: dict[str, Any] = self._attribute_facts(attribute) if attribute else self._operand_facts(scope, operand)
+        return SiteFacts(
+            node=label,
+            op_type=node.op_type,
+            opset=scope.opset,
+            ir_version=self._document.proto.ir_version,
+            attributes=frozenset(written),
+            **_spellings(written),
+            n_inputs=len(node.input),
+            roi=self._roi(scope, node) if later else Roi.ABSENT,
+            unnamed_scales=later and len(node.input) > 2 and not node.input[2],
+            trailing_empty_input=len(node.input) > 1 and not node.input[-1],
+            extent=kind,
+            both_extents=later and all(operands[2:4]) and not empty_scales and not empty_sizes,
+            empty_sizes=empty_sizes and kind is not ExtentKind.SIZES,
+            empty_constant=any(self._is_empty_constant(scope, name) for name in node.input[1:]),
+            enclosing=_enclosing(scope),
+            initializers_are_inputs=self._initializers_are_inputs,
+            unreadable=_refusal(node, scope.opset),
+            rank=None if shape is None else len(shape),
+            input_shape=shape,
+            output_shape=_sizes(self._dims(scope, node.output[0])) if node.output else None,
+            elem_type=self._elem_type(scope, operands[0]),
+            **known,
+        )
+
+    def _attribute_facts(self, values: tuple[float, ...]) -> dict[str, Any]:
+        return {
+            "source": OperandSource.ATTRIBUTE,
+            "values": values,
+            "length": len(values),
+            "operand_rank": 1,
+            "operand_type": TensorProto.FLOAT,
+        }
+
+    def _operand_facts(self, scope: Scope, name: str) -> dict[str, Any]:
+        if not name:
+            return {"source": OperandSource.ABSENT}
+        dims = self._dims(scope, name)
+        value = self._value(scope, name)
+        if value is not None:
+            dims = value.shape
+        count = math.inf if dims is None else _count(dims)
+        return {
+            "source": self._source(scope, name),
+            "values": None if value is None else tuple(float(number) for number in value.ravel()),
+            "length": int(count) if math.isfinite(count) else None,
+            "operand_rank": None if dims is None else len(dims),
+            "operand_type": self._elem_type(scope, name),
+        }
+
+    def _value(self, scope: Scope, name: str) -> Array | None:
+        """The value a parser sees: that of a constant, and the default of an input that has one."""
+        definition = self._scopes.definition(scope, name)
+        if definition is not None and definition.kind is DefinitionKind.DEFAULTED_INPUT:
+            assert definition.tensor is not None
+            return self._document.array(definition.tensor)
+        found = self._constants.value_of(scope, name)
+        return found.value if isinstance(found, Constant) else None
+
+    def _dims(self, scope: Scope, name: str) -> Dims | None:
+        definition = self._scopes.definition(scope, name) if name else None
+        return None if definition is None else self._shapes.dims(definition.key)
+
+    def _elem_type(self, scope: Scope, name: str) -> int | None:
+        definition = self._scopes.definition(scope, name) if name else None
+        return None if definition is None else self._shapes.elem_type(definition.key)
+
+    def _is_empty(self, scope: Scope, name: str) -> bool:
+        if not name:
+            return False
+        value = self._value(scope, name)
+        return self._dims(scope, name) == (0,) if value is None else value.size == 0
+
+    def _is_empty_constant(self, scope: Scope, name: str) -> bool:
+        definition = self._scopes.definition(scope, name) if name else None
+        of_node = definition is not None and definition.node is not None and definition.node.op_type == "Constant"
+        return of_node and self._is_empty(scope, name)
+
+    def _roi(self, scope: Scope, node: NodeProto) -> Roi:
+        if len(node.input) < 2:
+            return Roi.ABSENT
+        if not node.input[1]:
+            return Roi.UNNAMED
+        return Roi.EMPTY if self._is_empty(scope, node.input[1]) else Roi.TENSOR
+
+    def _source(self, scope: Scope, name: str) -> OperandSource:
+        definition = self._scopes.definition(scope, name)
+        if definition is None:
+            return OperandSource.UNKNOWN
+        if definition.tensor is not None:
+            listed = definition.scope is self._scopes.main and name in self._scopes.main.inputs
+            return OperandSource.INITIALIZER_AND_INPUT if listed else OperandSource.INITIALIZER
+        if definition.node is None:
+            return self._of_input(definition)
+        if definition.node.op_type == "Constant" and definition.node.domain in DEFAULT_DOMAINS:
+            has_value = any(attribute.name == "value" for attribute in definition.node.attribute)
+            return OperandSource.CONSTANT if has_value else OperandSource.CONSTANT_LIST
+        return self._computed(definition)
+
+    def _of_input(self, definition: Definition) -> OperandSource:
+        if isinstance(definition.scope.body, FunctionProto):
+            return self._of_parameter(definition.scope.body, definition.name)
+        if definition.scope is not self._scopes.main:
+            return OperandSource.UNKNOWN
+        dims = self._shapes.dims(definition.key)
+        integer = self._shapes.elem_type(definition.key) in (*_INTEGERS, None)
+        if dims is not None and len(dims) > 1 and not (integer and _count(dims) <= _MOST_SHAPE_ELEMENTS):
+            return OperandSource.DATA
+        return OperandSource.INTEGER_INPUT if integer else OperandSource.OTHER_INPUT
+
+    def _of_parameter(self, function: FunctionProto, name: str) -> OperandSource:
+        """What the calls of a local function give for an input of it; the worst, where they differ."""
+        position = list(function.input).index(name)
+        given = {
+            self._source(scope, node.input[position])
+            for scope in self._scopes.all
+            for node in scope.body.node
+            if (node.domain, node.op_type) == (function.domain, function.name) and len(node.input) > position
+        }
+        return next((source for source in _WORST if source in given), given.pop() if len(given) == 1 else _UNKNOWN)
+
+    def _computed(self, start: Definition) -> OperandSource:
+        """What decides the value of a computed operand: the most fleeting of all it is computed from."""
+        leaves: set[OperandSource] = set()
+        divided = False
+        seen, pending = {start.key}, [start]
+        while pending:
+            definition = pending.pop()
+            node = definition.node
+            if node is None:
+                leaves.add(self._source(definition.scope, definition.name))
+            elif node.domain not in DEFAULT_DOMAINS or any(True for _ in subgraphs(node)):
+                leaves.add(OperandSource.DATA)
+            elif node.op_type in ("Shape", "Size"):
+                leaves.add(OperandSource.SHAPE)
+            else:
+                divided = divided or self._divides(definition.scope, node)
+                found = (self._scopes.definition(definition.scope, name) for name in node.input if name)
+                fresh = [operand for operand in found if operand is not None and operand.key not in seen]
+                seen.update(operand.key for operand in fresh)
+                pending.extend(fresh)
+        for source in (*_WORST, _UNKNOWN):
+            if source in leaves:
+                return source
+        if OperandSource.INTEGER_INPUT in leaves:
+            return OperandSource.INTEGER_INPUT_DIVIDED if divided else OperandSource.INTEGER_INPUT_COMPUTED
+        return OperandSource.SHAPE if OperandSource.SHAPE in leaves else OperandSource.FOLDED
+
+    def _divides(self, scope: Scope, node: NodeProto) -> bool:
+        """Whether it is a division of floats by a constant that is no power of two."""
+        if node.op_type != "Div" or len(node.input) != 2:
+            return False
+        divisor = self._value(scope, node.input[1])
+        if divisor is None or not np.issubdtype(divisor.dtype, np.floating):
+            return False
+        return any(math.frexp(abs(float(number)))[0] != 0.5 for number in divisor.ravel())
+
+
+def _extent(
+    node: NodeProto, opset: int, written: dict[str, AttributeProto], empty_scales: bool, empty_sizes: bool
+) -> tuple[ExtentKind | None, str, tuple[float, ...]]:
+    """The operand that gives the extent, or the values of the attribute that does."""
+    operands = list(node.input) + [""] * 4
+    if node.op_type == "Resize" and opset >= 11:
+        if operands[3] and not empty_sizes:
+            return ExtentKind.SIZES, operands[3], ()
+        if operands[2] and not empty_scales:
+            return ExtentKind.SCALES, operands[2], ()
+        return None, "", ()
+    if operands[1] and (opset >= 9 or "scales" not in written):
+        return ExtentKind.SCALES, operands[1], ()
+    if "scales" in written:
+        return ExtentKind.SCALES, "", tuple(written["scales"].floats)
+    if {"height_scale", "width_scale"} <= written.keys():
+        return ExtentKind.SCALES, "", (1.0, 1.0, written["height_scale"].f, written["width_scale"].f)
+    return None, "", ()
+
+
+def _spellings(written: dict[str, AttributeProto]) -> dict[str, Any]:
+    """The attributes as they are written. One that a local function takes from its caller is left at its default."""
+    given = {name: attribute for name, attribute in written.items() if not attribute.ref_attr_name}
+    spelled: dict[str, Any] = {}
+    for name in given:
+        if name in _TEXTS:
+            spelled[name] = given[name].s.decode("utf-8", errors="replace")
+        elif name in _FLAGS:
+            spelled[name] = bool(given[name].i)
+        elif name == "cubic_coeff_a":
+            spelled[name] = given[name].f
+        elif name == "axes":
+            spelled[name] = tuple(given[name].ints) or None  # an empty list is no list to every parser read so far
+    return spelled
+
+
+def _count(dims: Dims) -> float:
+    """The number of elements; infinite where a size is not known."""
+    return math.prod(size if isinstance(size, int) else math.inf for size in dims)
+
+
+def _sizes(dims: Dims | Sequence[int] | None) -> tuple[int | None, ...] | None:
+    return None if dims is None else tuple(size if isinstance(size, int) else None for size in dims)
+
+
+def _enclosing(scope: Scope) -> frozenset[str]:
+    found = set()
+    current: Scope | None = scope
+    while current is not None:
+        if current.parent is not None and current.owner is not None:
+            found.add(current.parent.body.node[current.owner].op_type)
+        elif current.in_function:
+            found.add("function")
+        current = current.parent
+    return frozenset(found)
+
+
+def _refusal(node: NodeProto, opset: int) -> str | None:
+    try:
+        read(node, dialect_of(node.op_type, opset))
+    except RefusedError as refusal:
+        return str(refusal)
+    return None

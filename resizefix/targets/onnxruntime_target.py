@@ -1,0 +1,351 @@
+"""Whether onnxruntime's CPU kernels run a node: rules of release 1.31.1, each measured, most also read in its source.
+
+The kernels' own checks stand in onnxruntime/core/providers/cpu/tensor/upsamplebase.h (constructor, ScalesValidation,
+ParseScalesData). That the graph is valid ONNX at its opset is asked of onnx's schemas, as onnxruntime asks it.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import onnx
+from onnx import TensorProto
+
+from resizefix.targets.facts import OperandSource, Roi, SiteFacts
+from resizefix.targets.target import Effect, Rule, Target
+
+_RELEASE = "onnxruntime 1.31.1, CPU"
+_KERNEL = f"measured on {_RELEASE}; upsamplebase.h"
+_LAST_OPSET = 26
+_MODES = frozenset({"nearest", "linear", "cubic"})
+_INTEGERS = frozenset({TensorProto.INT32, TensorProto.INT8, TensorProto.UINT8})
+_FLOATS = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16})
+_COORDINATES = frozenset(
+    {
+        "half_pixel",
+        "half_pixel_symmetric",
+        "pytorch_half_pixel",
+        "align_corners",
+        "asymmetric",
+        "tf_half_pixel_for_nn",
+        "tf_crop_and_resize",
+    }
+)
+_NEAREST_MODES = frozenset({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
+
+
+# ---- conditions -----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _schema(op_type: str, opset: int) -> onnx.defs.OpSchema | None:
+    try:
+        return onnx.defs.get_schema(op_type, opset)
+    except onnx.defs.SchemaError:
+        return None
+
+
+def _has_kernel(f: SiteFacts) -> bool:
+    return 7 <= f.opset <= 9 if f.is_upsample else 10 <= f.opset <= _LAST_OPSET
+
+
+def _known_attributes(f: SiteFacts) -> bool:
+    schema = _schema(f.op_type, f.opset)
+    return schema is None or f.attributes <= schema.attributes.keys()
+
+
+def _scales(f: SiteFacts) -> tuple[float | None, ...] | None:
+    """The scale of each axis as the kernel sees it; None where it is not known."""
+    if f.rank is None:
+        return None
+    unknown: tuple[float | None, ...] = (None,) * f.rank
+    if f.by_scales:
+        return unknown if f.full_scales is None or len(f.full_scales) != f.rank else f.full_scales
+    if f.values is None or f.input_shape is None:
+        return unknown
+    listed = tuple(axis % f.rank for axis in f.axes) if f.axes is not None else tuple(range(f.rank))
+    if len(listed) != len(f.values):
+        return unknown
+    scales: list[float | None] = [1.0] * f.rank
+    for axis, size in zip(listed, f.values, strict=True):
+        whole = f.input_shape[axis]
+        scales[axis] = size / whole if whole else None
+    if f.keep_aspect_ratio_policy != "stretch":
+        _follow_policy(f, scales)
+    return tuple(scales)
+
+
+def _follow_policy(f: SiteFacts, scales: list[float | None]) -> None:
+    """One scale for all listed axes; the kernel overlooks axes that are counted from the end."""
+    listed = set(range(len(scales)) if f.axes is None else f.axes)
+    chosen = [scale for axis, scale in enumerate(scales) if axis in listed]
+    known = [scale for scale in chosen if scale is not None]
+    pick = min if f.keep_aspect_ratio_policy == "not_larger" else max
+    common = pick(known) if known and len(known) == len(chosen) else None
+    scales[:] = [common if axis in listed else 1.0 for axis in range(len(scales))]
+
+
+def _is_one(scale: float | None) -> bool:
+    return scale is None or scale == 1
+
+
+def _linear_layout(f: SiteFacts) -> bool:
+    scales = _scales(f)
+    if f.mode != "linear" or scales is None:
+        return True
+    ends = _is_one(scales[0]) and (_is_one(scales[1]) or _is_one(scales[-1])) if len(scales) == 4 else False
+    return len(scales) in (2, 3) or ends or (len(scales) == 5 and _is_one(scales[0]) and _is_one(scales[1]))
+
+
+def _cubic_layout(f: SiteFacts) -> bool:
+    scales = _scales(f)
+    if f.mode != "cubic" or scales is None or len(scales) == 2:
+        return True
+    if len(scales) != 4 or not _is_one(scales[0]):
+        return False
+    channels_last = _is_one(scales[3]) and (f.antialias or all(scale is None or scale >= 1 for scale in scales[1:3]))
+    return _is_one(scales[1]) or channels_last
+
+
+def _has_type(f: SiteFacts) -> bool:
+    if f.elem_type is None or f.elem_type in _FLOATS:
+        return True
+    if f.elem_type not in _INTEGERS or f.mode != "cubic":
+        return f.elem_type in _INTEGERS
+    scales = _scales(f)
+    if f.antialias or _is_copy(f):
+        return True
+    channels_last = scales is not None and len(scales) == 4 and scales[1] != 1 and _is_one(scales[3])
+    return scales is None or channels_last
+
+
+def _is_copy(f: SiteFacts) -> bool:
+    """No size changes, as far as is known: the kernel copies its input whatever the scales."""
+    scales, shape = _scales(f), f.input_shape
+    if scales is None or shape is None:
+        return False
+    return all(
+        _is_one(scale) or (size is not None and scale is not None and size <= scale * size < size + 1)
+        for scale, size in zip(scales, shape, strict=True)
+    )
+
+
+def _size_values(f: SiteFacts) -> bool:
+    if not f.by_sizes or f.values is None:
+        return True
+    empty_input = f.input_shape is not None and 0 in f.input_shape
+    return empty_input or all(size > 0 for size in f.values)
+
+
+def _scale_values(f: SiteFacts) -> bool:
+    if not f.by_scales or f.values is None:
+        return True
+    lowest = 1.0 if f.is_upsample else math.nextafter(0, 1)
+    return all(math.isfinite(scale) and scale >= lowest for scale in f.values)
+
+
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+ONNXRUNTIME = Target(
+    "onnxruntime",
+    _RELEASE,
+    (
+        Rule(
+            name="operator-of-its-opset",
+            holds=_has_kernel,
+            because="{f.op_type} at opset {f.opset}: there are kernels for Upsample at opset 7 to 9 and Resize at 10 "
+            f"to {_LAST_OPSET}",
+            source=f"measured on {_RELEASE}",
+            mend="import the opset the node was written for (resizefix legalize)",
+        ),
+        Rule(
+            name="attributes-of-its-opset",
+            holds=_known_attributes,
+            because="an attribute that {f.op_type} has not at opset {f.opset}",
+            source=f"onnx schemas; measured on {_RELEASE}",
+            mend="drop the attribute, or import the opset that has it",
+        ),
+        Rule(
+            name="inputs-of-its-opset",
+            holds=lambda f: (
+                f.n_inputs
+                in ((1,) if f.opset < 9 else (2,) if f.opset < 11 else (3, 4) if f.opset < 13 else (1, 2, 3, 4))
+            ),
+            because="{f.op_type} at opset {f.opset} has {f.n_inputs} inputs",
+            source=f"onnx schemas; measured on {_RELEASE}",
+            mend="write the form of the model's opset (resizefix legalize)",
+        ),
+        Rule(
+            name="resize-11-names-its-inputs",
+            holds=lambda f: (
+                not (not f.is_upsample and 11 <= f.opset < 13 and (f.roi is Roi.UNNAMED or f.unnamed_scales))
+            ),
+            because="'' stands for roi or scales, which Resize-11 requires, though they may be empty tensors",
+            source=f"onnx schema Resize-11; measured on {_RELEASE}",
+            mend="give an empty float32 tensor",
+        ),
+        Rule(
+            name="extent-given",
+            holds=lambda f: f.extent is not None,
+            because="neither scales nor sizes have a value",
+            source=_KERNEL,
+            mend="give one of them",
+        ),
+        Rule(
+            name="one-extent",
+            holds=lambda f: not f.both_extents and not f.empty_sizes,
+            because="scales and sizes are both given",
+            source=f"measured on {_RELEASE}",
+            mend="leave one of the two inputs out",
+        ),
+        Rule(
+            name="mode",
+            holds=lambda f: f.mode in _MODES,
+            because="mode is {f.mode}; the kernel has nearest, linear, cubic",
+            source=_KERNEL,
+            mend="write one of these",
+        ),
+        Rule(
+            name="coordinate-transformation-mode",
+            holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode in _COORDINATES,
+            because="coordinate_transformation_mode is {f.coordinate_transformation_mode}",
+            source=_KERNEL,
+            mend="write one that ONNX has",
+        ),
+        Rule(
+            name="nearest-mode",
+            holds=lambda f: not f.has_coordinates or f.mode != "nearest" or f.nearest_mode in _NEAREST_MODES,
+            because="nearest_mode is {f.nearest_mode}",
+            source=_KERNEL,
+            mend="write one that ONNX has",
+        ),
+        Rule(
+            name="aspect-policy",
+            holds=lambda f: f.keep_aspect_ratio_policy in ("stretch", "not_larger", "not_smaller"),
+            because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}",
+            source=_KERNEL,
+            mend="write one that ONNX has",
+        ),
+        Rule(
+            name="policy-with-sizes",
+            holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or not f.by_scales,
+            because="keep_aspect_ratio_policy={f.keep_aspect_ratio_policy} goes with sizes; the node has scales",
+            source=f"onnx shape inference; measured on {_RELEASE}",
+            mend="drop the attribute",
+        ),
+        Rule(
+            name="antialias-mode",
+            holds=lambda f: not f.antialias or f.mode != "nearest",
+            because="antialias goes with linear and cubic; mode is nearest",
+            source=_KERNEL,
+            mend="drop the attribute",
+        ),
+        Rule(
+            name="exclude-outside-mode",
+            holds=lambda f: not f.exclude_outside or f.mode == "cubic" or (f.antialias and f.mode == "linear"),
+            because="exclude_outside goes with cubic, or with linear and antialias; mode is {f.mode}",
+            source=_KERNEL,
+            mend="drop the attribute",
+        ),
+        Rule(
+            name="axes",
+            holds=lambda f: (
+                f.axes is None
+                or f.rank is None
+                or (
+                    all(-f.rank <= axis < f.rank for axis in f.axes)
+                    and len({axis % f.rank for axis in f.axes}) == len(f.axes)
+                )
+            ),
+            because="axes {f.axes} of an input of rank {f.rank}",
+            source=f"onnx shape inference; measured on {_RELEASE}",
+            mend="name each axis of the input once at most",
+        ),
+        Rule(
+            name="fed-sizes-have-a-length",
+            holds=lambda f: (
+                not f.by_sizes
+                or f.source is not OperandSource.INTEGER_INPUT
+                or f.length is not None
+                or f.operand_rank is None
+                or f.rank is None
+            ),
+            because="the graph input that gives the sizes has no fixed length, which shape inference takes for 0",
+            source=f"measured on {_RELEASE}",
+            mend="declare the input with its length",
+        ),
+        Rule(
+            name="one-value-per-axis",
+            holds=lambda f: f.length is None or f.rank is None or f.length == (len(f.axes) if f.axes else f.rank),
+            because="there are {f.length} {f.extent_name} for an input of rank {f.rank} with axes {f.axes}",
+            source=_KERNEL,
+            mend="give one value per axis",
+        ),
+        Rule(
+            name="extent-type",
+            holds=lambda f: (
+                f.source is OperandSource.ATTRIBUTE
+                or f.operand_type in (None, TensorProto.FLOAT if f.by_scales else TensorProto.INT64)
+            ),
+            because="scales are float32 and sizes int64; these {f.extent_name} are {f.operand_type_name}",
+            source=f"onnx schemas; measured on {_RELEASE}",
+            mend="cast them",
+        ),
+        Rule(
+            name="scales-in-range",
+            holds=_scale_values,
+            because="the scales are {f.values}; Resize takes finite ones above 0, Upsample from 1 on",
+            source=_KERNEL,
+            mend="for a shrinking Upsample write Resize-10 (resizefix legalize)",
+        ),
+        Rule(
+            name="sizes-in-range",
+            holds=_size_values,
+            because="the sizes are {f.values}; each must be above 0",
+            source=_KERNEL,
+            mend="give sizes above 0",
+        ),
+        Rule(
+            name="input-type",
+            holds=_has_type,
+            because="the tensor is {f.type_name}; there are kernels for float, float16, int32, int8 and uint8, of "
+            "cubic for integers only with antialias or where the last axis is the channels'",
+            source=f"measured on {_RELEASE}",
+            mend="put a Cast to float before the node and one back after it",
+        ),
+        Rule(
+            name="linear-layout",
+            holds=_linear_layout,
+            because="linear runs on rank 2 and 3, on rank 4 with the first and the second or last scale 1, on rank 5 "
+            "with the first two 1; the rank is {f.rank}, {f.extent_name} {f.values}",
+            source=_KERNEL,
+            mend="reshape or transpose around the node",
+        ),
+        Rule(
+            name="cubic-layout",
+            holds=_cubic_layout,
+            because="cubic runs on rank 2, and on rank 4 with the first and the second or last scale 1; the rank is "
+            "{f.rank}, {f.extent_name} {f.values}",
+            source=_KERNEL,
+            mend="reshape or transpose around the node",
+        ),
+        Rule(
+            name="crop-has-a-roi",
+            holds=lambda f: (
+                not f.has_coordinates or f.coordinate_transformation_mode != "tf_crop_and_resize" or f.roi is Roi.TENSOR
+            ),
+            because="tf_crop_and_resize reads roi, which is {f.roi.value}",
+            source=f"measured on {_RELEASE}",
+            mend="give the roi, two values per axis",
+        ),
+        Rule(
+            name="policy-with-negative-axes",
+            holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or f.axes is None or min(f.axes) >= 0,
+            because="with keep_aspect_ratio_policy and the negative axes {f.axes} the kernel returns the input's size",
+            source=_KERNEL,
+            mend="count the axes from the front (resizefix legalize)",
+            effect=Effect.DIFFERENT,
+        ),
+    ),
+)

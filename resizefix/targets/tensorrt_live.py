@@ -1,0 +1,278 @@
+"""Asks the real TensorRT-RTX parser, where the optional extra `resizefix[tensorrt]` is installed.
+
+It runs on any Linux or Windows x86-64 machine, without a GPU. It lives in a process of its own (tensorrt_worker.py),
+because some models crash it, and so may freeing a network; an answer given before is not lost, and the process is
+started anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
+
+from resizefix.targets.tensorrt_worker import MODULE
+
+Range = Mapping[str, Sequence[int]]  # {"min": […], "opt": […], "max": […]}
+
+
+@dataclass(frozen=True)
+class LiveError:
+    """One complaint.
+
+    `node` is the ONNX node's name ('' if it has none), `output` its first output, `index` its position among the nodes
+    of its graph; all None where the complaint is about the model as a whole.
+    """
+
+    node: str | None
+    output: str | None
+    index: int | None
+    op_type: str
+    message: str
+
+
+@dataclass(frozen=True)
+class LiveVerdict:
+    """What the parser said. `built` is None where no build was asked for or the parser refused.
+
+    `layers` are the kinds of the TensorRT layers made, `inputs` the inputs the network kept: an ONNX input that is
+    missing there was frozen to its default.
+    """
+
+    parser: str
+    accepted: bool
+    errors: tuple[LiveError, ...] = ()
+    built: bool | None = None
+    layers: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LiveUnavailable:
+    """Why there is no verdict, as a sentence for the user."""
+
+    reason: str
+
+
+def unavailable() -> LiveUnavailable | None:
+    """Why no parser can be asked here; None: one can. Loads nothing."""
+    if importlib.util.find_spec(MODULE) is not None:
+        return None
+    return LiveUnavailable(
+        "TensorRT-RTX is not installed: pip install resizefix[tensorrt] (that is tensorrt-rtx-cu12-libs and "
+        "tensorrt-rtx-cu12-bindings, NVIDIA's proprietary licence, for x86-64 Linux and Windows; no GPU is needed)"
+    )
+
+
+def ask(
+    model: bytes,
+    folder: Path | None = None,
+    *,
+    build: bool = False,
+    profile: Mapping[str, Range] | None = None,
+    time_limit: float = 300.0,
+) -> LiveVerdict | LiveUnavailable:
+    """Ask about one model; see `LiveParser.ask`."""
+    with LiveParser(time_limit=time_limit) as parser:
+        return parser.ask(model, folder, build=build, profile=profile)
+
+
+class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
+    """A TensorRT process for several questions; one that crashed or ran out of time is replaced at the next."""
+
+    def __init__(self, *, time_limit: float = 300.0) -> None:
+        self.time_limit = time_limit
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._parser = "TensorRT-RTX"
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def ask(
+        self,
+        model: bytes,
+        folder: Path | None = None,
+        *,
+        build: bool = False,
+        profile: Mapping[str, Range] | None = None,
+    ) -> LiveVerdict | LiveUnavailable:
+        """Parse a model, and with `build` make the engine as well.
+
+        `model` is serialized; its external references, if any, resolve in `folder` and are mapped, not read. `profile`
+        gives, for each dynamic input, its dimensions, and for each input that decides a shape, its values.
+        """
+        missing = unavailable() or self._make_ready()
+        if missing is not None:
+            return missing
+        path = str((folder or Path()).resolve() / "model.onnx")  # need not exist: only its folder counts
+        request = {"size": len(model), "path": path, "build": build, "profile": _plain(profile)}
+        parsed: dict[str, Any] | None = None
+        built: dict[str, Any] | None = None
+        if self._send(json.dumps(request).encode() + b"\n" + model):
+            for answer in self._answered():
+                if answer["stage"] == "unanswered":
+                    return LiveUnavailable(f"{self._parser} gave no answer within {self.time_limit:g} s")
+                parsed = answer if answer["stage"] == "parsed" else parsed
+                built = answer if answer["stage"] == "built" else built
+                if answer["stage"] == "done":
+                    return _verdict(self._parser, model, parsed, built, build=build, crash=None)
+        crash = self._epitaph()
+        return _verdict(self._parser, model, parsed, built, build=build, crash=crash)
+
+    def _make_ready(self) -> LiveUnavailable | None:
+        for _ in range(2):  # the process may have died while it freed the last network
+            if self._process is None:
+                self._start()
+            for answer in self._answered():
+                if answer["stage"] == "started":
+                    self._parser = answer["parser"]
+                elif answer["stage"] == "ready":
+                    return None
+                elif answer["stage"] in ("unavailable", "unanswered"):
+                    self.close()
+                    return LiveUnavailable(answer.get("reason", f"{self._parser} did not start"))
+            self.close()
+        return LiveUnavailable(f"{self._parser} crashes when it is started")
+
+    def _start(self) -> None:
+        answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._answers = answers
+        self._process = process = subprocess.Popen(
+            [sys.executable, "-m", MODULE_OF_WORKER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+        )
+
+        def listen() -> None:
+            assert process.stdout is not None
+            with contextlib.suppress(ValueError):  # the stream is closed under it when the process is ended
+                for line in process.stdout:
+                    answers.put(json.loads(line))
+            answers.put(None)
+
+        threading.Thread(target=listen, daemon=True).start()
+
+    def _send(self, request: bytes) -> bool:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(request)
+            self._process.stdin.flush()
+        except OSError:  # it died before it read the request
+            return False
+        return True
+
+    def _answered(self) -> Iterator[dict[str, Any]]:
+        """Answers until the process ends; a last one of stage `unanswered` when the time is up."""
+        while True:
+            try:
+                answer = self._answers.get(timeout=self.time_limit)
+            except queue.Empty:
+                self.close()
+                yield {"stage": "unanswered"}
+                return
+            if answer is None:
+                return
+            yield answer
+
+    def _epitaph(self) -> str:
+        assert self._process is not None
+        code = self._process.wait()
+        self.close()
+        return f"crashed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
+
+
+MODULE_OF_WORKER = "resizefix.targets.tensorrt_worker"
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with this very package where the new process finds it, installed or not."""
+    root = str(Path(__file__).resolve().parents[2])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
+
+
+def _plain(profile: Mapping[str, Range] | None) -> dict[str, dict[str, list[int]]]:
+    return {
+        name: {bound: [int(value) for value in values] for bound, values in given.items()}
+        for name, given in (profile or {}).items()
+    }
+
+
+def _verdict(
+    parser: str,
+    model: bytes,
+    parsed: dict[str, Any] | None,
+    built: dict[str, Any] | None,
+    *,
+    build: bool,
+    crash: str | None,
+) -> LiveVerdict:
+    if parsed is None:
+        return LiveVerdict(parser, False, (_whole(f"the parser {crash}"),))
+    errors = _located(parsed["errors"], model)
+    outcome = None
+    if build and parsed["accepted"]:
+        outcome = built is not None and bool(built["built"])
+        complaints = [f"the builder {crash}"] if built is None else built["errors"]
+        errors += tuple(_whole(complaint) for complaint in complaints)
+    return LiveVerdict(parser, parsed["accepted"], errors, outcome, tuple(parsed["layers"]), tuple(parsed["inputs"]))
+
+
+def _whole(message: str) -> LiveError:
+    return LiveError(None, None, None, "", message)
+
+
+def _located(errors: Sequence[dict[str, Any]], model: bytes) -> tuple[LiveError, ...]:
+    """Errors with the ONNX node each is about."""
+    nodes = list(_nodes(ModelProto.FromString(model))) if errors else []
+    return tuple(_located_one(error, nodes) for error in errors)
+
+
+def _located_one(error: dict[str, Any], nodes: Sequence[tuple[int, NodeProto]]) -> LiveError:
+    alike = [(k, node) for k, node in nodes if (node.op_type, node.name) == (error["op_type"], error["name"])]
+    # Names may be doubled or empty: then the position in its graph decides, if it does.
+    exact = [candidate for candidate in alike if candidate[0] == error["index"]]
+    found = exact if len(exact) == 1 or not error["name"] else alike
+    if len(found) != 1:
+        return LiveError(error["name"] or None, None, None, error["op_type"], error["message"])
+    index, node = found[0]
+    return LiveError(node.name, node.output[0] if node.output else "", index, node.op_type, error["message"])
+
+
+def _nodes(model: ModelProto) -> Iterator[tuple[int, NodeProto]]:
+    bodies: list[Sequence[NodeProto]] = [model.graph.node, *(function.node for function in model.functions)]
+    while bodies:
+        for index, node in enumerate(bodies.pop()):
+            yield index, node
+            bodies.extend(graph.node for graph in _subgraphs(node))
+
+
+def _subgraphs(node: NodeProto) -> list[GraphProto]:
+    return [attribute.g for attribute in node.attribute if attribute.type == AttributeProto.GRAPH]

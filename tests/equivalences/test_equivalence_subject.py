@@ -1,0 +1,66 @@
+"""What a subject knows of its axes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from resize_runs import interpolate, nearest, noise, run, scaled, sized
+
+from resizefix.equivalences.axis_forms import ASYMMETRIC, FLOOR, HALF_PIXEL
+from resizefix.equivalences.subject import Axis, Subject
+from resizefix.interpolation import ExtentKind, KeepAspectRatioPolicy, Mode
+
+NEAREST = nearest((ASYMMETRIC, FLOOR))
+LINEAR = interpolate(Mode.LINEAR, (HALF_PIXEL, None))
+
+
+def test_scales_are_float32_as_in_every_file():
+    assert Subject(NEAREST, ExtentKind.SCALES, (1.3,)).values == (float(np.float32(1.3)),)
+
+
+def test_an_axis_of_unknown_length_still_has_its_scale():
+    assert Subject(NEAREST, ExtentKind.SCALES, (1.0, 2.0), (4, None)).axes == (Axis(4, 4, 1.0), Axis(None, None, 2.0))
+    assert Subject(NEAREST, ExtentKind.SCALES, (None,), (4,)).axes == (Axis(4, None, None),)
+
+
+def test_a_size_has_a_scale_only_where_the_input_length_is_known():
+    assert Subject(NEAREST, ExtentKind.SIZES, (8, 9), (4, None)).axes == (Axis(4, 8, 2.0), Axis(None, 9, None))
+
+
+def test_listed_axes_pick_their_lengths():
+    listed = interpolate(Mode.LINEAR, (HALF_PIXEL, None), axes=(3, -2))
+    subject = Subject(listed, ExtentKind.SIZES, (8, 9), (1, 2, 3, 4))
+    assert [(axis.size, axis.out) for axis in subject.axes] == [(4, 8), (3, 9)]
+    assert subject.rank == 4
+    assert Subject(listed, ExtentKind.SIZES, (8, 9)).rank is None
+    assert Subject(LINEAR, ExtentKind.SCALES, (2.0, 2.0)).rank == 2
+
+
+@settings(max_examples=100, deadline=None)
+@given(*[st.integers(1, 24)] * 4, st.sampled_from([None, *KeepAspectRatioPolicy]))
+def test_output_lengths_are_those_of_onnxruntime(height, width, new_height, new_width, policy):
+    x = noise(height, width)
+    subject = sized(
+        interpolate(Mode.LINEAR, (HALF_PIXEL, None), keep_aspect_ratio_policy=policy), (new_height, new_width), x
+    )
+    assert run(subject, x).shape == tuple(axis.out for axis in subject.axes)
+
+
+def test_output_lengths_of_scales_are_those_of_onnxruntime():
+    x = noise(5, 7)
+    subject = scaled(LINEAR, (1.8, 0.4), x)
+    assert run(subject, x).shape == tuple(axis.out for axis in subject.axes) == (9, 2)
+
+
+def test_a_policy_over_unknown_lengths_leaves_every_axis_unknown():
+    kept = interpolate(Mode.LINEAR, (HALF_PIXEL, None), keep_aspect_ratio_policy=KeepAspectRatioPolicy.NOT_LARGER)
+    assert Subject(kept, ExtentKind.SIZES, (8, 8), (4, None)).axes == (Axis(4, None, None), Axis(None, None, None))
+
+
+def test_values_must_fit_the_axes():
+    with pytest.raises(ValueError, match="2 scales for 4 axes"):
+        Subject(NEAREST, ExtentKind.SCALES, (2.0, 2.0), (1, 3, 4, 4))
+    with pytest.raises(ValueError, match="1 sizes for 2 axes"):
+        Subject(interpolate(Mode.LINEAR, (HALF_PIXEL, None), axes=(2, 3)), ExtentKind.SIZES, (4,))
+    with pytest.raises(ValueError, match="for an input of rank 2"):
+        Subject(interpolate(Mode.LINEAR, (HALF_PIXEL, None), axes=(2,)), ExtentKind.SIZES, (4,), (3, 4))

@@ -19,8 +19,8 @@ from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Axis, Subject
 from resizefix.lowerings.weights import matrix
 
-SMALL = 2**14
-"""Elements of a matrix up to which MatMul is the fastest way (docs/lowerings.md)."""
+SMALL = {Mode.NEAREST: 2**14, Mode.LINEAR: 2**14, Mode.CUBIC: 2**18}
+"""Elements of a matrix up to which MatMul is the fastest way to compute (docs/lowerings.md)."""
 
 
 def _why_not_small(subject: Subject) -> str | None:
@@ -29,8 +29,9 @@ def _why_not_small(subject: Subject) -> str | None:
         return reason
     for axis in subject.scaled:
         elements = (axis.size or 0) * (axis.out or 0)
-        if elements > SMALL:
-            return f"the matrix of axis {axis.index} has {elements} elements, more than {SMALL}"
+        most = SMALL[subject.interpolation.mode]
+        if elements > most:
+            return f"the matrix of axis {axis.index} has {elements} elements, more than {most}"
     return None
 
 

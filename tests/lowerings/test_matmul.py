@@ -67,3 +67,8 @@ def test_a_small_matrix_is_a_row_of_its_own():
     large = by_scales(linear("align_corners"), (1, 1, 65, 4), 4, 2)
     assert ROW["small_matmul"].applies(large, 13) == "the matrix of axis 2 has 16900 elements, more than 16384"
     assert MATMUL.applies(large, 13) is None
+
+
+def test_a_cubic_matrix_stays_small_longer_for_its_deconvolution_is_slower():
+    assert ROW["small_matmul"].applies(by_scales(cubic(), (1, 1, 256, 256), 4, 4), 13) is None
+    assert "more than 262144" in ROW["small_matmul"].applies(by_scales(cubic(), (1, 1, 257, 4), 4, 4), 13)

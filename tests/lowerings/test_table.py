@@ -38,6 +38,8 @@ def chosen(subject, opset=13, **more):
         (by_scales(linear(), (1, 3, 256, 256), 2, 2), "conv_transpose"),
         (by_scales(linear(), (1, 3, None, None), 2, 2), "conv_transpose"),
         (by_scales(linear(), (1, None, None, None), 2, 2), "pad_upsample_slice"),
+        (by_scales(cubic(), (1, 3, 256, 256), 2, 2), "small_matmul"),
+        (by_scales(cubic(), (1, 3, 512, 512), 2, 2), "conv_transpose"),
         (by_scales(linear("align_corners"), (1, 3, 256, 256), 2, 2), "matmul"),
     ],
 )

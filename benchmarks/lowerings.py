@@ -1,0 +1,197 @@
+"""Times each lowering against the node it replaces, in onnxruntime on one thread, and prints a Markdown table.
+
+    python benchmarks/lowerings.py                  # all rows, about a minute
+    python benchmarks/lowerings.py --runs 30        # steadier
+    python benchmarks/lowerings.py --alternatives   # also the ways to say the same that were measured and left out
+
+Times are the fastest of the runs, in milliseconds. `difference` is the largest absolute one for an input whose largest
+magnitude is 1; `bound` is what the lowering promises for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
+
+from resizefix.dialects.dialect import Operands, dialect_of
+from resizefix.dialects.write import write
+from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
+from resizefix.lowerings import LOWERINGS, Lowered, Subject
+from resizefix.lowerings.lowering import Closeness
+from resizefix.lowerings.spelling import Spelling
+
+OPSET = 13
+HALF_PIXEL = CoordinateTransformationMode.HALF_PIXEL
+NEAREST = Interpolation(Mode.NEAREST, CoordinateTransformationMode.ASYMMETRIC, NearestMode.FLOOR)
+NEAREST_CENTRED = Interpolation(Mode.NEAREST, HALF_PIXEL, NearestMode.ROUND_PREFER_FLOOR)
+LINEAR = Interpolation(Mode.LINEAR, HALF_PIXEL)
+CUBIC = Interpolation(Mode.CUBIC, HALF_PIXEL, cubic_coeff_a=-0.75)
+
+UP = [
+    ((1, 64, 64, 64), 2.0),
+    ((1, 3, 224, 224), 2.0),
+    ((1, 128, 16, 16), 8.0),
+    ((1, 256, 40, 40), 2.0),
+    ((1, 32, 128, 128), 3.0),
+    ((1, 3, 256, 256), 4.0),
+]
+DOWN = [((1, 64, 128, 128), 1 / 2), ((1, 3, 480, 480), 1 / 3)]
+
+CASES = [
+    *(
+        (interpolation, shape, scale)
+        for interpolation in (NEAREST, NEAREST_CENTRED, LINEAR, CUBIC)
+        for shape, scale in UP
+    ),
+    *((interpolation, shape, scale) for interpolation in (NEAREST_CENTRED, LINEAR) for shape, scale in DOWN),
+]
+
+
+@dataclass(frozen=True)
+class Timing:
+    milliseconds: float
+    output: np.ndarray
+
+
+def measure(nodes, constants, subject: Subject, x: np.ndarray, runs: int) -> Timing:
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        list(nodes),
+        "one",
+        [info("x", subject.elem_type, subject.input_shape)],
+        [info("y", subject.elem_type, [None] * subject.rank)],
+        list(constants),
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+    onnx.checker.check_model(model, full_check=True)
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    output = session.run(None, {"x": x})[0]
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        session.run(None, {"x": x})
+        times.append(time.perf_counter() - start)
+    return Timing(min(times) * 1e3, output)
+
+
+def native(subject: Subject, x: np.ndarray, runs: int) -> Timing:
+    scales = numpy_helper.from_array(np.array(subject.scales, np.float32), "scales")
+    node = write(subject.interpolation, Operands("x", scales="scales"), dialect_of("Resize", OPSET), output="y")
+    return measure([node], [scales], subject, x, runs)
+
+
+def counted() -> Callable[[str], str]:
+    taken: list[str] = []
+
+    def fresh(suggestion: str) -> str:
+        taken.append(suggestion)
+        return f"{suggestion}_{len(taken)}"
+
+    return fresh
+
+
+# The same in other operators, measured and left out.
+
+
+def expand(subject: Subject, spelling: Spelling) -> None:
+    """Expand and Reshape, where `repeat` concatenates."""
+    n, c, h, w = subject.input_shape
+    s = subject.axes[2].factor
+    wide = spelling.node("Expand", spelling.unsqueeze("x", [3, 5]), spelling.constant([1, 1, 1, s, 1, s], "shape"))
+    spelling.reshape(wide, [n, c, h * s, w * s])
+
+
+def depth_to_space(subject: Subject, spelling: Spelling) -> None:
+    """Copies of the channels, dealt out over height and width."""
+    s = subject.axes[2].factor
+    spelling.node("DepthToSpace", spelling.node("Concat", *["x"] * s**2, axis=1), blocksize=s)
+
+
+def twice_the_factor(subject: Subject, spelling: Spelling) -> None:
+    """Edge padding, asymmetric linear by 2s, every second sample, where `pad_upsample_slice` averages."""
+    s = subject.axes[2].factor
+    padded = spelling.node("Pad", "x", spelling.constant([0, 0, 1, 1, 0, 0, 1, 1], "pads"), mode="edge")
+    scales = spelling.constant([1, 1, 2 * s, 2 * s], "scales", np.float32)
+    attributes = {"mode": "linear", "coordinate_transformation_mode": "asymmetric"}
+    double = spelling.node("Resize", padded, "", scales, **attributes)
+    ends = [1 + s + 2 * s * size - 1 for size in subject.input_shape[2:]]
+    spelling.strided_slice(double, [2, 3], [1 + s] * 2, ends, [2, 2])
+
+
+ALTERNATIVES: dict[Mode, tuple[Callable[[Subject, Spelling], None], ...]] = {
+    Mode.NEAREST: (expand, depth_to_space),
+    Mode.LINEAR: (twice_the_factor,),
+    Mode.CUBIC: (),
+}
+
+
+def alternatives(subject: Subject) -> list[Lowered]:
+    found = []
+    even_or_nearest = subject.interpolation.mode is Mode.NEAREST or (subject.axes[2].factor or 1) % 2 == 0
+    if subject.axes[2].factor is None or not even_or_nearest:
+        return []
+    for way in ALTERNATIVES[subject.interpolation.mode]:
+        spelling = Spelling(OPSET, counted(), "y")
+        way(subject, spelling)
+        spelling.nodes[-1].output[0] = "y"
+        closeness = Closeness(exact=False, bound=float("nan"), note="left out")
+        found.append(
+            Lowered(f"({way.__name__})", tuple(spelling.nodes), tuple(spelling.initializers), **vars(closeness))
+        )
+    return found
+
+
+def title(subject: Subject) -> str:
+    interpolation, scale = subject.interpolation, subject.scales[2]
+    rounding = f" {interpolation.nearest_mode.value}" if interpolation.nearest_mode else ""
+    coordinates = interpolation.coordinate_transformation_mode.value
+    by = f"×{scale:g}" if scale > 1 else f"×1/{subject.axes[2].divisor}"
+    return f"{interpolation.mode.value} {coordinates}{rounding} | {'×'.join(map(str, subject.input_shape))} {by}"
+
+
+def rows(subject: Subject, runs: int, *, with_alternatives: bool) -> list[str]:
+    x = np.random.default_rng(0).standard_normal(subject.input_shape).astype(np.float32)
+    x /= np.abs(x).max()
+    before = native(subject, x, runs)
+    lines = [f"| {title(subject)} | the node itself | {before.milliseconds:.2f} | 1 | | |"]
+    candidates = [
+        low.build(subject, x="x", y="y", opset=OPSET, fresh=counted())
+        for low in LOWERINGS
+        if low.applies(subject, OPSET) is None
+    ]
+    for lowered in candidates + (alternatives(subject) if with_alternatives else []):
+        after = measure(lowered.nodes, lowered.initializers, subject, x, runs)
+        apart = float(np.abs(after.output.astype(np.float64) - before.output).max())
+        bound = "exact" if lowered.exact else "left out" if np.isnan(lowered.bound) else f"{lowered.bound:.1e}"
+        ratio = after.milliseconds / before.milliseconds
+        lines.append(f"| | | {lowered.lowering} | {after.milliseconds:.2f} | {ratio:.2g} | {apart:.1e} | {bound} |")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=9, help="runs of which the fastest counts")
+    parser.add_argument("--alternatives", action="store_true", help="also what was measured and left out")
+    arguments = parser.parse_args()
+    print(f"onnxruntime {ort.__version__}, one thread, default optimisations, {platform.machine()}\n")
+    print("| interpolation | input | by | ms | times the node | difference | bound |")
+    print("|---|---|---|---|---|---|---|")
+    for interpolation, shape, scale in CASES:
+        one = float(np.float32(scale))
+        subject = Subject(interpolation, (1.0, 1.0, one, one), None, shape, TensorProto.FLOAT)
+        print("\n".join(rows(subject, arguments.runs, with_alternatives=arguments.alternatives)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -24,11 +24,6 @@ class Axis:
     out: int | None
     scale: float | None
 
-    @property
-    def is_static(self) -> bool:
-        """Whether all three are known, so that its samples can be computed."""
-        return self.size is not None and self.out is not None and self.scale is not None
-
 
 @dataclass(frozen=True)
 class Subject:

@@ -57,6 +57,16 @@ def test_a_policy_over_unknown_lengths_leaves_every_axis_unknown():
     assert Subject(kept, ExtentKind.SIZES, (8, 8), (4, None)).axes == (Axis(4, None, None), Axis(None, None, None))
 
 
+def test_a_policy_over_axes_from_the_end_leaves_every_axis_unknown():
+    interpolation = interpolate(
+        Mode.LINEAR, (HALF_PIXEL, None), axes=(-1,), keep_aspect_ratio_policy=KeepAspectRatioPolicy.NOT_LARGER
+    )
+    x = noise(3, 4)
+    subject = sized(interpolation, (8,), x)
+    assert run(subject, x).shape == x.shape  # not the 8 that the spec says
+    assert subject.axes == (Axis(4, None, None),)
+
+
 def test_values_must_fit_the_axes():
     with pytest.raises(ValueError, match="2 scales for 4 axes"):
         Subject(NEAREST, ExtentKind.SCALES, (2.0, 2.0), (1, 3, 4, 4))

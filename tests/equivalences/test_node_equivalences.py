@@ -115,6 +115,13 @@ AXES_REFUSALS = [
     (14, Subject(replace(NEAREST, axes=(1,)), ExtentKind.SIZES, (8,), (None, 4)), "the length of axis 0 is not known"),
     (15, Subject(replace(NEAREST, axes=(1,)), ExtentKind.SCALES, (2.0,)), "the axes are listed already"),
     (15, Subject(NEAREST, ExtentKind.SCALES, (2.0, 2.0)), "no axis can be left out"),
+    (
+        15,
+        Subject(
+            interpolate(Mode.LINEAR, (TF_CROP_AND_RESIZE, None), extrapolation_value=0.0), ExtentKind.SCALES, (1.0, 2.0)
+        ),
+        "the roi of tf_crop_and_resize",
+    ),
     (15, Subject(NEAREST, ExtentKind.SCALES, (1.0, 1.0)), "axes must not be empty"),
     (
         14,

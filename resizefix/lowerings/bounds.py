@@ -74,6 +74,13 @@ def gain(interpolation: Interpolation) -> float:
     return float(np.max(np.sum(np.abs(taps), axis=1)))
 
 
+def noise(interpolation: Interpolation) -> float:
+    """How far the weights of one output, computed in float32, are from the true ones of its coordinate (measured)."""
+    if interpolation.mode is not Mode.CUBIC:
+        return 0.0  # linear: a difference of neighbours, which is exact
+    return 32 * UNIT * (1 + abs(interpolation.cubic_coeff_a or 0.0))
+
+
 def rounding(subject: Subject, gains: Sequence[float], roundings: int) -> float:
     """The difference by rounding alone, when the lowering rounds each term `roundings` times at most."""
     total = math.prod(gains)

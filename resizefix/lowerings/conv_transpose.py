@@ -14,7 +14,7 @@ import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import Interpolation, Mode
-from resizefix.lowerings.bounds import LATTICE, UNIT, drift, drift_note, gain, rounding, slope
+from resizefix.lowerings.bounds import LATTICE, drift, drift_note, gain, noise, rounding, slope
 from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
@@ -111,14 +111,9 @@ def _bound(subject: Subject) -> float:
     bound = rounding(subject, gains, taps ** len(gains) + len(gains))
     for axis in subject.scaled:
         pixels = drift(interpolation, axis)
-        weights = slope(interpolation) * pixels + (_noise(interpolation) if pixels else 0.0)
+        weights = slope(interpolation) * pixels + (2 * noise(interpolation) if pixels else 0.0)
         bound += weights * math.prod(gains) / gains[0]
     return bound
-
-
-def _noise(interpolation: Interpolation) -> float:
-    """How far the cubic weights of two float32 evaluations lie apart for nearly the same coordinate."""
-    return 64 * UNIT * abs(interpolation.cubic_coeff_a or 0.0)
 
 
 CONV_TRANSPOSE = Lowering(

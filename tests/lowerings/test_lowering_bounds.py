@@ -1,11 +1,14 @@
-"""The bounds: what they are made of. That they hold is the business of test_lowerings_match.py."""
+"""The bounds: what they are made of. That they hold is the business of test_lowering_match.py."""
+
+import dataclasses
 
 import numpy as np
 import pytest
 from lowering_cases import by_scales, cubic, linear
 from onnx import TensorProto
 
-from resizefix.lowerings.bounds import UNIT, drift, gain, rounding, slope
+from resizefix.lowerings.bounds import UNIT, drift, gain, noise, rounding, slope
+from resizefix.lowerings.weights import cubic_coefficients
 
 
 def third_axis(*scales, size=100):
@@ -44,6 +47,18 @@ def test_cubic_weights_overshoot():
 
     numeric = np.abs((weights(f + h) - weights(f - h)) / (2 * h)).sum(axis=0).max()
     assert slope(cubic()) == pytest.approx(numeric, rel=1e-3)
+
+
+@pytest.mark.parametrize("a", [-0.75, -0.5, -1.0, -4.0, 0.0, 0.5])
+def test_cubic_weights_in_float32_are_as_near_to_the_true_ones_as_noise_says(a):
+    f = np.linspace(0, 1, 50_001, dtype=np.float32)[:-1]
+    x = f.astype(np.float64)
+    inner = [((a + 2) * t - (a + 3)) * t * t + 1 for t in (x, 1 - x)]
+    outer = [((a * t - 5 * a) * t + 8 * a) * t - 4 * a for t in (1 + x, 2 - x)]
+    true = np.stack([outer[0], inner[0], inner[1], outer[1]], axis=1)
+    off = np.abs(cubic_coefficients(f, a) - true).sum(axis=1).max()
+    promised = noise(dataclasses.replace(cubic(), cubic_coeff_a=a))
+    assert promised / 20 < off <= promised
 
 
 def test_rounding_counts_both_sides_and_float16_its_last_step():

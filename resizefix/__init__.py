@@ -23,7 +23,12 @@ from resizefix.errors import (
 from resizefix.version import __version__
 
 if TYPE_CHECKING:
-    from resizefix.library import Result, inspect, promote_scales, verify
+    from resizefix.library.check import Verdict, check
+    from resizefix.library.inspect import inspect
+    from resizefix.library.promote_scales import promote_scales
+    from resizefix.library.result import Result
+    from resizefix.library.rewrite import legalize, trt_legacy
+    from resizefix.library.verify import verify
     from resizefix.operations.sites import Site
 
 __all__ = [
@@ -34,19 +39,27 @@ __all__ = [
     "Site",
     "UnreadableModelError",
     "UsageError",
+    "Verdict",
     "VerificationFailedError",
     "__version__",
+    "check",
     "inspect",
+    "legalize",
     "promote_scales",
+    "trt_legacy",
     "verify",
 ]
 
 _HOMES = {
-    "Result": "resizefix.library",
+    "Result": "resizefix.library.result",
     "Site": "resizefix.operations.sites",
-    "inspect": "resizefix.library",
-    "promote_scales": "resizefix.library",
-    "verify": "resizefix.library",
+    "Verdict": "resizefix.library.check",
+    "check": "resizefix.library.check",
+    "inspect": "resizefix.library.inspect",
+    "legalize": "resizefix.library.rewrite",
+    "promote_scales": "resizefix.library.promote_scales",
+    "trt_legacy": "resizefix.library.rewrite",
+    "verify": "resizefix.library.verify",
 }
 
 

@@ -32,6 +32,7 @@ class Driven:
     """
 
     scope: tuple[str, ...]
+    input: str
     output: str
     label: str
     form: Form

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -125,6 +125,26 @@ def writing(function: F) -> F:
     ):
         function = decorate(function)
     return function
+
+
+def rewriting(function: F) -> F:
+    """What a rewrite may do."""
+    for decorate in (
+        click.option("--lower/--no-lower", default=True, show_default=True, help="May other operators replace a node?"),
+        click.option("--allow-inexact", is_flag=True, help="Also approximate, and report the measured difference."),
+    ):
+        function = decorate(function)
+    return function
+
+
+def list_targets(names: Iterable[str]) -> None:
+    """`--target list`: print all targets and leave."""
+    if "list" in names:
+        from resizefix.targets.catalogue import TARGETS
+
+        for target in TARGETS:
+            click.echo(target.name)
+        raise click.exceptions.Exit(0)
 
 
 def manner_of(as_json: bool, quiet: bool, verbose: bool) -> Manner:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.options import NumbersOption, manner, manner_of, running, writing
-from resizefix.cli.target_file import target_file
+from resizefix.cli.target_file import target_file_of
+from resizefix.cli.written import why_not_all, written
 from resizefix.errors import VerificationFailedError
-
-if TYPE_CHECKING:
-    from resizefix.library import Result
 
 
 @click.command(
@@ -45,16 +43,8 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
-    target = target_file(
-        model,
-        options["out"],
-        options["output_option"],
-        force=options["force"],
-        in_place=options["in_place"],
-        dry_run=options["dry_run"],
-    )
-    from resizefix.library import promote_scales
-    from resizefix.reports.json import input_json, outcome_json, verification_json
+    target = target_file_of(model, options)
+    from resizefix.library.promote_scales import promote_scales
 
     try:
         result = promote_scales(
@@ -71,42 +61,18 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
             seed=options["seed"],
             custom_op_library=options["custom_op_library"],
         )
-        failure = None
+        refusal = why_not_all(
+            result,
+            named=bool(options["node"]),
+            done="promoted",
+            nothing="there is nothing to do: the scales of every selected node are graph inputs already",
+        )
     except VerificationFailedError as error:
-        result, failure = error.result, str(error)
-    error_text = failure or _why_nothing(result, named=bool(options["node"]))
+        result, refusal = error.result, str(error)
 
     def show() -> None:
-        from resizefix.reports.text import show_promotion
+        from resizefix.reports.text import show_result
 
-        show_promotion(result.outcomes, result.inputs, result.verification, texts=verbose or options["dry_run"])
+        show_result(result, texts=verbose or options["dry_run"])
 
-    fields = {
-        "outcomes": [outcome_json(outcome) for outcome in result.outcomes],
-        "inputs": [input_json(source) for source in result.inputs],
-        "verification": verification_json(result.verification),
-    }
-    if error_text is None and target.path is not None:
-        result.model.save(target.path, overwrite=target.overwrite, as_external_data=options["save_as_external_data"])
-    output = target.path if error_text is None else None
-    return Answer(fields, show, output, error_text, 0 if error_text is None else 1)
-
-
-def _why_nothing(result: Result, *, named: bool) -> str | None:
-    from resizefix.outcome import Status
-
-    if not result.outcomes:
-        return "there is no Upsample or Resize node in this model, so there is nothing to promote"
-    if not result.changed:
-        if all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
-            return "there is nothing to do: the scales of every selected node are graph inputs already"
-        return "no node was promoted; nothing was written. " + _first_reason(result)
-    missed = [outcome.node for outcome in result.outcomes if outcome.status is not Status.CHANGED]
-    if named and missed:
-        return f"{', '.join(missed)} could not be promoted, though named with -n; nothing was written"
-    return None
-
-
-def _first_reason(result: Result) -> str:
-    first = next(outcome for outcome in result.outcomes if outcome.reason is not None)
-    return f"{first.node}: {first.reason}"
+    return written(result, refusal, target, as_external_data=options["save_as_external_data"], show=show)

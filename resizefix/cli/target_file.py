@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from resizefix.errors import UsageError
 
@@ -16,8 +18,28 @@ class TargetFile:
     overwrite: bool
 
 
+def target_file_of(model: str, options: Mapping[str, Any], *, default: str | None = None) -> TargetFile:
+    """What the options of `cli.options.writing` say; `default` is OUT where none is given."""
+    return target_file(
+        model,
+        options["out"],
+        options["output_option"],
+        force=options["force"],
+        in_place=options["in_place"],
+        dry_run=options["dry_run"],
+        default=default,
+    )
+
+
 def target_file(
-    model: str, out: str | None, output_option: str | None, *, force: bool, in_place: bool, dry_run: bool
+    model: str,
+    out: str | None,
+    output_option: str | None,
+    *,
+    force: bool,
+    in_place: bool,
+    dry_run: bool,
+    default: str | None = None,
 ) -> TargetFile:
     """Where to write. Raises UsageError for contradicting or missing answers, and where OUT exists without --force."""
     if out is not None and output_option is not None and out != output_option:
@@ -29,6 +51,7 @@ def target_file(
         return TargetFile(None, overwrite=False)
     if in_place:
         return TargetFile(model, overwrite=True)
+    path = path if path is not None else default
     if path is None:
         raise UsageError("where to write? Give OUT, or --in-place, or --dry-run")
     if os.path.lexists(path) and not force:

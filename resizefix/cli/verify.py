@@ -36,7 +36,7 @@ def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, 
     """
 
     def work() -> Answer:
-        from resizefix.library import verify
+        from resizefix.library.verify import verify
         from resizefix.reports.json import verification_json
 
         verification = verify(

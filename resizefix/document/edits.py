@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, MutableSequence, Sequence
 from typing import Any
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, Scopes
 
@@ -27,19 +27,30 @@ def add_graph_input(model: ModelProto, value: ValueInfoProto, default: TensorPro
         model.ir_version = max(model.ir_version, FIRST_IR_WITH_DEFAULTS)
 
 
-def insert_nodes(body: GraphProto, index: int, nodes: Sequence[NodeProto]) -> None:
+def insert_nodes(body: GraphProto | FunctionProto, index: int, nodes: Sequence[NodeProto]) -> None:
     """Insert nodes so that the first of them stands at `index`."""
     for offset, node in enumerate(nodes):
         body.node.insert(index + offset, node)
 
 
-def replace_node(node: NodeProto, replacement: NodeProto) -> None:
-    """Give a node another meaning in place: operator, inputs, attributes. Name, doc_string and metadata stay."""
-    node.op_type = replacement.op_type
-    del node.input[:]
-    node.input.extend(replacement.input)
-    del node.attribute[:]
-    node.attribute.extend(replacement.attribute)
+def add_initializer(model: ModelProto, tensor: TensorProto) -> None:
+    """Append a constant to the main graph, from where every inner scope sees it; up to IR 3 it is listed as an input too."""
+    model.graph.initializer.append(tensor)
+    if model.ir_version < FIRST_IR_WITH_DEFAULTS:
+        model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+
+
+def replace_with(body: GraphProto | FunctionProto, output: str, nodes: Sequence[NodeProto]) -> None:
+    """Let `nodes` stand where the node that writes `output` stood; doc_string and metadata go to the last of them."""
+    index = next(index for index, node in enumerate(body.node) if output in node.output)
+    old = NodeProto()
+    old.CopyFrom(body.node[index])
+    del body.node[index]
+    insert_nodes(body, index, nodes)
+    last = body.node[index + len(nodes) - 1]
+    last.doc_string = last.doc_string or old.doc_string
+    if not last.metadata_props:
+        last.metadata_props.extend(old.metadata_props)
 
 
 def set_input(node: NodeProto, position: int, name: str) -> None:

@@ -25,6 +25,7 @@ def drive(site: Site, form: Form) -> Driven:
     assert site.dialect is not None
     return Driven(
         scope=site.scope.path,
+        input=site.input,
         output=site.output,
         label=site.label,
         form=form,

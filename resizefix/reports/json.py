@@ -8,8 +8,10 @@ from enum import Enum
 from typing import Any
 
 from resizefix.interpolation import Interpolation
+from resizefix.library.check import Verdict
 from resizefix.operations.diff import Change
 from resizefix.operations.sites import Site
+from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome
 from resizefix.promotion import PromotedInput
 from resizefix.verification.verification import Verification
@@ -87,6 +89,36 @@ def verification_json(verification: Verification) -> dict[str, Any]:
             {"node": found.node, "verdict": found.verdict.value, "breaks_at": found.breaks_at}
             for found in verification.coupling
         ],
+    }
+
+
+def blocker_json(blocker: Blocker) -> dict[str, Any]:
+    """One operator that an older opset cannot say."""
+    return {
+        "node": blocker.node,
+        "op": blocker.op_type,
+        "since_version": blocker.since_version,
+        "reason": blocker.reason,
+        "mend": blocker.mend,
+    }
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """What one target says; `effect` tells a rejection from a silent difference and from a note."""
+    return {
+        "accepted": verdict.accepted,
+        "violations": [
+            {
+                "node": violation.node,
+                "rule": violation.rule,
+                "effect": violation.effect.value,
+                "because": violation.because,
+                "source": violation.source,
+                "mend": violation.mend,
+            }
+            for violation in verdict.violations
+        ],
+        "live": None,
     }
 
 

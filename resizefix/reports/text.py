@@ -9,10 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from resizefix.library.check import Verdict
+from resizefix.library.result import Result
 from resizefix.operations.diff import Change
 from resizefix.operations.sites import Site
-from resizefix.outcome import Outcome, Status
-from resizefix.promotion import PromotedInput
+from resizefix.opsets.verdict import Blocker
+from resizefix.outcome import Status
 from resizefix.reports.printable import printable
 from resizefix.verification.verification import Verification
 
@@ -44,28 +46,54 @@ def show_sites(sites: Sequence[Site], *, verbose: bool = False) -> None:
             console.print(Text(f"#{site.index} {printable(site.reason)}", "dim"))
 
 
-def show_promotion(
-    outcomes: Sequence[Outcome], inputs: Sequence[PromotedInput], verification: Verification, *, texts: bool
-) -> None:
-    """What was done to each site, the new inputs with the values that give the old numbers, and the proof."""
+def show_result(result: Result, *, texts: bool) -> None:
+    """What was done to each site, what stands in the way, the new inputs with the values that give the old numbers, the proof."""
     console = _console()
-    for outcome in outcomes:
-        line = Text(f"{outcome.status.value:<9}", _STYLES[outcome.status]).append(
-            f" {printable(outcome.node)}", "default"
-        )
+    for outcome in result.outcomes:
+        line = Text(f"{outcome.status.value:<9}", _STYLES[outcome.status])
+        line.append(f" {printable(outcome.node)}", "default")
         if outcome.reason is not None:
             line.append(f": {printable(outcome.reason)}", "default")
+        if outcome.max_abs_diff:
+            line.append(f" (measured difference {outcome.max_abs_diff:.2g})", "default")
         console.print(line)
         if texts and outcome.status is Status.CHANGED:
             console.print(Text(f"  - {printable(outcome.before)}", "red"))
             for after in outcome.after:
                 console.print(Text(f"  + {printable(after)}", "green"))
-    for source in inputs:
+    _show_blockers(console, result.blockers)
+    for source in result.inputs:
         value = ",".join(f"{number:g}" for number in source.value)
         kind = "optional input" if source.optional else "new input"
         tensor = f"{source.elem_type}{list(source.shape)}"
         console.print(Text(f"{kind} {printable(source.name)}: {tensor}; fed {value} the model is the old one"))
-    show_verification(verification)
+    show_verification(result.verification)
+
+
+def _show_blockers(console: Console, blockers: Sequence[Blocker]) -> None:
+    """One line for each operator and reason, with the nodes counted."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for blocker in blockers:
+        groups.setdefault((blocker.op_type, blocker.reason, blocker.mend), []).append(blocker.node)
+    for (op_type, reason, mend), nodes in groups.items():
+        more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
+        line = Text("blocked  ", "yellow").append(
+            f" {op_type} {printable(nodes[0])}{more}: {printable(reason)}; {mend}", "default"
+        )
+        console.print(line)
+
+
+def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
+    """A line for each target, with the rules that are broken; `chosen` is marked."""
+    console = _console()
+    for verdict in verdicts:
+        mark = "*" if verdict.target.name == chosen else " "
+        word = Text("accepted", "green") if verdict.accepted else Text("rejected", "red")
+        console.print(Text(f"{mark} {verdict.target.name:<13} ").append_text(word))
+        for violation in verdict.violations:
+            told = f"    {printable(violation.node)}: {violation.because} [{violation.rule}; {violation.source}]"
+            console.print(Text(told, "default"))
+            console.print(Text(f"      {violation.mend}", "dim"))
 
 
 def show_verification(verification: Verification) -> None:

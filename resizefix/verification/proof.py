@@ -8,7 +8,6 @@ the verification says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from resizefix.document.shapes import Key
 from resizefix.promotion import PromotedInput
 from resizefix.verification.bounds import Bound, default_level_bounds, within
 from resizefix.verification.compare import compare
+from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import fit_feeds
 from resizefix.verification.inputs import Value
@@ -27,16 +27,6 @@ from resizefix.verification.twin import neighbourhood, rebake
 from resizefix.verification.verification import Coupling, Run, Status, Verification
 
 Outputs = Mapping[str, Value]
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """What the user says about how to run: shapes of inputs, the seed of their values, libraries, further scales."""
-
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    seed: int = 0
-    custom_op_libraries: tuple[str, ...] = ()
-    at: tuple[tuple[float, ...], ...] = ()
 
 
 class Bench:
@@ -178,17 +168,17 @@ class Prover:
     def _locally(self, promoted: Document, inputs: Sequence[PromotedInput]) -> tuple[tuple[Run, ...], str | None]:
         runs: list[Run] = []
         for source in inputs:
-            keys = [driven.key for driven in source.sites]
+            data = {driven.key: driven.input for driven in source.sites}
             shapes_elsewhere = Conditions(
                 {}, self._conditions.seed, self._conditions.custom_op_libraries, self._conditions.at
             )
             try:
-                bench = Bench(neighbourhood(self._original, keys), shapes_elsewhere)
-                more, failure = _collect(bench.runs(neighbourhood(promoted, keys), (source,)))
+                bench = Bench(neighbourhood(self._original, data), shapes_elsewhere)
+                more, failure = _collect(bench.runs(neighbourhood(promoted, data), (source,)))
             except (CannotLoadError, CannotRunError) as error:
                 more = ()
                 failure = (
-                    f"onnxruntime can run neither the model nor {keys[0][1]!r}'s node alone ({error}), so nothing "
+                    f"onnxruntime can run neither the model nor {source.sites[0].label!r} alone ({error}), so nothing "
                     f"can be proven; the model as a whole: {self._why_local}. With --no-verify it is written unproven"
                 )
             runs.extend(more)

@@ -6,7 +6,7 @@ A twin is made with as little machinery as possible and shares none with the ope
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,18 +99,20 @@ def _forget_shapes(scope: Scope) -> None:
                 set_shape(value, [None] * len(value.type.tensor_type.shape.dim))  # onnxruntime wants the rank
 
 
-def neighbourhood(document: Document, keys: Sequence[Key]) -> Document:
-    """A model of the named nodes alone: the tensors they resize are its inputs, what drives their operands comes along.
+def neighbourhood(document: Document, data: Mapping[Key, str]) -> Document:
+    """A model of the named sites alone: the tensors they resize are its inputs, what drives their operands comes along.
 
-    For models that onnxruntime cannot run as a whole. Names are kept, so two neighbourhoods of one node, before and
-    after an edit, can be fed and compared like the whole models.
+    `data` gives, for each site by scope path and output, the name of the tensor that is resized; whatever stands between
+    the two belongs to it, be it one node or the several that took its place. For models that onnxruntime cannot run as a
+    whole. Names are kept, so two neighbourhoods of one site, before and after an edit, can be fed and compared like the
+    whole models.
     """
     scopes = Scopes(document.proto)
     shapes = Shapes(document.proto)
     cutter = _Cutter(document, scopes, shapes)
-    for path, output in keys:
+    for (path, output), resized in data.items():
         scope = next(scope for scope in scopes.all if scope.path == path)
-        cutter.take(scope, scope.body.node[scope.producers[output]])
+        cutter.take(scope, output, resized)
     model = ModelProto()
     model.ir_version = document.proto.ir_version
     model.opset_import.extend(scope.body.opset_import if scope.in_function else document.proto.opset_import)
@@ -128,9 +130,9 @@ class _Cutter:
         self._have: set[str] = set()
         self.graph = GraphProto(name="neighbourhood")
 
-    def take(self, scope: Scope, node: NodeProto) -> None:
-        """The node itself, as an output."""
-        data = node.input[0]
+    def take(self, scope: Scope, output: str, data: str) -> None:
+        """Everything between the resized tensor `data` and `output`."""
+        node = scope.body.node[scope.producers[output]]
         if data not in self._have:
             home = self._scopes.definition(scope, data)
             dims = None if home is None else self._shapes.dims(home.key)
@@ -138,13 +140,11 @@ class _Cutter:
             if dims is None:
                 dims = self._rank_from_operand(scope, node)
             self._add_input(data, elem_type or TensorProto.FLOAT, dims)
-        for name in node.input[1:]:
-            definition = self._scopes.definition(scope, name) if name else None
-            if definition is not None:
-                self._bring(definition)
-        self.graph.node.append(node)
+        definition = self._scopes.definition(scope, output)
+        assert definition is not None
+        self._bring(definition)
         elem_type = next((value.type.tensor_type.elem_type for value in self.graph.input if value.name == data), 0)
-        self.graph.output.append(helper.make_tensor_value_info(node.output[0], elem_type, None))
+        self.graph.output.append(helper.make_tensor_value_info(output, elem_type, None))
 
     def _rank_from_operand(self, scope: Scope, node: NodeProto) -> Dims | None:
         for name in reversed(node.input[1:]):

@@ -34,13 +34,14 @@ def verify(
     runs: int = 1,
     atol: float = 0.0,
     rtol: float = 0.0,
+    relative: float = 0.0,
     feeds: Mapping[str, object] | None = None,
     custom_op_libraries: Sequence[str] = (),
 ) -> Verification:
     """Whether `after` computes what `before` does, on `runs` feeds of consecutive seeds, each at two levels.
 
     With optimisation disabled every bit must agree, unless `atol` or `rtol` are given: then |after - before| ≤ atol +
-    rtol·|before|. At the default level outputs may also differ by the bounds of `bounds.default_level_bounds`.
+    rtol·|before|, or, given `relative`, at most that part of the output's largest value. At the default level outputs may also differ by the bounds of `bounds.default_level_bounds`.
 
     Inputs of one name get one value. An input that only one model has needs a default or a value in `feeds`. Outputs go
     by name, or by position if no name is common. Sizes that the files leave open are those of `shapes`, else the first
@@ -57,7 +58,7 @@ def verify(
         inputs, hints = common_inputs(before, after, feeds or {})
         fitted = pair.fit([Feeder(inputs, shapes, seed + run, hints) for run in range(runs)])
         shown = tuple(feeds or ())
-        problem = pair.disagreement(fitted, _Tolerance(atol, rtol), shown, done)
+        problem = pair.disagreement(fitted, _Tolerance(atol, rtol, relative), shown, done)
     except (NotComparableError, CannotLoadError, CannotRunError) as error:
         problem = str(error)
     return Verification(Status.FAILED if problem else Status.PASSED, problem, tuple(done))
@@ -69,8 +70,11 @@ class _Tolerance:
 
     atol: float
     rtol: float
+    relative: float
 
     def allows(self, before: Outputs, after: Outputs) -> bool:
+        if self.relative and within(compare(before, after), self.relative):
+            return True
         if self.atol == 0 and self.rtol == 0:
             return False
         return before.keys() == after.keys() and all(

@@ -1,0 +1,61 @@
+"""`resizefix legalize IN OUT --target TARGET`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.options import list_targets, manner, manner_of, rewriting, running, writing
+from resizefix.cli.target_file import target_file_of
+from resizefix.cli.written import why_not_all, written
+from resizefix.errors import VerificationFailedError
+
+
+@click.command("legalize", epilog="Example: resizefix legalize model.onnx model_trt.onnx --target tensorrt-8.0")
+@click.argument("model", metavar="IN")
+@click.argument("out", required=False)
+@click.option("--target", required=True, metavar="TARGET", help="What must accept the result; `list` prints them all.")
+@rewriting
+@writing
+@running
+@manner
+@click.version_option(package_name="resizefix", prog_name="resizefix")
+def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+    """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones that it accepts and that compute the same."""
+    list_targets((options["target"],))
+    conduct("legalize", model, manner_of(as_json, quiet, verbose), lambda: _work(model, options, verbose=verbose))
+
+
+def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+    target = target_file_of(model, options)
+    from resizefix.library.rewrite import legalize
+
+    try:
+        result = legalize(
+            model,
+            target=options["target"],
+            node=options["node"],
+            allow_inexact=options["allow_inexact"],
+            lower=options["lower"],
+            verify=not options["no_verify"],
+            shape=dict(options["shape"]),
+            seed=options["seed"],
+            custom_op_library=options["custom_op_library"],
+        )
+        refusal = why_not_all(
+            result,
+            named=bool(options["node"]),
+            done="rewritten",
+            nothing=f"there is nothing to do: {options['target']} accepts every selected node as it is",
+        )
+    except VerificationFailedError as error:
+        result, refusal = error.result, str(error)
+
+    def show() -> None:
+        from resizefix.reports.text import show_result
+
+        show_result(result, texts=verbose or options["dry_run"])
+
+    return written(result, refusal, target, as_external_data=options["save_as_external_data"], show=show)

@@ -1,0 +1,89 @@
+"""`resizefix trt-legacy IN [OUT]`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.options import manner, manner_of, rewriting, running, writing
+from resizefix.cli.target_file import target_file_of
+from resizefix.cli.written import written
+from resizefix.errors import VerificationFailedError
+from resizefix.outcome import Status
+
+_TARGETS = ["tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2"]
+
+
+@click.command("trt-legacy", epilog="Example: resizefix trt-legacy fixtures/bisenet_x8_nearest_opset9.onnx")
+@click.argument("model", metavar="IN")
+@click.argument("out", required=False)
+@click.option(
+    "--target", type=click.Choice(_TARGETS), default="tensorrt-5.0", show_default=True, help="Whose verdict to report."
+)
+@rewriting
+@writing
+@running
+@manner
+@click.version_option(package_name="resizefix", prog_name="resizefix")
+def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+    """Write IN as TensorRT's first ONNX parsers read it: Upsample-7 with a `scales` attribute, opset 8, IR 3.
+
+    OUT defaults to IN's name with the suffix .trt-legacy.onnx.
+    """
+    conduct("trt-legacy", model, manner_of(as_json, quiet, verbose), lambda: _work(model, options, verbose=verbose))
+
+
+def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+    target = target_file_of(model, options, default=str(Path(model).with_suffix("")) + ".trt-legacy.onnx")
+    from resizefix.library.check import check
+    from resizefix.library.rewrite import trt_legacy
+    from resizefix.reports.json import verdict_json
+
+    try:
+        result = trt_legacy(
+            model,
+            allow_inexact=options["allow_inexact"],
+            lower=options["lower"],
+            verify=not options["no_verify"],
+            shape=dict(options["shape"]),
+            seed=options["seed"],
+            custom_op_library=options["custom_op_library"],
+        )
+        refusal = _why_not(result)
+    except VerificationFailedError as error:
+        result, refusal = error.result, str(error)
+    verdicts = [] if refusal is not None else [check(result.model, target=name) for name in _TARGETS]
+
+    def show() -> None:
+        from resizefix.reports.text import show_result, show_verdicts
+
+        show_result(result, texts=verbose or options["dry_run"])
+        show_verdicts(verdicts, chosen=options["target"])
+
+    return written(
+        result,
+        refusal,
+        target,
+        as_external_data=options["save_as_external_data"],
+        show=show,
+        fields={"target": options["target"], "targets": {found.target.name: verdict_json(found) for found in verdicts}},
+    )
+
+
+def _why_not(result: Any) -> str | None:
+    refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
+    if not refused and not result.blockers:
+        return None
+    kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
+    parts = [f"{outcome.node}: {outcome.reason}" for outcome in refused[:1]]
+    if len(refused) > 1:
+        parts.append(f"and {len(refused) - 1} more nodes")
+    if kinds:
+        first = result.blockers[0]
+        parts.append(
+            f"opset 8 cannot say {', '.join(kinds)} ({len(result.blockers)} in all; {first.node}: {first.reason}; {first.mend})"
+        )
+    return "nothing was written. " + "; ".join(parts)

@@ -1,0 +1,34 @@
+"""What a call that changes a model gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onnx import ModelProto
+
+from resizefix.document.document import Document
+from resizefix.opsets.verdict import Blocker
+from resizefix.outcome import Outcome, Status
+from resizefix.promotion import PromotedInput
+from resizefix.verification.verification import Verification
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What an operation made.
+
+    `model` is of the type given (for a path: a document with `.save(path)`); `outcomes` holds one entry for each
+    selected site; `inputs` the new graph inputs, each with the value that gives the old numbers.
+    """
+
+    model: Document | ModelProto
+    outcomes: tuple[Outcome, ...]
+    inputs: tuple[PromotedInput, ...]
+    verification: Verification
+    blockers: tuple[Blocker, ...] = ()
+    """Operators that keep a whole model from an older opset (`trt_legacy`)."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether any site was changed."""
+        return any(outcome.status is Status.CHANGED for outcome in self.outcomes)

@@ -1,0 +1,117 @@
+"""`resizefix.trt_legacy` and `resizefix.legalize`: other spellings of the same computation, proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from resizefix.document.document import Document
+from resizefix.errors import VerificationFailedError
+from resizefix.interop import Model, opened, returned
+from resizefix.library.result import Result
+from resizefix.operations.legalize import legalize as make_legal
+from resizefix.operations.replacement import Allowance
+from resizefix.operations.sites import Site, find_sites, select
+from resizefix.operations.trt_legacy import trt_legacy as make_legacy
+from resizefix.outcome import Outcome
+from resizefix.outcome import Status as Happened
+from resizefix.targets.catalogue import target_named
+from resizefix.verification.conditions import Conditions, conditions
+from resizefix.verification.verification import Status, Verification
+
+# Of an output's largest value, where a node was replaced by others that add in another order.
+LOWERED_BOUND = 1e-5
+# Where the user allowed approximations: what is measured is reported; this much would be another picture.
+INEXACT_BOUND = 0.5
+
+
+def legalize(
+    model: Model,
+    *,
+    target: str,
+    node: Sequence[str] = (),
+    allow_inexact: bool = False,
+    lower: bool = True,
+    verify: bool = True,
+    shape: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+    custom_op_library: Sequence[str] = (),
+) -> Result:
+    """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset, and prove it.
+
+    `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference measured.
+    Raises UsageError for a target or pattern that does not exist, VerificationFailedError where the proof fails.
+    """
+    document = opened(model)
+    sites = select(find_sites(document), node)
+    made = make_legal(document, sites, target_named(target), allowance=Allowance(allow_inexact, lower))
+    changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
+    rules = conditions(shape, seed, custom_op_library) if verify else None
+    return _proven(model, document, made.document, made.outcomes, changed, allow_inexact, rules)
+
+
+def trt_legacy(
+    model: Model,
+    *,
+    allow_inexact: bool = False,
+    lower: bool = True,
+    verify: bool = True,
+    shape: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+    custom_op_library: Sequence[str] = (),
+) -> Result:
+    """Bring the model into the form of TensorRT's first parsers: Upsample-7 with a `scales` attribute, opset 8, IR 3.
+
+    Where any node or operator stands in the way nothing is converted: `result.changed` is False and the outcomes and
+    `result.blockers` name everything at once. Raises VerificationFailedError where the proof fails.
+    """
+    document = opened(model)
+    made = make_legacy(document, allowance=Allowance(allow_inexact, lower))
+    if not made.complete:
+        outcomes = tuple(
+            replace(outcome, status=Happened.UNCHANGED, after=(), reason=f"could be: {outcome.reason}")
+            if outcome.status is Happened.CHANGED
+            else outcome
+            for outcome in made.outcomes
+        )
+        nothing = Verification(Status.SKIPPED, "nothing was converted")
+        return Result(returned(document, model), outcomes, (), nothing, made.blockers)
+    sites = find_sites(document)
+    rules = conditions(shape, seed, custom_op_library) if verify else None
+    exact_elsewhere = all(step.closeness.exact for step in made.steps)
+    return _proven(
+        model, document, made.document, made.outcomes, sites, allow_inexact, rules, exact=exact_elsewhere, always=True
+    )
+
+
+def _proven(
+    model: Model,
+    before: Document,
+    after: Document,
+    outcomes: tuple[Outcome, ...],
+    changed: Sequence[Site],
+    allow_inexact: bool,
+    rules: Conditions | None,
+    *,
+    exact: bool = True,
+    always: bool = False,
+) -> Result:
+    if not changed and not always:
+        return Result(returned(before, model), outcomes, (), Verification(Status.SKIPPED, "nothing was rewritten"))
+    if rules is None:
+        return Result(returned(after, model), outcomes, (), Verification(Status.SKIPPED, "switched off (--no-verify)"))
+
+    from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
+
+    exact = exact and all(outcome.exact for outcome in outcomes)
+    allowed = INEXACT_BOUND if allow_inexact and not exact else 0.0 if exact else LOWERED_BOUND
+    verification = prove_rewrite(before, after, {site.key: site.input for site in changed}, allowed, rules)
+    measured = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=None)
+    told = tuple(
+        outcome if outcome.exact or outcome.status is not Happened.CHANGED else replace(outcome, max_abs_diff=measured)
+        for outcome in outcomes
+    )
+    if not verification.passed:
+        result = Result(before, told, (), verification)
+        raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)
+    return Result(returned(after, model), told, (), verification)

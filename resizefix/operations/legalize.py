@@ -1,0 +1,213 @@
+"""The smallest meaning-preserving rewrite of each site that a target accepts, in the model's own opset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from onnx import NodeProto, TensorProto, numpy_helper
+
+from resizefix.dialects.dialect import Dialect, Operands
+from resizefix.dialects.write import write
+from resizefix.document.document import Document
+from resizefix.document.edits import add_initializer, remove_unread, replace_with
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import Scopes
+from resizefix.document.text import node_text
+from resizefix.equivalences.chain import Step
+from resizefix.equivalences.subject import Subject
+from resizefix.errors import RefusedError
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
+from resizefix.operations.replacement import (
+    Allowance,
+    Fresh,
+    Replacement,
+    chain_replacement,
+    lowered,
+    rewritten,
+    subject_of,
+)
+from resizefix.operations.sites import Site
+from resizefix.outcome import Outcome, Status
+from resizefix.targets.facts import OperandSource, Roi, SiteFacts
+from resizefix.targets.gather import facts_of
+from resizefix.targets.target import Target, Violation, accepted, judge
+
+
+@dataclass(frozen=True, eq=False)
+class Legalization:
+    """The rewritten document and what happened to each selected site."""
+
+    document: Document
+    outcomes: tuple[Outcome, ...]
+
+
+def legalize(
+    document: Document, sites: Sequence[Site], target: Target, *, allowance: Allowance | None = None
+) -> Legalization:
+    """A copy of the document whose selected sites the target accepts, where that is possible; `document` stays as it is.
+
+    A site that is accepted is left alone; one whose rules can be satisfied by no chain of equivalences is replaced by
+    other operators, or refused with the rules it breaks.
+    """
+    allowance = allowance or Allowance()
+    legal = document.copy()
+    facts = facts_of(legal)
+    names = FreshNames(Scopes(legal.proto).names())
+    found = [_Legalizer(site, facts[site.index], target, allowance, names.fresh).outcome() for site in sites]
+    scopes = Scopes(legal.proto)
+    by_path = {scope.path: scope for scope in scopes.all}
+    unread = []
+    for site, (_, replacement) in zip(sites, found, strict=True):
+        if replacement is None:
+            continue
+        body = by_path[site.scope.path].body
+        operands = (scopes.definition(by_path[site.scope.path], name) for name in site.node.input[1:] if name)
+        unread.extend(definition.key for definition in operands if definition is not None)
+        for tensor in replacement.initializers:
+            add_initializer(legal.proto, tensor)
+        replace_with(body, site.output, replacement.nodes)
+    remove_unread(legal.proto, unread)
+    outcomes = _confirmed(legal, target, [outcome for outcome, _ in found])
+    return Legalization(legal, outcomes)
+
+
+def _confirmed(legal: Document, target: Target, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """Judge what stands in the document now: a rewrite that is still rejected would be a mistake of ours."""
+    verdicts = {facts.node: judge(target, facts) for facts in facts_of(legal)}
+    for outcome in outcomes:
+        violations = verdicts.get(outcome.node, ())
+        if outcome.status is Status.CHANGED and not accepted(violations):
+            raise AssertionError(f"{outcome.node} was rewritten and still breaks {violations[0].rule}")
+    return tuple(outcomes)
+
+
+class _Legalizer:
+    """One site under one target."""
+
+    def __init__(self, site: Site, facts: SiteFacts, target: Target, allowance: Allowance, fresh: Fresh) -> None:
+        self._site = site
+        self._facts = facts
+        self._target = target
+        self._allowance = allowance
+        self._fresh = fresh
+
+    def outcome(self) -> tuple[Outcome, Replacement | None]:
+        """What happens to the site, and what takes its place if anything does."""
+        site, before = self._site, node_text(self._site.node)
+        violations = judge(self._target, self._facts)
+        if accepted(violations):
+            reason = f"{self._target.name} accepts it as it is"
+            return Outcome(site.index, site.label, Status.UNCHANGED, reason, before), None
+        try:
+            replacement = self._replacement(violations)
+        except RefusedError as error:
+            return Outcome(site.index, site.label, Status.REFUSED, str(error), before), None
+        after = tuple(node_text(node) for node in replacement.nodes)
+        mended = ", ".join(violation.rule for violation in violations)
+        reason = "; ".join(part for part in (f"{replacement.how} for {mended}", replacement.note) if part)
+        changed = Outcome(site.index, site.label, Status.CHANGED, reason, before, after, exact=replacement.exact)
+        return changed, replacement
+
+    def _replacement(self, violations: Sequence[Violation]) -> Replacement:
+        first = next(violation for violation in violations if violation.effect.value != "noted")
+        why = f"{self._target.name} refuses it ({first.rule}): {first.because}"
+        site = self._site
+        if site.scope.in_function:
+            raise RefusedError(f"{why}. It stands in a local function; inline the functions first", node=site.label)
+        try:
+            subject = subject_of(site)
+        except RefusedError as error:
+            raise RefusedError(f"{why}. To mend it: {first.mend}; {error}", node=site.label, rule=first.rule) from error
+        dialect = site.dialect
+        assert dialect is not None
+        end = rewritten(subject, lambda other: self._accepts(other, dialect), self._allowance)
+        if end is not None:
+            return self._spelled(end[0], end[1], dialect)
+        if not self._allowance.lowered:
+            raise RefusedError(f"{why}. Other operators could replace it, which --no-lower forbids", node=site.label)
+        try:
+            return lowered(subject, x=site.input, y=site.output, opset=site.scope.opset, fresh=self._fresh)
+        except RefusedError as error:
+            raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
+
+    def _accepts(self, subject: Subject, dialect: Dialect) -> bool:
+        operands = _operands(subject, self._site, dialect, "extent", "roi")
+        try:
+            node = write(subject.interpolation, operands, dialect, name=self._site.node.name, output=self._site.output)
+        except RefusedError:
+            return False
+        return accepted(judge(self._target, _facts_as(self._facts, subject, node)))
+
+    def _spelled(self, subject: Subject, chain: Sequence[Step], dialect: Dialect) -> Replacement:
+        """The node in its own dialect, its extent one FLOAT or INT64 initializer."""
+        extent_name = self._fresh(f"{self._site.output}_{subject.extent.value}")
+        roi_name = self._fresh(f"{self._site.output}_roi")
+        operands = _operands(subject, self._site, dialect, extent_name, roi_name)
+        node = write(subject.interpolation, operands, dialect, name=self._site.node.name, output=self._site.output)
+        initializers = []
+        if operands.roi == roi_name:
+            assert subject.rank is not None
+            initializers.append(numpy_helper.from_array(np.array([0, 1], np.float32).repeat(subject.rank), roi_name))
+        if extent_name in node.input:
+            dtype = np.float32 if subject.extent is ExtentKind.SCALES else np.int64
+            initializers.append(numpy_helper.from_array(np.array(subject.values, dtype), extent_name))
+        return chain_replacement(node, initializers, chain)
+
+
+def _operands(subject: Subject, site: Site, dialect: Dialect, extent: str, roi: str) -> Operands:
+    """Named as the targets want them: nothing empty, nothing trailing; a roi where the dialect or the meaning needs one."""
+    if dialect.scales_input is None:
+        values = tuple(value for value in subject.values if value is not None)
+        return Operands(site.input, scales_attribute=values)
+    crop = subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
+    named_roi = None
+    if crop and site.reading is not None:
+        named_roi = site.reading.operands.roi
+    elif dialect.roi_input is not None and not dialect.inputs[dialect.roi_input].optional:
+        named_roi = roi
+    scales = extent if subject.extent is ExtentKind.SCALES else None
+    sizes = extent if subject.extent is ExtentKind.SIZES else None
+    if sizes is not None and not dialect.inputs[dialect.scales_input].optional:
+        scales = site.reading.operands.scales if site.reading is not None else None
+    return Operands(site.input, roi=named_roi, scales=scales, sizes=sizes)
+
+
+def _facts_as(facts: SiteFacts, subject: Subject, node: NodeProto) -> SiteFacts:
+    """The facts of the site if it were written as `node`, its extent one initializer."""
+    meaning = subject.interpolation
+    attributes = {attribute.name: attribute for attribute in node.attribute}
+    by_sizes = subject.extent is ExtentKind.SIZES
+    values = tuple(float(value) for value in subject.values if value is not None)
+    attribute_form = "scales" in attributes or "height_scale" in attributes
+    roi = Roi.ABSENT if len(node.input) < 2 or facts.opset < 11 else Roi.TENSOR if node.input[1] else Roi.UNNAMED
+    return replace(
+        facts,
+        attributes=frozenset(attributes),
+        mode=attributes["mode"].s.decode() if "mode" in attributes else "nearest",
+        coordinate_transformation_mode=meaning.coordinate_transformation_mode.value,
+        nearest_mode=facts.nearest_mode if meaning.nearest_mode is None else meaning.nearest_mode.value,
+        cubic_coeff_a=-0.75 if meaning.cubic_coeff_a is None else meaning.cubic_coeff_a,
+        exclude_outside=meaning.exclude_outside,
+        antialias=meaning.antialias,
+        keep_aspect_ratio_policy=(
+            "stretch" if meaning.keep_aspect_ratio_policy is None else meaning.keep_aspect_ratio_policy.value
+        ),
+        axes=meaning.axes,
+        n_inputs=len(node.input),
+        roi=roi,
+        unnamed_scales=by_sizes and len(node.input) > 2 and not node.input[2],
+        trailing_empty_input=False,
+        extent=subject.extent,
+        both_extents=False,
+        empty_sizes=False,
+        empty_constant=False,
+        unreadable=None,
+        source=OperandSource.ATTRIBUTE if attribute_form else OperandSource.INITIALIZER,
+        values=values if len(values) == len(subject.values) else None,
+        length=len(subject.values),
+        operand_rank=1,
+        operand_type=TensorProto.INT64 if by_sizes else TensorProto.FLOAT,
+        output_shape=facts.output_shape,
+    )

@@ -1,0 +1,116 @@
+"""What may take a site's place so that somebody accepts it: the smallest chain of equivalences, else other operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from onnx import NodeProto, TensorProto
+
+from resizefix.equivalences.chain import Step, reasons, smallest_chain
+from resizefix.equivalences.subject import Subject
+from resizefix.errors import RefusedError
+from resizefix.interpolation import ExtentKind
+from resizefix.lowerings.subject import Subject as LoweringSubject
+from resizefix.lowerings.table import lower
+from resizefix.operations.sites import Site
+from resizefix.origins.origin import OriginKind
+
+Fresh = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What the user lets happen: `inexact` equivalences, and other operators in place of a node (`lowered`)."""
+
+    inexact: bool = False
+    lowered: bool = True
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Nodes that write the site's output, constants they read, and how near they come.
+
+    `exact`: the same bits. `bound`: the largest difference, as a part of the input's largest value, None where none is
+    known (then it is measured). `how` names the equivalences or the lowering, `note` what to know besides.
+    """
+
+    nodes: tuple[NodeProto, ...]
+    initializers: tuple[TensorProto, ...]
+    exact: bool
+    bound: float | None
+    how: str
+    note: str = ""
+
+
+def subject_of(site: Site) -> Subject:
+    """The site as equivalences see it. Raises RefusedError where its extent is not constant or it cannot be read."""
+    if site.interpolation is None:
+        raise RefusedError(site.reason or "it cannot be read", rule="dialect")
+    if site.extent.values is None:
+        if site.origin.kind is OriginKind.GRAPH_INPUT:
+            why = f"its {site.extent.kind.value} are fed at run time, through {site.origin.name!r}"
+        else:
+            why = f"its {site.extent.kind.value} are no constant"
+        raise RefusedError(f"{why}; make them one first (resizefix freeze-scales)", rule="extent")
+    shape = None
+    if site.input_dims is not None:
+        shape = tuple(size if isinstance(size, int) else None for size in site.input_dims)
+    try:
+        return Subject(site.interpolation, site.extent.kind, site.extent.values, shape, site.elem_type)
+    except ValueError as error:
+        raise RefusedError(f"it is not valid: {error}", rule="extent") from error
+
+
+def rewritten(
+    subject: Subject, accepts: Callable[[Subject], bool], allowance: Allowance
+) -> tuple[Subject, tuple[Step, ...]] | None:
+    """The subject at the end of the smallest chain that `accepts` takes, with the chain; None if there is none."""
+    chain = smallest_chain(subject, accepts, allow_inexact=allowance.inexact)
+    if chain is None:
+        return None
+    return (chain[-1].subject if chain else subject), chain
+
+
+def chain_replacement(node: NodeProto, initializers: Sequence[TensorProto], chain: Sequence[Step]) -> Replacement:
+    """The replacement that a chain of equivalences ends in, spelled as `node`."""
+    inexact = [equivalence for step in chain for equivalence in step.equivalences if not equivalence.exact]
+    bounds = [equivalence.bound for equivalence in inexact]
+    known = [bound for bound in bounds if bound is not None]
+    bound = 0.0 if not inexact else sum(known) if len(known) == len(bounds) else None
+    names = [f"{equivalence.label} {equivalence.name}" for step in chain for equivalence in step.equivalences]
+    how = "the same node in another spelling" + (f" ({', '.join(names)})" if names else "")
+    return Replacement((node,), tuple(initializers), not inexact, bound, how)
+
+
+def lowered(subject: Subject, *, x: str, y: str, opset: int, fresh: Fresh) -> Replacement:
+    """The preferred replacement by other operators. Raises RefusedError with each lowering's reason."""
+    if subject.shape is None:
+        raise RefusedError("no other operators can replace it: the rank of its input is not known", rule="lowering")
+    if subject.element_type is None:
+        raise RefusedError("no other operators can replace it: the type of its input is not known", rule="lowering")
+    found = lower(_full_rank(subject), x=x, y=y, opset=opset, fresh=fresh)
+    return Replacement(
+        found.nodes, found.initializers, found.exact, None if found.exact else found.bound, found.lowering, found.note
+    )
+
+
+def _full_rank(subject: Subject) -> LoweringSubject:
+    assert subject.shape is not None
+    assert subject.element_type is not None
+    rank = len(subject.shape)
+    axes = subject.interpolation.axes or tuple(range(rank))
+    by_axis = {axis % rank: value for axis, value in zip(axes, subject.values, strict=True)}
+    scales: tuple[float, ...] | None = None
+    sizes: tuple[int | None, ...] | None = None
+    if subject.extent is ExtentKind.SCALES:
+        scales = tuple(float(by_axis.get(axis, 1.0) or 1.0) for axis in range(rank))
+    else:
+        sizes = tuple(None if (size := by_axis.get(axis)) is None else int(size) for axis in range(rank))
+    return LoweringSubject(subject.interpolation, scales, sizes, subject.shape, subject.element_type)
+
+
+def why_no_chain(subject: Subject) -> str:
+    """Why the whole-node equivalences do not lead further, in one sentence."""
+    found = reasons(subject)
+    return "; ".join(f"{equivalence.label} ({equivalence.name}): {reason}" for equivalence, reason in found)

@@ -1,0 +1,173 @@
+"""The form that TensorRT's first ONNX parsers read: every site an Upsample-7 with a `scales` attribute, opset 8 or 7, IR 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from onnx import NodeProto, numpy_helper
+
+from resizefix.dialects.dialect import Operands, dialect_of
+from resizefix.dialects.read import read
+from resizefix.dialects.upsample import UPSAMPLE_7
+from resizefix.dialects.write import write
+from resizefix.document.document import Document
+from resizefix.document.edits import add_initializer, replace_with
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import Scopes
+from resizefix.document.text import node_text
+from resizefix.equivalences.subject import Subject
+from resizefix.errors import RefusedError
+from resizefix.interpolation import ExtentKind
+from resizefix.operations.replacement import (
+    Allowance,
+    Fresh,
+    Replacement,
+    chain_replacement,
+    lowered,
+    rewritten,
+    subject_of,
+)
+from resizefix.operations.sites import Site, find_sites
+from resizefix.opsets.downgrade import downgrade
+from resizefix.opsets.ir3 import to_ir3
+from resizefix.opsets.preparation import inline_functions
+from resizefix.opsets.verdict import Blocker
+from resizefix.opsets.verdict import Step as OpsetStep
+from resizefix.outcome import Outcome, Status
+
+
+@dataclass(frozen=True, eq=False)
+class LegacyForm:
+    """The converted document (the half-converted one where there are blockers), what happened to every site, and all
+    operators that the older opset cannot say."""
+
+    document: Document
+    outcomes: tuple[Outcome, ...]
+    blockers: tuple[Blocker, ...]
+    steps: tuple[OpsetStep, ...]
+    bound: float | None
+    """The sum of the sites' bounds; 0 where all are exact, None where one has none."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the document is in the older form altogether."""
+        return not self.blockers and all(outcome.status is not Status.REFUSED for outcome in self.outcomes)
+
+
+def trt_legacy(document: Document, *, allowance: Allowance | None = None) -> LegacyForm:
+    """A copy of the document in the old form, as far as that goes; `document` stays as it is.
+
+    Nodes in local functions are inlined first, since functions came with IR 8. Every blocker is found in one go: a site
+    that has no Upsample-7 form does not keep the other operators from being looked at.
+    """
+    allowance = allowance or Allowance()
+    legacy = document.copy()
+    inline_functions(legacy.proto)
+    sites = find_sites(legacy)
+    names = FreshNames(Scopes(legacy.proto).names())
+    found = [_replacement(site, allowance, names.fresh) for site in sites]
+    outcomes = _apply(legacy, sites, found)
+    lost = [site for site, replacement in zip(sites, found, strict=True) if isinstance(replacement, str)]
+    steps, blockers = _to_opset_8(legacy, {site.label for site in lost})
+    bounds = [replacement.bound for replacement in found if isinstance(replacement, Replacement)]
+    known = [bound or 0.0 for bound in bounds if bound is not None]
+    total = sum(known) if len(known) == len(bounds) else None
+    return LegacyForm(legacy, outcomes, blockers, steps, total)
+
+
+def _to_opset_8(legacy: Document, lost: set[str]) -> tuple[tuple[OpsetStep, ...], tuple[Blocker, ...]]:
+    down = downgrade(legacy.proto, to=8, value_of=legacy.array)
+    blockers = tuple(blocker for blocker in down.blockers if blocker.op_type not in ("Resize", "Upsample"))
+    if blockers or lost:
+        return down.steps, blockers
+    last = to_ir3(legacy.proto)
+    return (*down.steps, *last.steps), last.blockers
+
+
+def _replacement(site: Site, allowance: Allowance, fresh: Fresh) -> Replacement | str | None:
+    """What takes the site's place; None where it is in the old form already; the reason where nothing can."""
+    if site.dialect is UPSAMPLE_7 and site.reading is not None:
+        return None
+    try:
+        subject = subject_of(site)
+    except RefusedError as error:
+        return str(error)
+    end = rewritten(subject, lambda other: _upsample_7(other, site) is not None, allowance)
+    if end is not None:
+        node = _upsample_7(end[0], site)
+        assert node is not None
+        return chain_replacement(node, (), end[1])
+    why = _why_no_upsample_7(site)
+    if not allowance.lowered:
+        return f"{why}; other operators could replace it, which --no-lower forbids"
+    try:
+        opset = site.scope.opset  # the downgrade of the whole model comes later
+        return _without_resize(lowered(subject, x=site.input, y=site.output, opset=opset, fresh=fresh), opset)
+    except RefusedError as error:
+        return f"{why}; {error}"
+
+
+def _without_resize(replacement: Replacement, opset: int) -> Replacement:
+    """A lowering may keep a simpler interpolation node, spelled for the model's opset: that too becomes an Upsample-7."""
+    scales = {tensor.name: numpy_helper.to_array(tensor) for tensor in replacement.initializers}
+    nodes = []
+    for node in replacement.nodes:
+        if node.op_type in ("Resize", "Upsample") and node.input[1:]:
+            reading = read(node, dialect_of(node.op_type, opset))
+            values = tuple(scales[reading.operands.scales or ""].tolist())
+            operands = Operands(reading.operands.x, scales_attribute=values)
+            node = write(reading.interpolation, operands, UPSAMPLE_7, name=node.name, output=node.output[0])
+        nodes.append(node)
+    read_names = {name for node in nodes for name in node.input}
+    initializers = tuple(tensor for tensor in replacement.initializers if tensor.name in read_names)
+    return replace(replacement, nodes=tuple(nodes), initializers=initializers)
+
+
+def _upsample_7(subject: Subject, site: Site) -> NodeProto | None:
+    if subject.extent is not ExtentKind.SCALES or subject.interpolation.axes is not None:
+        return None
+    scales = tuple(scale for scale in subject.values if scale is not None)
+    if len(scales) != len(subject.values):
+        return None
+    operands = Operands(site.input, scales_attribute=scales)
+    try:
+        return write(subject.interpolation, operands, UPSAMPLE_7, name=site.node.name, output=site.output)
+    except RefusedError:
+        return None
+
+
+def _why_no_upsample_7(site: Site) -> str:
+    meaning = site.interpolation
+    assert meaning is not None
+    said = [meaning.mode.value, meaning.coordinate_transformation_mode.value]
+    if meaning.nearest_mode is not None:
+        said.append(meaning.nearest_mode.value)
+    values = "×".join(f"{value:g}" for value in site.extent.values or ())
+    return (
+        f"Upsample-7 computes nearest (floor) and linear with asymmetric coordinates and scales ≥ 1; this is "
+        f"{' '.join(said)} with {site.extent.kind.value} {values}, which has no exact form there"
+    )
+
+
+def _apply(legacy: Document, sites: Sequence[Site], found: Sequence[Replacement | str | None]) -> tuple[Outcome, ...]:
+    outcomes = []
+    for site, replacement in zip(sites, found, strict=True):
+        before = node_text(site.node)
+        if replacement is None:
+            reason = "it is an Upsample-7 with a scales attribute already"
+            outcomes.append(Outcome(site.index, site.label, Status.UNCHANGED, reason, before))
+        elif isinstance(replacement, str):
+            outcomes.append(Outcome(site.index, site.label, Status.REFUSED, replacement, before))
+        else:
+            after = tuple(node_text(node) for node in replacement.nodes)
+            reason = "; ".join(part for part in (replacement.how, replacement.note) if part)
+            outcomes.append(
+                Outcome(site.index, site.label, Status.CHANGED, reason, before, after, exact=replacement.exact)
+            )
+    for site, replacement in zip(sites, found, strict=True):
+        if isinstance(replacement, Replacement):
+            for tensor in replacement.initializers:
+                add_initializer(legacy.proto, tensor)
+            replace_with(site.scope.body, site.output, replacement.nodes)
+    return tuple(outcomes)

@@ -1,0 +1,73 @@
+"""The proof of a rewrite that keeps the model's signature: the new model computes what the old one does.
+
+Bitwise where every rewrite is exact; else within a part of the output's largest value. A model that onnxruntime cannot run
+as a whole is proven around each rewritten node, and the verification says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from resizefix.document.document import Document
+from resizefix.document.scopes import Scopes
+from resizefix.document.shapes import Key
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import fit_feeds
+from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
+from resizefix.verification.twin import neighbourhood
+from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.verify import verify
+
+
+def prove_rewrite(
+    before: Document, after: Document, sites: Mapping[Key, str], relative: float, conditions: Conditions
+) -> Verification:
+    """Compare the models; `sites` names each rewritten node by scope path and output, with the tensor that it resizes.
+
+    `relative` is the largest difference allowed, as a part of an output's largest value; 0: every bit must agree.
+    """
+    why_local = _why_not_whole(before, conditions)
+    if why_local is None:
+        return _verify(before, after, relative, conditions, conditions.shapes)
+    runs: list[Run] = []
+    paths = {scope.path for scope in Scopes(after.proto).all} & {scope.path for scope in Scopes(before.proto).all}
+    for key, data in sites.items():
+        if key[0] not in paths:
+            return Verification(
+                Status.FAILED, f"{key[1]!r} cannot be proven alone: it stood in a function that was inlined"
+            )
+        local = _verify(neighbourhood(before, {key: data}), neighbourhood(after, {key: data}), relative, conditions, {})
+        runs.extend(local.runs)
+        if not local.passed:
+            return Verification(
+                Status.FAILED, f"around {key[1]!r}: {local.reason} As a whole: {why_local}", tuple(runs)
+            )
+    reason = f"only around each changed node, because the model as a whole was not run: {why_local}"
+    return Verification(Status.PASSED, reason, tuple(runs))
+
+
+def _why_not_whole(before: Document, conditions: Conditions) -> str | None:
+    try:
+        session = open_session(before, optimized=False, custom_op_libraries=conditions.custom_op_libraries)
+        fit_feeds(session, Feeder(session.inputs, conditions.shapes, conditions.seed))
+    except (CannotLoadError, CannotRunError) as error:
+        return str(error)
+    return None
+
+
+def _verify(
+    before: Document,
+    after: Document,
+    relative: float,
+    conditions: Conditions,
+    shapes: Mapping[str, tuple[int, ...]],
+) -> Verification:
+    return verify(
+        before,
+        after,
+        shapes=shapes,
+        seed=conditions.seed,
+        relative=relative,
+        custom_op_libraries=conditions.custom_op_libraries,
+    )

@@ -1,9 +1,8 @@
 """The model file that a light ModelProto came from, and which of the proto's references stand for its payloads.
 
-A reference is recognised by location, offset and length together. The location is a spelling of the file name that
-the file itself contains nowhere (with as many `./` in front as that takes), so a tensor that keeps its data in the
-model file on its own account is never mistaken for a detached one, while copies of a detached tensor are recognised
-wherever they go.
+Such a reference carries a token of this very file where the ONNX spec has room for a checksum (which no runtime reads).
+So copies of a detached tensor are recognised wherever they go, while a tensor that keeps its data in the model file on
+its own account, or one taken from another document, is never mistaken for one.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 import onnx
 
 from resizefix.document.external_data import Reference, reference_of
-from resizefix.document.payloads import FORMS, RAW_DATA, THRESHOLD, Payload, detach, reference
+from resizefix.document.payloads import FORMS, RAW_DATA, THRESHOLD, Payload, detach, records_of_reference
 from resizefix.document.pieces import Piece, Span, as_bytes, framed, size_of
 from resizefix.document.source import Source
 from resizefix.document.splice import Splicer
@@ -51,19 +50,28 @@ class Detached:
 
         Raises MalformedError for bytes that cannot be a model, UnreadableModelError if reading fails.
         """
-        detached = _read(source, file_name)
-        while detached.payloads and detached.light.count(detached.location.encode()) != len(detached.payloads):
-            detached = _read(source, "./" + detached.location)
-        return detached
+        payloads: dict[int, Payload] = {}
+
+        def cut(start: int, end: int) -> Piece:
+            return Span(source, start, end)
+
+        def refer(payload: Payload) -> list[Piece]:
+            payloads[payload.start] = payload
+            return [records_of_reference(file_name or "", payload.start, payload.end - payload.start, source.token)]
+
+        pieces: list[Piece] = [Span(source, 0, source.size)]
+        if file_name is not None:
+            with source.mapped() as data:
+                pieces = detach(data, cut, refer)
+        if size_of(pieces) > _LARGEST_MESSAGE:
+            raise MalformedError(f"holds more than 2 GiB besides tensor data of {THRESHOLD} bytes and more")
+        return cls(source, file_name or "", payloads, as_bytes(pieces))
 
     def refers(self, reference: Reference) -> bool:
         """Whether a reference stands for one of the payloads."""
         payload = self.payloads.get(reference.offset)
-        return (
-            payload is not None
-            and reference.location == self.location
-            and reference.length == payload.end - payload.start
-        )
+        length = payload.end - payload.start if payload else None
+        return reference.checksum == self.source.token and reference.length == length
 
     def payload_of(self, tensor: onnx.TensorProto) -> Payload | None:
         """The payload that a tensor's reference stands for; None for every other tensor.
@@ -99,7 +107,9 @@ class Detached:
             return [tensor.SerializeToString(deterministic=True), encode_bytes(field, placeholder)]
 
         return (
-            as_bytes(replace_tensors_containing(model, self.location.encode(), replacing)) if self.payloads else model
+            as_bytes(replace_tensors_containing(model, self.source.token.encode(), replacing))
+            if self.payloads
+            else model
         )
 
     def expand(self, kind: str, text: bytes) -> list[Piece]:
@@ -147,31 +157,11 @@ def field_for(payload: Payload, data_type: int) -> int:
     return payload.field if data_type in FORMS.get(payload.field, ()) else RAW_DATA
 
 
-def _read(source: Source, location: str | None) -> Detached:
-    payloads: dict[int, Payload] = {}
-
-    def cut(start: int, end: int) -> Piece:
-        return Span(source, start, end)
-
-    def refer(payload: Payload) -> list[Piece]:
-        payloads[payload.start] = payload
-        return [reference(location or "", payload.start, payload.end - payload.start)]
-
-    if location is None:
-        pieces: list[Piece] = [Span(source, 0, source.size)]
-    else:
-        with source.mapped() as data:
-            pieces = detach(data, cut, refer)
-    if size_of(pieces) > _LARGEST_MESSAGE:
-        raise MalformedError(f"holds more than 2 GiB besides tensor data of {THRESHOLD} bytes and more")
-    return Detached(source, location or "", payloads, as_bytes(pieces))
-
-
 def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
     """What a model says, large payloads by their length alone: to compare what was meant with what was written."""
 
     def refer(payload: Payload) -> list[Piece]:
-        return [reference("", 0, payload.end - payload.start)]
+        return [records_of_reference("", 0, payload.end - payload.start)]
 
     def replacing(text: bytes) -> list[Piece] | None:
         tensor = onnx.TensorProto.FromString(text)
@@ -188,7 +178,7 @@ def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
         # Only in canonical form are numbers packed, so that both sides give the same payloads by their length.
         model = canonical(onnx.ModelProto.FromString(as_bytes(light)))
     elif detached and detached.payloads:
-        model = as_bytes(replace_tensors_containing(model, detached.location.encode(), replacing))
+        model = as_bytes(replace_tensors_containing(model, detached.source.token.encode(), replacing))
     inline = model
     light = detach(inline, lambda start, end: inline[start:end], refer, everywhere=True)
     proto = onnx.ModelProto.FromString(as_bytes(light))

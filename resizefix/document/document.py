@@ -18,6 +18,7 @@ from resizefix.document.external_data import (
     references_in,
     relocated,
     require_not_referenced,
+    require_own,
     require_readable,
     span_of,
     stage_data_files,
@@ -93,7 +94,7 @@ class Document:
             return model
         if self._detached.payloads and not self._detached.source.is_at(self.folder / self._detached.location):
             raise UnreadableModelError(f"{self.path}: was modified or replaced since it was opened; open it again.")
-        return model if self.folder == self._home.folder else relocated(model, self._home, self._detached.location)
+        return model if self.folder == self._home.folder else relocated(model, self._home, self._detached.refers)
 
     def array(self, tensor: onnx.TensorProto) -> np.ndarray:
         """The value of a tensor of this document, wherever its data lie. Raises UnreadableModelError, RefusedError."""
@@ -107,6 +108,8 @@ class Document:
                 raise UnreadableModelError(
                     f"tensor {tensor.name!r}: its data lie in {reference.location!r}, but in which folder is not known."
                 )
+            if self._detached:
+                require_own(self._new([reference]))
             span = span_of(reference, self._home.open(reference))
             whole = _with_raw_data(tensor, span.source.read(span.start, span.end))
         try:
@@ -130,8 +133,11 @@ class Document:
             model = self._canonical()
             own = self._own_references(model)
             require_not_referenced(out, own, home)
+            new = self._new(own)
+            if self._detached:
+                require_own(new)
             if home.is_folder(out.parent):
-                require_readable(set(own) - self._references_of_the_file(), home)
+                require_readable(new, home)
             else:
                 stage_data_files(write, own, home, out, overwrite=overwrite)
             if as_external_data:
@@ -171,13 +177,14 @@ class Document:
 
     def _own_references(self, model: bytes) -> list[Reference]:
         """The references of the serialised model that do not stand for detached payloads."""
-        detached = self._detached
-        if detached and model.count(b"location") == model.count(detached.location.encode()):
-            return []
-        return [reference for reference in references_in(model) if not (detached and detached.refers(reference))]
+        found = references_in(model)
+        return [reference for reference in found if not (self._detached and self._detached.refers(reference))]
 
-    def _references_of_the_file(self) -> set[Reference]:
-        return set(self._own_references(self._detached.light)) if self._detached else set()
+    def _new(self, references: list[Reference]) -> set[Reference]:
+        """Those that the original does not have; what it has may be broken, as long as nobody needs it."""
+        given = references_in(self._detached.light) if references and self._detached else []
+        places = {reference._replace(tensor="") for reference in given}
+        return {reference for reference in references if reference._replace(tensor="") not in places}
 
 
 def _with_raw_data(tensor: onnx.TensorProto, content: bytes) -> onnx.TensorProto:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -20,9 +20,9 @@ import onnx
 from resizefix.document.atomic_write import AtomicWrite
 from resizefix.document.copying import is_already
 from resizefix.document.pieces import Piece, Span, as_bytes
-from resizefix.document.source import Source
+from resizefix.document.source import TOKEN_PREFIX, Source
 from resizefix.document.tensors import replace_tensors_containing
-from resizefix.errors import UnreadableModelError, UsageError
+from resizefix.errors import RefusedError, UnreadableModelError, UsageError
 
 
 class Reference(NamedTuple):
@@ -32,6 +32,7 @@ class Reference(NamedTuple):
     location: str
     offset: int
     length: int | None
+    checksum: str
 
 
 class Home(NamedTuple):
@@ -98,7 +99,8 @@ def reference_of(tensor: onnx.TensorProto) -> Reference | None:
     location = said.get("location", "")
     if "\0" in location:
         raise UnreadableModelError(f"tensor {tensor.name!r}: {location!r}, where its data should lie, is no file name.")
-    return Reference(tensor.name, location, int(numbers[0]), int(numbers[1]) if "length" in said else None)
+    length = int(numbers[1]) if "length" in said else None
+    return Reference(tensor.name, location, int(numbers[0]), length, said.get("checksum", ""))
 
 
 def references_in(model: bytes) -> list[Reference]:
@@ -114,13 +116,13 @@ def references_in(model: bytes) -> list[Reference]:
     return list(found)
 
 
-def relocated(model: bytes, home: Home, except_location: str) -> bytes:
+def relocated(model: bytes, home: Home, except_for: Callable[[Reference], bool]) -> bytes:
     """The serialised model, its references leading to the same files from `home.real_folder`."""
 
     def replacing(text: bytes) -> list[Piece] | None:
         tensor = onnx.TensorProto.FromString(text)
         reference = reference_of(tensor)
-        if reference is None or reference.location == except_location or not home.leads_to_real_folder(reference):
+        if reference is None or except_for(reference) or not home.leads_to_real_folder(reference):
             return None
         real = os.path.realpath(home.folder / reference.location)
         for entry in tensor.external_data:
@@ -129,6 +131,16 @@ def relocated(model: bytes, home: Home, except_location: str) -> bytes:
         return [tensor.SerializeToString(deterministic=True)]
 
     return as_bytes(replace_tensors_containing(model, b"location", replacing))
+
+
+def require_own(references: Iterable[Reference]) -> None:
+    """Raises RefusedError for a tensor of another document: its payload is known there and not here."""
+    for reference in references:
+        if reference.checksum.startswith(TOKEN_PREFIX):
+            raise RefusedError(
+                f"tensor {reference.tensor!r}: was taken from another document, which alone knows its data; "
+                "make it from the array that document gives for it."
+            )
 
 
 def require_readable(references: Iterable[Reference], home: Home) -> None:

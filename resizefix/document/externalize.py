@@ -10,7 +10,7 @@ import onnx
 from resizefix.document.atomic_write import AtomicWrite
 from resizefix.document.copying import is_already
 from resizefix.document.detached import Detached, canonical, forget_reference
-from resizefix.document.payloads import Payload, detach, reference
+from resizefix.document.payloads import Payload, detach, records_of_reference
 from resizefix.document.pieces import Piece, Span, as_bytes
 from resizefix.document.tensors import replace_tensors_containing
 from resizefix.errors import UsageError
@@ -52,7 +52,7 @@ class DataFile:
         self.pieces += [bytes(padding), piece]
         offset = self._size + padding
         self._size = offset + length
-        return reference(self.location, offset, length)
+        return records_of_reference(self.location, offset, length)
 
 
 def externalized(model: bytes, detached: Detached | None, data_file: DataFile) -> bytes:
@@ -80,6 +80,6 @@ def externalized(model: bytes, detached: Detached | None, data_file: DataFile) -
         return [data_file.append(model[payload.start : payload.end], payload.end - payload.start)]
 
     if detached and detached.payloads:
-        model = as_bytes(replace_tensors_containing(model, detached.location.encode(), replacing))
+        model = as_bytes(replace_tensors_containing(model, detached.source.token.encode(), replacing))
     light = as_bytes(detach(model, cut, refer))
     return canonical(onnx.ModelProto.FromString(light))

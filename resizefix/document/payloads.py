@@ -74,9 +74,11 @@ class Payload(NamedTuple):
     location_stated: bool
 
 
-def reference(location: str, offset: int, length: int) -> bytes:
+def records_of_reference(location: str, offset: int, length: int, checksum: str = "") -> bytes:
     """The records that make a TensorProto without data refer to `length` bytes at `offset` of the file `location`."""
-    entries = (("location", location), ("offset", str(offset)), ("length", str(length)))
+    entries = [("location", location), ("offset", str(offset)), ("length", str(length))]
+    if checksum:
+        entries.append(("checksum", checksum))
     return b"".join(
         encode_bytes(EXTERNAL_DATA, encode_bytes(1, key.encode()) + encode_bytes(2, value.encode()))
         for key, value in entries

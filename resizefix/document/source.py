@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 import stat
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from resizefix.errors import UnreadableModelError
+
+TOKEN_PREFIX = "resizefix:"
 
 
 class Source:
@@ -38,6 +41,8 @@ class Source:
             raise UnreadableModelError(f"{path}: is not a regular file; save the model to a file first.")
         self.size = status.st_size
         self._identity = _identity(status)
+        # The same for the same file however often it is opened, different for any other file.
+        self.token = TOKEN_PREFIX + hashlib.sha1(repr(self._identity).encode(), usedforsecurity=False).hexdigest()[:16]
 
     def unchanged(self) -> bool:
         """Whether the file still has the size and modification time it was opened with."""

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from model_bytes import LARGE, constant, rich_model, typed_weights, value, weights
+from onnx import TensorProto, helper, numpy_helper
+
+from resizefix.document.payloads import THRESHOLD, Payload, detach, records_of_reference
+from resizefix.document.pieces import as_bytes
+
+
+def detached(model: onnx.ModelProto, everywhere: bool = False) -> tuple[onnx.ModelProto, list[Payload], bytes]:
+    data = model.SerializeToString()
+    found: list[Payload] = []
+
+    def refer(payload: Payload) -> list[bytes]:
+        found.append(payload)
+        return [records_of_reference("here", payload.start, payload.end - payload.start)]
+
+    light = as_bytes(detach(data, lambda start, end: data[start:end], refer, everywhere=everywhere))
+    return onnx.ModelProto.FromString(light), found, data
+
+
+def of(*tensors: TensorProto, nodes: tuple[onnx.NodeProto, ...] = ()) -> onnx.ModelProto:
+    return helper.make_model(helper.make_graph(list(nodes), "g", [], [value("y", [1])], list(tensors)))
+
+
+def test_a_large_initializer_becomes_a_reference_to_exactly_its_bytes():
+    light, (payload,), data = detached(of(weights("w", 0)))
+    (tensor,) = light.graph.initializer
+    assert data[payload.start : payload.end] == weights("w", 0).raw_data
+    assert tensor.data_location == TensorProto.EXTERNAL
+    assert {e.key: e.value for e in tensor.external_data} == {
+        "location": "here",
+        "offset": str(payload.start),
+        "length": str(THRESHOLD),
+    }
+    assert not tensor.HasField("raw_data")
+    assert (tensor.name, list(tensor.dims)) == ("w", [LARGE])
+
+
+def test_a_payload_one_byte_below_the_threshold_stays():
+    just = numpy_helper.from_array(np.zeros(THRESHOLD, np.int8), "w")
+    below = numpy_helper.from_array(np.zeros(THRESHOLD - 1, np.int8), "w")
+    assert len(detached(of(just))[1]) == 1
+    assert detached(of(below))[0] == of(below)
+
+
+def test_payloads_are_found_in_every_place_where_onnxruntime_reads_references():
+    light, found, _ = detached(rich_model())
+    inline = ["table", "t0", "t1", "s"]
+    everything, all_found, _ = detached(rich_model(), everywhere=True)
+    assert len(found) == 11
+    assert len(all_found) == 14
+    text = str(light)
+    assert [name for name in inline if f'name: "{name}"' in text] == inline
+    assert len(everything.SerializeToString()) < 8000
+
+
+@pytest.mark.parametrize("data_type", [TensorProto.FLOAT, TensorProto.DOUBLE])
+def test_packed_typed_data_are_detached_as_the_raw_bytes_they_are(data_type):
+    tensor = typed_weights("w", 0, data_type)
+    _, (payload,), data = detached(of(tensor))
+    assert np.array_equal(
+        np.frombuffer(data[payload.start : payload.end], helper.tensor_dtype_to_np_dtype(data_type)),
+        numpy_helper.to_array(tensor),
+    )
+
+
+def test_data_that_are_not_the_raw_bytes_stay():
+    integers = TensorProto(name="i", data_type=TensorProto.INT64, dims=[5000], int64_data=range(5000))
+    texts = TensorProto(name="t", data_type=TensorProto.STRING, dims=[1], string_data=[b"x" * 5000])
+    half = TensorProto(name="h", data_type=TensorProto.FLOAT16, dims=[5000], float_data=[0.0] * 5000)
+    for tensor in (integers, texts, half):
+        assert detached(of(tensor))[1] == []
+
+
+def test_a_tensor_with_two_kinds_of_data_is_left_alone():
+    both = weights("w", 0)
+    both.float_data.append(1.0)
+    external = weights("w", 0)
+    external.external_data.add(key="location", value="elsewhere")
+    located = weights("w", 0)
+    located.data_location = TensorProto.EXTERNAL
+    for tensor in (both, external, located):
+        assert detached(of(tensor))[1] == []
+
+
+def test_a_constant_of_another_domain_keeps_its_value():
+    ours, theirs = constant("k", weights("", 0)), constant("k", weights("", 0))
+    theirs.domain = "elsewhere"
+    assert len(detached(of(nodes=(ours,)))[1]) == 1
+    assert detached(of(nodes=(theirs,)))[1] == []
+    ours.domain = "ai.onnx"
+    assert len(detached(of(nodes=(ours,)))[1]) == 1
+
+
+def test_the_stated_default_location_is_remembered():
+    tensor = weights("w", 0)
+    assert detached(of(tensor))[1][0].location_stated is False
+    tensor.data_location = TensorProto.DEFAULT
+    light, (payload,), _ = detached(of(tensor))
+    assert payload.location_stated is True
+    assert light.graph.initializer[0].data_location == TensorProto.EXTERNAL

@@ -1,0 +1,225 @@
+"""The laws of lossless saving, on models in serialisations that no writer makes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from model_bytes import constant, graph_records, hostile, rich_model, split, value, value_of, weights
+
+from resizefix.document.document import Document
+
+RICH = rich_model()
+Edit = Callable[[onnx.ModelProto], object]
+laws = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def written(document: Document, folder: Path) -> bytes:
+    document.save(folder / "out.onnx", overwrite=True)
+    return (folder / "out.onnx").read_bytes()
+
+
+def opened(data: bytes, folder: Path) -> Document:
+    (folder / "in.onnx").write_bytes(data)
+    return Document.open(folder / "in.onnx")
+
+
+EDITS: list[Edit] = [
+    lambda m: setattr(m.graph.node[3], "doc_string", "changed"),
+    lambda m: m.graph.node.__delitem__(slice(2, 3)),
+    lambda m: m.graph.node.reverse(),
+    lambda m: m.graph.node.insert(0, m.graph.node[-1]),
+    lambda m: m.graph.node[0].ClearField("attribute"),
+    lambda m: m.graph.initializer.__delitem__(slice(1)),
+    lambda m: m.graph.initializer.add().CopyFrom(m.graph.node[0].attribute[0].t),
+    lambda m: m.graph.initializer.extend(list(m.graph.initializer)),
+    lambda m: [setattr(tensor, "name", tensor.name + "_") for tensor in m.graph.initializer],
+    lambda m: m.graph.initializer[-1].dims.append(1),
+    lambda m: setattr(m.graph.initializer[0], "data_type", onnx.TensorProto.INT32),
+    lambda m: m.graph.initializer[0].CopyFrom(weights("new", 99)),
+    lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[0], "dim_value", 3),
+    lambda m: m.graph.input.add(name="new"),
+    lambda m: m.graph.ClearField("input"),
+    lambda m: m.graph.ClearField("value_info"),
+    lambda m: m.functions[0].node.__delitem__(slice(1)),
+    lambda m: setattr(m.functions[0], "name", "Thrice"),
+    lambda m: m.ClearField("metadata_props"),
+    lambda m: m.opset_import[0].ClearField("version"),
+    lambda m: m.ClearField("training_info"),
+    lambda m: setattr(m, "producer_name", ""),
+    lambda m: setattr(m, "domain", "new"),
+    lambda m: m.graph.sparse_initializer[0].values.ClearField("name"),
+    lambda m: m.graph.sparse_initializer[0].dims.append(7),
+]
+
+
+def apply(edits: list[Edit], model: onnx.ModelProto) -> None:
+    for edit in edits:
+        try:
+            edit(model)
+        except IndexError:  # an earlier edit took away what this one would change
+            continue
+
+
+seeds = st.integers(0, 2**32)
+some_edits = st.lists(st.sampled_from(EDITS), min_size=1, max_size=5)
+
+
+@laws
+@given(seeds)
+def test_a_model_without_edits_is_written_byte_for_byte(tmp_path, seed):
+    data = hostile(RICH, random.Random(seed))
+    document = opened(data, tmp_path)
+    assert not document.is_changed()
+    assert written(document, tmp_path) == data
+    assert written(document.copy(), tmp_path) == data
+
+
+@laws
+@given(seeds, some_edits)
+def test_a_written_model_says_what_the_same_edits_make_of_the_whole_model(tmp_path, seed, edits):
+    data = hostile(RICH, random.Random(seed))
+    document, whole = opened(data, tmp_path), onnx.ModelProto.FromString(data)
+    apply(edits, document.proto)
+    apply(edits, whole)
+    saved = onnx.ModelProto.FromString(written(document, tmp_path))
+    assert saved == whole
+    assert document.to_proto() == saved
+
+
+@laws
+@given(seeds, some_edits)
+def test_undone_edits_leave_the_bytes_as_they_were(tmp_path, seed, edits):
+    data = hostile(RICH, random.Random(seed))
+    document = opened(data, tmp_path)
+    before = document.light_bytes()
+    apply(edits, document.proto)
+    document.proto.ParseFromString(before)
+    assert written(document, tmp_path) == data
+
+
+@laws
+@given(seeds, st.integers(0, 4))
+def test_an_edit_of_one_node_leaves_every_other_record_its_bytes_and_place(tmp_path, seed, index):
+    data = hostile(RICH, random.Random(seed))
+    document = opened(data, tmp_path)
+    document.proto.graph.node[index].doc_string = "edited by this test"
+    after = written(document, tmp_path)
+    assert [record for record in split(after) if record[0] != 7] == [record for record in split(data) if record[0] != 7]
+    pairs = list(zip(graph_records(data), graph_records(after), strict=True))
+    (changed,) = [pair for pair in pairs if pair[0] != pair[1]]
+    assert changed[0][0] == changed[1][0] == 1
+    kept = [record for record in split(value_of(changed[0][1])) if record[0] != 6]
+    assert [record for record in split(value_of(changed[1][1])) if record[0] != 6] == kept
+
+
+@laws
+@given(seeds, st.integers(0, 3), st.integers(0, 4))
+def test_deletions_and_insertions_leave_all_other_records_as_they_are(tmp_path, seed, gone, at):
+    data = hostile(RICH, random.Random(seed))
+    document = opened(data, tmp_path)
+    del document.proto.graph.initializer[gone]
+    document.proto.graph.node.insert(at, onnx.helper.make_node("Relu", ["a"], ["b"]))
+    after = graph_records(written(document, tmp_path))
+    before = graph_records(data)
+    new = [record for record in after if record not in before]
+    assert len(new) == 1
+    assert b"Relu" in new[0][1]
+    nth = [record for record in before if record[0] == 5][gone]
+    assert [record for record in after if record not in new] == [record for record in before if record is not nth]
+
+
+def test_new_elements_stand_behind_their_predecessors_and_new_fields_in_order_of_numbers(tmp_path):
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph([onnx.helper.make_node("Relu", [a], [b]) for a, b in ("xy", "yz")], "g", [], [])
+    )
+    document = opened(model.SerializeToString(), tmp_path)
+    document.proto.graph.node.insert(1, onnx.helper.make_node("Abs", ["y"], ["w"]))
+    document.proto.graph.output.append(value("z", [1]))
+    document.proto.graph.input.append(value("x", [1]))
+    records = graph_records(written(document, tmp_path))
+    assert [number for number, _ in records] == [1, 1, 1, 2, 11, 12]
+    assert b"Abs" in records[1][1]
+
+
+def test_a_moved_node_keeps_its_unusual_bytes(tmp_path):
+    strange = b"\x98\x70\x05" + onnx.helper.make_node("Relu", ["x"], ["y"]).SerializeToString()
+    plain = onnx.helper.make_node("Abs", ["y"], ["z"]).SerializeToString()
+    graph = b"".join(b"\x0a" + bytes((len(node),)) + node for node in (strange, plain))
+    document = opened(b"\x08\x08\x3a" + bytes((len(graph),)) + graph, tmp_path)
+    nodes = document.proto.graph.node
+    nodes.insert(0, nodes[1])
+    del nodes[2]
+    assert [value_of(record) for _, record in graph_records(written(document, tmp_path))] == [plain, strange]
+
+
+@pytest.mark.parametrize("again", [1, 3])
+def test_a_length_that_took_more_bytes_than_needed_keeps_them_if_the_size_stays(tmp_path, again):
+    node = onnx.helper.make_node("Relu", ["x"], ["y"], name="aa").SerializeToString()
+    record = b"\x0a" + bytes((len(node) | 0x80,)) + b"\x80" * again + b"\x00" + node
+    data = b"\x3a" + bytes((len(record),)) + record
+    document = opened(data, tmp_path)
+    document.proto.graph.node[0].name = "bb"
+    assert written(document, tmp_path) == data.replace(b"aa", b"bb")
+
+
+def test_of_a_oneof_stated_twice_only_the_new_choice_remains(tmp_path):
+    both = b"\x12\x01n\x08\x05"  # dim_param "n", then dim_value 5, which is the one that counts
+    shape = b"\x0a" + bytes((len(both),)) + both
+    tensor = b"\x08\x01\x12" + bytes((len(shape),)) + shape
+    kind = b"\x0a" + bytes((len(tensor),)) + tensor
+    info = b"\x0a\x01x\x12" + bytes((len(kind),)) + kind
+    graph = b"\x5a" + bytes((len(info),)) + info
+    data = b"\x3a" + bytes((len(graph),)) + graph
+    document = opened(data, tmp_path)
+    dimension = document.proto.graph.input[0].type.tensor_type.shape.dim[0]
+    assert dimension.dim_value == 5
+    dimension.Clear()
+    saved = onnx.ModelProto.FromString(written(document, tmp_path))
+    assert saved.graph.input[0].type.tensor_type.shape.dim[0].WhichOneof("value") is None
+
+
+def test_a_graph_stated_in_two_parts_is_edited_as_the_one_it_means(tmp_path):
+    first = b"\x12\x01g" + b"\x0a\x09\x0a\x01x\x12\x01y\x1a\x01n"
+    second = b"\x0a\x09\x0a\x01y\x12\x01z\x1a\x01m"
+    data = b"".join(b"\x3a" + bytes((len(part),)) + part for part in (first, second))
+    document = opened(data, tmp_path)
+    assert written(document, tmp_path) == data
+    document.proto.graph.node[1].name = "other"
+    saved = onnx.ModelProto.FromString(written(document, tmp_path))
+    assert [node.name for node in saved.graph.node] == ["n", "other"]
+    assert saved == document.proto
+
+
+def test_a_payload_put_elsewhere_goes_back_into_the_field_it_came_from(tmp_path):
+    document = opened(RICH.SerializeToString(), tmp_path)
+    typed = document.proto.graph.initializer[1]
+    node = document.proto.graph.node.add()
+    node.CopyFrom(constant("copy", typed))
+    saved = onnx.ModelProto.FromString(written(document, tmp_path))
+    assert saved.graph.node[-1].attribute[0].t == RICH.graph.initializer[1]
+
+
+def test_a_payload_whose_type_was_changed_goes_into_raw_data(tmp_path):
+    document = opened(RICH.SerializeToString(), tmp_path)
+    document.proto.graph.initializer[1].data_type = onnx.TensorProto.UINT32
+    tensor = onnx.ModelProto.FromString(written(document, tmp_path)).graph.initializer[1]
+    assert not tensor.float_data
+    assert (
+        onnx.numpy_helper.to_array(tensor).tobytes() == onnx.numpy_helper.to_array(RICH.graph.initializer[1]).tobytes()
+    )
+
+
+def test_minus_zero_and_nan_count_as_edits_and_are_kept(tmp_path):
+    node = onnx.helper.make_node("LeakyRelu", ["x"], ["y"], alpha=0.0)
+    node.attribute.append(onnx.helper.make_attribute("other", float("nan")))
+    data = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [], [])).SerializeToString()
+    document = opened(data, tmp_path)
+    assert written(document, tmp_path) == data
+    document.proto.graph.node[0].attribute[0].f = -0.0
+    assert written(document, tmp_path) == data.replace(b"\x15\0\0\0\0", b"\x15\0\0\0\x80")

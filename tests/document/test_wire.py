@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resizefix.document.wire import (
+    CutOffError,
+    MalformedError,
+    Record,
+    encode_bytes,
+    encode_varint,
+    read_varint,
+    records,
+    varint_value,
+)
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_a_varint_reads_back_as_it_was_written(number):
+    encoded = encode_varint(number)
+    assert read_varint(encoded, 0, len(encoded)) == (number, len(encoded))
+
+
+def test_a_varint_may_be_longer_than_needed_but_not_than_ten_bytes():
+    assert read_varint(b"\x81" + b"\x80" * 8 + b"\x00", 0, 10) == (1, 10)
+    with pytest.raises(MalformedError, match="longer than 10 bytes"):
+        read_varint(b"\x80" * 10 + b"\x00", 0, 11)
+
+
+def test_a_varint_beyond_64_bits_is_malformed():
+    assert read_varint(b"\xff" * 9 + b"\x01", 0, 10)[0] == 2**64 - 1
+    with pytest.raises(MalformedError, match="64 bits"):
+        read_varint(b"\xff" * 9 + b"\x02", 0, 10)
+
+
+def test_a_varint_cut_off_by_the_end_of_its_message_is_malformed():
+    with pytest.raises(CutOffError):
+        read_varint(b"\x80\x01", 0, 1)
+
+
+def test_records_give_number_type_and_offsets_of_each_kind():
+    data = b"\x08\x96\x01" + b"\x11" + bytes(8) + encode_bytes(3, b"abc") + b"\x25" + bytes(4)
+    assert list(records(data, 0, len(data))) == [
+        Record(1, 0, 0, 1, 3),
+        Record(2, 1, 3, 4, 12),
+        Record(3, 2, 12, 14, 17),
+        Record(4, 5, 17, 18, 22),
+    ]
+    assert varint_value(data, Record(1, 0, 0, 1, 3)) == 150
+
+
+def test_records_of_a_part_keep_to_that_part():
+    data = b"\xff" + encode_bytes(3, b"abc") + b"\xff"
+    assert [record.number for record in records(data, 1, len(data) - 1)] == [3]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\x1a\x05abc", "claims 5 bytes where 3 are left"),
+        (b"\x1a\xff\xff\xff\xff\xff\xff\xff\xff\x7fabc", "claims 9223372036854775807 bytes"),
+        (b"\x11abc", "claims 8 bytes where 3 are left"),
+        (b"\x25abc", "claims 4 bytes where 3 are left"),
+        (b"\x08", "in the middle of a number"),
+        (b"\x0b\x0c", "wire type 3"),
+        (b"\x0c", "wire type 4"),
+        (b"\x0e\x00", "wire type 6"),
+        (b"\x0f\x00", "wire type 7"),
+        (b"\x00\x00", "no field of any message has the number 0"),
+        (b"\x80\x80\x80\x80\x80\x01\x00", "no field of any message has the number"),
+    ],
+)
+def test_bytes_that_are_no_records_are_refused_with_the_reason(data, reason):
+    with pytest.raises(MalformedError, match=reason):
+        list(records(data, 0, len(data)))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_records_or_malformed_and_records_cover_them_without_gaps(data):
+    try:
+        found = list(records(data, 0, len(data)))
+    except MalformedError:
+        return
+    assert [record.start for record in found] == [0, *(record.end for record in found[:-1])][: len(found)]
+    assert not found or found[-1].end == len(data)
+
+
+def test_a_hundred_thousand_records_take_less_than_two_seconds():
+    data = encode_bytes(1, b"node") * 100_000
+    begun = time.perf_counter()
+    assert sum(1 for _ in records(data, 0, len(data))) == 100_000
+    assert time.perf_counter() - begun < 2

@@ -82,6 +82,10 @@ class SiteFacts:
     output_shape: tuple[int | None, ...] | None = None
     elem_type: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.input_shape is not None and self.rank != len(self.input_shape):
+            raise ValueError(f"rank {self.rank} with input_shape {self.input_shape}")
+
     @property
     def is_upsample(self) -> bool:
         """Upsample, of any version."""

@@ -64,8 +64,8 @@ def _scales(f: SiteFacts) -> tuple[float | None, ...] | None:
         return unknown if f.full_scales is None or len(f.full_scales) != f.rank else f.full_scales
     if f.values is None or f.input_shape is None:
         return unknown
-    listed = tuple(axis % f.rank for axis in f.axes) if f.axes is not None else tuple(range(f.rank))
-    if len(listed) != len(f.values):
+    listed = f.axes if f.axes is not None else tuple(range(f.rank))
+    if len(listed) != len(f.values) or any(not -f.rank <= axis < f.rank for axis in listed):
         return unknown
     scales: list[float | None] = [1.0] * f.rank
     for axis, size in zip(listed, f.values, strict=True):

@@ -137,8 +137,8 @@ CUBIC_UNCHECKED = Rule(
 LINEAR_UNCHECKED = Rule(
     name="linear-by-a-tensor-is-not-checked",
     holds=lambda f: f.mode not in ("linear", "bilinear") or f.source is not S.FOLDED or trailing_ones(f, 3),
-    because="linear changes axes {f.resized_axes} of {f.rank} by a tensor, which nothing checks; but TensorRT has linear "
-    "along the last three axes at most",
+    because="linear changes axes {f.resized_axes} of {f.rank} by a tensor, which nothing checks; but TensorRT has "
+    "linear along the last three axes at most",
     source="NvInfer.h, ResizeMode; parsed and built on TensorRT-RTX 1.7.1, never run",
     mend="split the node in two, or move the axes to the end by a Transpose",
     effect=Effect.DIFFERENT,

@@ -286,7 +286,7 @@ def coordinate_modes(allowed: Collection[str], source: str) -> Rule:
 def not_inside(containers: Collection[str], source: str) -> Rule:
     """Bodies that a parser does not enter."""
     return Rule(
-        name="not-inside-" + "-or-".join(sorted(containers)).lower(),
+        name="body-is-imported",
         holds=lambda f: not f.enclosing & frozenset(containers),
         because=f"the node stands inside: {', '.join(sorted(containers))}, which this parser does not import",
         source=source,

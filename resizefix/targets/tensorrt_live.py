@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 
 from resizefix.targets.tensorrt_worker import MODULE
@@ -251,7 +252,10 @@ def _whole(message: str) -> LiveError:
 
 def _located(errors: Sequence[dict[str, Any]], model: bytes) -> tuple[LiveError, ...]:
     """Errors with the ONNX node each is about."""
-    nodes = list(_nodes(ModelProto.FromString(model))) if errors else []
+    try:
+        nodes = list(_nodes(ModelProto.FromString(model))) if errors else []
+    except DecodeError:
+        nodes = []  # no model at all: the errors say so
     return tuple(_located_one(error, nodes) for error in errors)
 
 

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nodes import NODES, RESIZE_11, changed
+from onnx import TensorProto
+
+from resizefix.errors import UsageError
+from resizefix.interpolation import ExtentKind
+from resizefix.targets.catalogue import TARGETS, target_named
+from resizefix.targets.facts import OperandSource, Roi, SiteFacts
+from resizefix.targets.target import Effect, Rule, Target, Violation, accepted, judge
+
+NEAREST_ALONE = Rule("nearest-alone", lambda f: f.mode == "nearest", "mode is {f.mode}", "here", "take nearest")
+NO_HALVES = Rule("no-halves", lambda f: f.mode != "cubic", "cubic", "here", "", Effect.NOTED)
+TARGET = Target("some", "some parser", (NEAREST_ALONE, NO_HALVES))
+
+
+def test_a_node_that_breaks_no_rule_has_no_violations_and_is_accepted() -> None:
+    assert judge(TARGET, RESIZE_11) == ()
+    assert accepted(())
+
+
+def test_a_violation_says_which_node_which_rule_why_by_whom_and_how_to_mend_it() -> None:
+    found = judge(TARGET, changed(RESIZE_11, node="r", mode="linear"))
+    assert found == (Violation("r", "nearest-alone", "mode is linear", "here", "take nearest", Effect.REJECTED),)
+    assert not accepted(found)
+
+
+def test_a_note_alone_leaves_a_node_accepted() -> None:
+    notes = judge(Target("some", "", (NO_HALVES,)), changed(RESIZE_11, mode="cubic"))
+    assert [note.effect for note in notes] == [Effect.NOTED]
+    assert accepted(notes)
+
+
+def test_a_node_that_is_computed_otherwise_is_not_accepted() -> None:
+    assert not accepted((Violation("r", "", "", "", "", Effect.DIFFERENT),))
+
+
+def test_two_rules_of_one_name_are_a_mistake() -> None:
+    with pytest.raises(ValueError, match="names a rule twice: \\['nearest-alone'\\]"):
+        Target("some", "", (NEAREST_ALONE, NEAREST_ALONE))
+
+
+def test_the_targets_have_the_names_that_the_command_line_promises() -> None:
+    names = ["5.0", "5.1", "6.0", "7.0", "7.1", "7.2", "8.0", "8.4", "8.5", "9", "10", "rtx"]
+    assert [target.name for target in TARGETS] == [*(f"tensorrt-{name}" for name in names), "onnxruntime"]
+    assert all(target_named(target.name) is target for target in TARGETS)
+
+
+def test_an_unknown_target_is_a_usage_error_that_lists_them_all() -> None:
+    with pytest.raises(UsageError, match=r"'tensorrt-4'; there are tensorrt-5\.0, .*, onnxruntime"):
+        target_named("tensorrt-4")
+
+
+NOT_KNOWN = {
+    "source": OperandSource.UNKNOWN,
+    "values": None,
+    "length": None,
+    "operand_rank": None,
+    "operand_type": None,
+    "rank": None,
+    "input_shape": None,
+    "output_shape": None,
+    "elem_type": None,
+}
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+@pytest.mark.parametrize("node", [node for name, node in NODES.items() if name != "Upsample-7"])
+def test_a_fact_that_is_not_known_breaks_no_rule(target: Target, node: SiteFacts) -> None:
+    with_all = {violation.rule for violation in judge(target, node)}
+    assert {violation.rule for violation in judge(target, changed(node, **NOT_KNOWN))} <= with_all
+
+
+def test_facts_that_contradict_each_other_are_a_mistake() -> None:
+    with pytest.raises(ValueError, match="rank 3 with input_shape"):
+        changed(RESIZE_11, rank=3, input_shape=(1, 3, 8, 8))
+
+
+sizes = st.one_of(st.none(), st.integers(0, 5))
+shapes = st.one_of(st.none(), st.lists(sizes, max_size=9).map(tuple))
+numbers = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True, width=32), st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, -1.0])
+)
+texts = st.sampled_from(
+    [
+        "nearest",
+        "linear",
+        "cubic",
+        "bilinear",
+        "half_pixel",
+        "asymmetric",
+        "floor",
+        "ceil",
+        "not_larger",
+        "stretch",
+        "{x}",
+    ]
+)
+any_facts = st.builds(
+    SiteFacts,
+    node=st.sampled_from(["n", "{f}"]),
+    op_type=st.sampled_from(["Upsample", "Resize"]),
+    opset=st.integers(1, 30),
+    ir_version=st.integers(1, 12),
+    attributes=st.frozensets(st.sampled_from(["scales", "mode", "axes", "height_scale", "width_scale"])),
+    mode=texts,
+    coordinate_transformation_mode=texts,
+    nearest_mode=texts,
+    keep_aspect_ratio_policy=texts,
+    antialias=st.booleans(),
+    axes=st.one_of(st.none(), st.lists(st.integers(-9, 9), min_size=1, max_size=4).map(tuple)),
+    n_inputs=st.integers(0, 5),
+    roi=st.sampled_from(Roi),
+    trailing_empty_input=st.booleans(),
+    extent=st.one_of(st.none(), st.sampled_from(ExtentKind)),
+    empty_sizes=st.booleans(),
+    enclosing=st.frozensets(st.sampled_from(["If", "Loop", "function"])),
+    source=st.sampled_from(OperandSource),
+    values=st.one_of(st.none(), st.lists(numbers, max_size=6).map(tuple)),
+    length=st.one_of(st.none(), st.integers(0, 9)),
+    operand_rank=st.one_of(st.none(), st.integers(0, 3)),
+    operand_type=st.one_of(st.none(), st.sampled_from(TensorProto.DataType.values())),
+    output_shape=shapes,
+    elem_type=st.one_of(st.none(), st.sampled_from(TensorProto.DataType.values())),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(any_facts, shapes, st.integers(0, 9))
+def test_every_target_judges_whatever_a_file_may_hold(
+    facts: SiteFacts, shape: tuple[int | None, ...] | None, rank: int
+) -> None:
+    facts = changed(facts, input_shape=shape, rank=rank if shape is None else len(shape))
+    for target in TARGETS:
+        for violation in judge(target, facts):
+            assert violation.node == facts.node
+            assert violation.because

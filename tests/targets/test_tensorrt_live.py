@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from matrix_sources import build
+from onnx import numpy_helper, parser
+
+from resizefix.targets import tensorrt_live
+from resizefix.targets.tensorrt_live import LiveError, LiveParser, LiveUnavailable, LiveVerdict, ask, unavailable
+
+missing = unavailable()
+needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason if missing else "")
+
+GOOD = """<ir_version: 8, opset_import: ["" : 13]>
+g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { [up] y = Resize (x, , s) }"""
+
+
+def model(text: str) -> bytes:
+    return bytes(parser.parse_model(text).SerializeToString())
+
+
+def verdict(text: str, **options: object) -> LiveVerdict:
+    found = ask(model(text), **options)  # type: ignore[arg-type]
+    assert isinstance(found, LiveVerdict)
+    return found
+
+
+# ---- without TensorRT: a process that plays its part ----------------------------------------------------------------
+
+
+def play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
+    """Let `script` answer instead of TensorRT's process."""
+    (tmp_path / "actor.py").write_text("import json, os, signal, sys, time\n" + script)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(tensorrt_live, "MODULE_OF_WORKER", "actor")
+    monkeypatch.setattr(tensorrt_live, "MODULE", "json")  # stands for the bindings: it is there
+
+
+ANSWER = """
+def say(stage, **fields): print(json.dumps({"stage": stage, **fields}), flush=True)
+say("started", parser="TensorRT-RTX 0.0")
+say("ready")
+request = json.loads(sys.stdin.buffer.readline())
+data = sys.stdin.buffer.read(request["size"])
+parsed = {"accepted": True, "errors": [], "layers": ["RESIZE"], "inputs": ["x"]}
+"""
+
+
+def test_without_the_bindings_there_is_a_reason_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
+    found = ask(model(GOOD))
+    assert isinstance(found, LiveUnavailable)
+    assert "pip install resizefix[tensorrt]" in found.reason
+
+
+def test_bindings_that_do_not_load_are_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tensorrt_rtx_bindings.py").write_text("raise ImportError('libcuda is too old')")
+    monkeypatch.setattr(tensorrt_live, "MODULE", "json")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(tensorrt_live, "_environment", lambda: {"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    found = ask(model(GOOD))
+    assert isinstance(found, LiveUnavailable)
+    assert found.reason == "tensorrt_rtx_bindings does not load: libcuda is too old"
+
+
+ROOT = Path(tensorrt_live.__file__).parents[2]
+
+
+def test_a_crash_after_the_answer_keeps_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(monkeypatch, tmp_path, ANSWER + "say('parsed', **parsed); say('done'); os.kill(os.getpid(), signal.SIGSEGV)")
+    with LiveParser() as live:
+        for _ in range(3):
+            assert live.ask(model(GOOD)) == LiveVerdict("TensorRT-RTX 0.0", True, layers=("RESIZE",), inputs=("x",))
+
+
+def test_a_crash_while_parsing_is_a_rejection_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(monkeypatch, tmp_path, ANSWER + "os.kill(os.getpid(), signal.SIGSEGV)")
+    found = ask(model(GOOD))
+    assert isinstance(found, LiveVerdict)
+    assert not found.accepted
+    assert found.errors == (LiveError(None, None, None, "", "the parser crashed (SIGSEGV)"),)
+
+
+def test_a_crash_while_building_keeps_what_the_parser_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(monkeypatch, tmp_path, ANSWER + "say('parsed', **parsed); sys.exit(3)")
+    found = ask(model(GOOD), build=True)
+    assert isinstance(found, LiveVerdict)
+    assert (found.accepted, found.built) == (True, False)
+    assert found.errors[0].message == "the builder ended with exit code 3"
+
+
+def test_a_parser_that_takes_too_long_is_ended_and_gives_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(monkeypatch, tmp_path, ANSWER + "time.sleep(60)")
+    with LiveParser(time_limit=1.5) as live:
+        assert live.ask(model(GOOD)) == LiveUnavailable("TensorRT-RTX 0.0 gave no answer within 1.5 s")
+
+
+def test_a_process_that_dies_at_its_start_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(monkeypatch, tmp_path, "sys.exit(1)")
+    assert ask(model(GOOD)) == LiveUnavailable("TensorRT-RTX crashes when it is started")
+
+
+def test_the_folder_and_the_profile_reach_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(
+        monkeypatch,
+        tmp_path,
+        ANSWER + "parsed['layers'] = [json.dumps(request), str(len(data))]; say('parsed', **parsed); say('done')",
+    )
+    profile = {"f": {"min": [1], "opt": np.array([2]), "max": (4,)}}
+    found = ask(model(GOOD), tmp_path, build=True, profile=profile)  # type: ignore[arg-type]
+    assert isinstance(found, LiveVerdict)
+    request = json.loads(found.layers[0])
+    assert request["path"] == str(tmp_path / "model.onnx")
+    assert request["profile"] == {"f": {"min": [1], "opt": [2], "max": [4]}}
+    assert int(found.layers[1]) == request["size"] == len(model(GOOD))
+
+
+NODES = """<ir_version: 8, opset_import: ["" : 13]>
+g (float[1,3,8,8] x, bool c) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
+  [twin] a = Relu (x)
+  [twin] b = Relu (a)
+  d = Resize (b, , s)
+  y = If (c) <then_branch = t () => (float[a,b,c,d] p) { [inner] p = Relu (d) },
+              else_branch = e () => (float[a,b,c,d] q) { q = Resize (d, , s) }>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("error", "output", "index"),
+    [
+        ({"op_type": "Relu", "name": "twin", "index": 1}, "b", 1),
+        ({"op_type": "Relu", "name": "twin", "index": 7}, None, None),
+        ({"op_type": "Relu", "name": "inner", "index": 5}, "p", 0),
+        ({"op_type": "Resize", "name": "", "index": 2}, "d", 2),
+        ({"op_type": "Resize", "name": "", "index": 0}, "q", 0),
+        ({"op_type": "Resize", "name": "", "index": 1}, None, None),
+        ({"op_type": "", "name": "", "index": -1}, None, None),
+    ],
+)
+def test_an_error_is_placed_by_name_and_by_position_where_names_do_not_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: dict[str, object], output: str | None, index: int | None
+) -> None:
+    parsed = {"accepted": False, "errors": [{**error, "message": "no"}], "layers": [], "inputs": []}
+    play(monkeypatch, tmp_path, ANSWER + f"say('parsed', **json.loads({json.dumps(parsed)!r})); say('done')")
+    (found,) = verdict(NODES).errors
+    assert (found.output, found.index, found.op_type, found.message) == (output, index, error["op_type"], "no")
+
+
+def test_the_worker_reads_nothing_of_the_package() -> None:
+    script = (
+        "import sys; import resizefix.targets.tensorrt_worker;"
+        "print([name for name in sys.modules if name.split('.')[0] in ('onnx', 'onnxruntime', 'numpy')])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# ---- with TensorRT --------------------------------------------------------------------------------------------------
+
+
+@needs_tensorrt
+def test_a_resize_is_parsed_and_built() -> None:
+    found = verdict(GOOD, build=True)
+    assert found.parser.startswith("TensorRT-RTX 1.")
+    assert (found.accepted, found.built, found.layers, found.inputs) == (True, True, ("RESIZE",), ("x",))
+    assert found.errors == ()
+
+
+@needs_tensorrt
+def test_a_refused_node_is_named_with_its_reason() -> None:
+    found = verdict(GOOD.replace("Resize", "Resize <antialias = 1>"))
+    assert not found.accepted
+    (error,) = found.errors
+    assert (error.node, error.output, error.index, error.op_type) == ("up", "y", 0, "Resize")
+    assert "Antialiasing is not supported" in error.message
+
+
+@needs_tensorrt
+def test_a_factor_that_is_fed_builds_with_a_profile_and_fails_without() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,3,h,w] x, int64[1] f) => (float[a,b,c,d] y) <int64[2] one = {1,1}> {
+      shape = Shape (x) all = Concat <axis = 0> (one, f, f) z = Mul (shape, all) y = Resize (x, , , z)
+    }"""
+    pixels = {"min": [1, 3, 4, 4], "opt": [1, 3, 8, 8], "max": [1, 3, 16, 16]}
+    with_factor = {"x": pixels, "f": {"min": [1], "opt": [2], "max": [4]}}
+    built = verdict(text, build=True, profile=with_factor)
+    assert built.built, built.errors
+    without = verdict(text, build=True, profile={"x": pixels})
+    assert (without.accepted, without.built) == (True, False)
+    assert "missing values for shape input tensor f" in without.errors[0].message
+    unknown = verdict(text, build=True, profile={**with_factor, "k": pixels})
+    assert "the network has no input 'k'; it has x, f" in unknown.errors[0].message
+
+
+@needs_tensorrt
+def test_a_default_is_no_input_of_the_network_any_more() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,3,8,8] x, float[4] s = {1,1,2,2}) => (float[a,b,c,d] y) { y = Resize (x, , s) }"""
+    assert verdict(text).inputs == ("x",)
+
+
+@needs_tensorrt
+def test_external_weights_are_found_in_the_folder_and_only_there(tmp_path: Path) -> None:
+    proto = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[a,b,c,d] y) {'
+        "  a = Conv <pads = [1,1,1,1]> (x, w) y = Resize (a, , s) }"
+    )
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones((3, 3, 3, 3), np.float32), "w"))
+    proto.graph.initializer.append(numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "s"))
+    onnx.save_model(proto, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=64)
+    light = (tmp_path / "m.onnx").read_bytes()
+    found = ask(light, tmp_path, build=True)
+    assert isinstance(found, LiveVerdict)
+    assert found.built
+    elsewhere = ask(light, tmp_path / "..")
+    assert isinstance(elsewhere, LiveVerdict)
+    assert not elsewhere.accepted
+
+
+@needs_tensorrt
+def test_bytes_that_are_no_model_are_refused() -> None:
+    found = ask(b"\xff\xff\xff\xff")
+    assert isinstance(found, LiveVerdict)
+    assert not found.accepted
+    assert found.errors
+
+
+@needs_tensorrt
+def test_the_rebuilt_cases_of_the_matrix_get_the_recorded_verdict_of_the_parser() -> None:
+    with (Path(__file__).with_name("matrix.tsv")).open(newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t"))
+    wrong = []
+    with LiveParser() as live:
+        for row in rows:
+            found = live.ask(build(row["case"])[0].SerializeToString())
+            assert isinstance(found, LiveVerdict)
+            if found.accepted != (row["rtx_1.7.1"] != "parse-fail"):
+                wrong.append((row["case"], found.errors))
+    assert wrong == []
+
+
+@needs_tensorrt
+def test_rebuilt_cases_get_the_recorded_verdict_of_the_builder() -> None:
+    with (Path(__file__).with_name("matrix.tsv")).open(newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t"))
+    failing = [row for row in rows if row["rtx_1.7.1"] == "build-fail"]
+    building = [row for row in rows if row["rtx_1.7.1"] == "ok"][::25]
+    with LiveParser() as live:
+        for row in failing + building:
+            proto, profile = build(row["case"])
+            found = live.ask(proto.SerializeToString(), build=True, profile=profile)
+            assert isinstance(found, LiveVerdict)
+            assert found.built == (row["rtx_1.7.1"] == "ok"), row

@@ -17,15 +17,21 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes
 from resizefix.document.shapes import Dims, Shapes
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
-from resizefix.origins.classify import classify
+from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
+from resizefix.origins.recover import Recoverer
 
 _OPERATORS = frozenset({"Upsample", "Resize"})
+_SCALE_ATTRIBUTES = frozenset({"scales", "height_scale", "width_scale"})
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How large the output is: `values` are float scales or integer sizes, None where the file does not fix them."""
+    """How large the output is: `values` are float scales or integer sizes, None where the file does not fix them.
+
+    Of a computed operand they are the constants that stand for the chain; then `kind` need not be the operand's: a
+    chain that makes sizes twice the input's has the scales 2.
+    """
 
     kind: ExtentKind
     values: tuple[float, ...] | tuple[int, ...] | None
@@ -120,12 +126,14 @@ class _Finder:
         self._scopes = scopes
         self._constants = Constants(document, scopes)
         self._shapes = Shapes(document.proto)
+        self._recoverer = Recoverer(scopes, self._constants, self._shapes)
+        self._classifier = Classifier(scopes, self._constants, self._shapes, self._recoverer)
 
     def site(self, index: int, scope: Scope, node: NodeProto) -> Site:
         dialect: Dialect | None = None
         reading: Reading | None = None
         extent = Extent(ExtentKind.SCALES, None)
-        origin = Origin(OriginKind.RUNTIME)
+        origin = self._origin_as_written(scope, node)
         reason: str | None
         try:
             dialect = dialect_of(node.op_type, scope.opset)
@@ -133,8 +141,8 @@ class _Finder:
             kind, origin, constant = self._origin(scope, node, reading)
             extent = Extent(kind, None)
             extent = Extent(kind, _values(kind, origin, reading, constant))
-            if constant is not None and constant.chain and kind is ExtentKind.SCALES:
-                origin = replace(origin, recovered_scales=extent.values)
+            if origin.kind is OriginKind.COMPUTED:
+                origin, extent = self._recovered(scope, node, reading, origin, extent)
             reason = _why_not(scope, node, dialect, reading, extent, origin)
         except RefusedError as refusal:
             reason = str(refusal)
@@ -171,7 +179,35 @@ class _Finder:
         if reading.operands.scales_attribute is not None:
             return ExtentKind.SCALES, Origin(OriginKind.ATTRIBUTE), None
         kind, operand = self._which(scope, node, reading)
-        return kind, *classify(self._scopes, self._constants, self._shapes, scope, operand, node)
+        return kind, *self._classifier.classify(scope, operand, node)
+
+    def _origin_as_written(self, scope: Scope, node: NodeProto) -> Origin:
+        """The origin in a node that may be valid in no dialect: an attribute, or the last operand that is not empty."""
+        if any(attribute.name in _SCALE_ATTRIBUTES for attribute in node.attribute):
+            return Origin(OriginKind.ATTRIBUTE)
+        operands = [name for name in node.input[1:] if name and not self._is_empty(scope, name)]
+        if not operands:
+            return Origin(OriginKind.RUNTIME)
+        return self._classifier.classify(scope, operands[-1], node)[0]
+
+    def _recovered(
+        self, scope: Scope, node: NodeProto, reading: Reading, origin: Origin, extent: Extent
+    ) -> tuple[Origin, Extent]:
+        """What the chain of a computed operand follows, and the constants that stand for it."""
+        operand = reading.operands.scales if extent.kind is ExtentKind.SCALES else reading.operands.sizes
+        assert operand is not None
+        found = self._recoverer.recover(scope, node.input[0], operand, extent.kind, reading.interpolation)
+        if isinstance(found, str):
+            reason = f"are computed ({_chain_text(origin.chain)}), but {found}"
+            return replace(origin, reason=None if extent.values else reason), extent
+        origin = replace(
+            origin,
+            recovered_scales=found.scales,
+            right_under_every_rule=None if found.scales is None else found.right_under_every_rule,
+            says=found.says,
+            reason=found.reason,
+        )
+        return origin, Extent(found.kind, found.values) if extent.values is None else extent
 
     def _which(self, scope: Scope, node: NodeProto, reading: Reading) -> tuple[ExtentKind, str]:
         """The operand that counts: where both are named, one of them must be an empty tensor."""
@@ -209,9 +245,8 @@ def _why_not(
         return f"its {extent.kind.value} already follow the graph input {origin.name!r}"
     if extent.values is None:
         what = extent.kind.value
-        if origin.kind is OriginKind.COMPUTED:
-            why = origin.reason or f"computed from input shapes ({_chain_text(origin.chain)}), not a constant"
-            return f"its {what} are {why}"
+        if origin.kind in (OriginKind.COMPUTED, OriginKind.CONSTANT):
+            return f"its {what} {origin.reason}"
         return f"its {what} are run-time data: {origin.reason or 'not a constant'}"
     if extent.kind is ExtentKind.SCALES and min(extent.values, default=1) < dialect.min_scale:
         return (

@@ -19,8 +19,14 @@ class OriginKind(str, Enum):
 
 @dataclass(frozen=True)
 class Origin:
-    """`name` is the operand's tensor; `shared_by` the other nodes that read the same constant; `chain` the operators
-    between the operand and where it comes from, last first; `reason` says why the value is not known, where it is not."""
+    """`name` is the operand's tensor, or the graph input behind it; `shared_by` the other nodes that read the same
+    constant; `chain` the operators between the operand and where it comes from, last first.
+
+    For a computed operand: `says` is what the output size follows, in words; `recovered_scales` are the float32 scales
+    that give its sizes, if every axis is a constant multiple, and `right_under_every_rule` says whether they do so in
+    every runtime and at every size. `reason` says why no constant stands for the operand (it completes "its scales …"),
+    or why its value is not known.
+    """
 
     kind: OriginKind
     name: str | None = None
@@ -28,3 +34,5 @@ class Origin:
     chain: tuple[str, ...] = ()
     recovered_scales: tuple[float, ...] | None = None
     reason: str | None = None
+    says: str | None = None
+    right_under_every_rule: bool | None = None

@@ -1,0 +1,252 @@
+"""Where the size of a tensor on an axis comes from, so that sizes that are provably equal are seen to be.
+
+onnx.shape_inference gives a dynamic size up at the first convolution. Here a size is followed backwards, through
+operators that keep it and through windows, to sizes that lead no further: two that end in equal expressions are equal
+for every input the model runs with. Sizes that the file fixes are followed like all others: that two numbers are equal
+in this file does not make one the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from onnx import NodeProto, helper
+
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scopes
+from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
+
+
+class AxisSizes:
+    """Answers `source` over one snapshot of a document; results are remembered."""
+
+    def __init__(self, scopes: Scopes, shapes: Shapes) -> None:
+        self.scopes = scopes
+        self.shapes = shapes
+        self._by_path = {scope.path: scope for scope in scopes.all}
+        self._known: dict[Size, Expression] = {}
+        self._by_symbol: dict[str, Size] = {}
+
+    def source(self, tensor: Key, axis: int) -> Expression:
+        """The size of `tensor` on `axis` (counted from 0) as an expression over sizes that lead no further."""
+        wanted = Size(tensor, axis)
+        # Depth first with an explicit stack: networks are deeper than Python recurses.
+        pending = [wanted] if wanted not in self._known else []
+        while pending:
+            current = pending[-1]
+            try:
+                self._known[current] = self._step(current)
+                pending.pop()
+            except _NeededError as needed:
+                if needed.size in pending:  # a file whose nodes depend on themselves
+                    self._known[needed.size] = self._root(needed.size)
+                else:
+                    pending.append(needed.size)
+            except UntraceableError:
+                self._known[current] = self._root(current)
+                pending.pop()
+        return self._known[wanted]
+
+    def rank(self, tensor: Key) -> int | None:
+        """How many axes a tensor has: what inference knows, else as many as what it was made of by a row below."""
+        seen: set[Key] = set()
+        while tensor not in seen:
+            dims = self.shapes.dims(tensor)
+            if dims is not None:
+                return len(dims)
+            seen.add(tensor)
+            definition = self.scopes.definition(self._by_path[tensor[0]], tensor[1])
+            node = None if definition is None else definition.node
+            if definition is None or node is None or _row(node, tensor[1]) in (None, _broadcast):
+                return None
+            source = self.scopes.definition(definition.scope, node.input[0])
+            if source is None:
+                return None
+            tensor = source.key
+        return None
+
+    def known(self, size: Size) -> Expression:
+        """The answer for another size, on the way to one. Raises _NeededError until it is known."""
+        if size not in self._known:
+            raise _NeededError(size)
+        return self._known[size]
+
+    def _step(self, size: Size) -> Expression:
+        definition = self.scopes.definition(self._by_path[size.tensor[0]], size.tensor[1])
+        if definition is None or definition.kind is not DefinitionKind.NODE or definition.node is None:
+            return self._root(size)
+        row = _row(definition.node, definition.name)
+        found = None if row is None else row(_Reading(self, definition, definition.node), size.axis)
+        return self._root(size) if found is None else found
+
+    def _root(self, size: Size) -> Size:
+        dims = self.shapes.dims(size.tensor)
+        symbol = dims[size.axis] if dims is not None and size.axis < len(dims) else None
+        # Equal symbols are equal sizes; but those of a function are other sizes in each call.
+        if isinstance(symbol, str) and not self._by_path[size.tensor[0]].in_function:
+            return self._by_symbol.setdefault(symbol, size)
+        return size
+
+
+class _NeededError(Exception):
+    """Another size must be known first."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__(size)
+        self.size = size
+
+
+class _Reading:
+    """One node as the rows see it."""
+
+    def __init__(self, sizes: AxisSizes, definition: Definition, node: NodeProto) -> None:
+        self._sizes = sizes
+        self._scope = definition.scope
+        self.node = node
+        self.opset = definition.scope.opset
+        self._attributes = {attribute.name: attribute for attribute in node.attribute}
+
+    def size(self, position: int, axis: int) -> Expression | None:
+        """The size of an input on an axis; None if there is no such input."""
+        key = self._key(position)
+        return None if key is None else self._sizes.known(Size(key, axis))
+
+    def dims(self, position: int) -> Dims | None:
+        """What the file and shape inference say of an input."""
+        key = self._key(position)
+        return None if key is None else self._sizes.shapes.dims(key)
+
+    def attribute(self, name: str, default: Any) -> Any:
+        """An attribute's value; `default` where the node leaves it out or a function's call gives it."""
+        found = self._attributes.get(name)
+        return default if found is None or found.ref_attr_name else helper.get_attribute_value(found)
+
+    def _key(self, position: int) -> Key | None:
+        name = self.node.input[position] if position < len(self.node.input) else ""
+        definition = self._sizes.scopes.definition(self._scope, name) if name else None
+        return None if definition is None else definition.key
+
+
+Row = Callable[[_Reading, int], "Expression | None"]
+
+
+def _same(reading: _Reading, axis: int) -> Expression | None:
+    return reading.size(0, axis)
+
+
+def _broadcast(reading: _Reading, axis: int) -> Expression | None:
+    """Elementwise over several inputs, ranks aligned at the end (Broadcasting in ONNX, docs/Broadcasting.md)."""
+    if reading.opset < 7:  # before, the second was broadcast to the first
+        return reading.size(0, axis)
+    all_dims = [reading.dims(position) for position in range(len(reading.node.input))]
+    if any(dims is None for dims in all_dims):
+        return None
+    ranks = [len(dims) for dims in all_dims if dims is not None]
+    found: list[Expression] = []
+    for position, dims in enumerate(all_dims):
+        own_axis = axis - (max(ranks) - ranks[position])
+        if dims is None or own_axis < 0 or dims[own_axis] == 1:
+            continue
+        size = reading.size(position, own_axis)
+        if size is not None and size not in found:
+            found.append(size)
+    return found[0] if len(found) == 1 else None
+
+
+def _transpose(reading: _Reading, axis: int) -> Expression | None:
+    dims = reading.dims(0)
+    perm = reading.attribute("perm", list(range(len(dims)))[::-1] if dims is not None else None)
+    return None if perm is None or axis >= len(perm) else reading.size(0, perm[axis])
+
+
+def _concat(reading: _Reading, axis: int) -> Expression | None:
+    dims = reading.dims(0)
+    joined = reading.attribute("axis", 1)  # Concat-1's default; required since 4
+    if joined < 0:
+        if dims is None:
+            return None
+        joined += len(dims)
+    # The inputs must agree on every other axis.
+    return None if axis == joined else reading.size(0, axis)
+
+
+def _convolution(reading: _Reading, axis: int) -> Expression | None:
+    weight = reading.dims(1)
+    if axis >= 2:
+        return _window(reading, axis, None if weight is None else weight[2:])
+    if axis == 1:
+        filters = weight[0] if weight else None
+        return Number(filters, "int64") if isinstance(filters, int) else None
+    return reading.size(0, axis)
+
+
+def _pool(reading: _Reading, axis: int) -> Expression | None:
+    return _window(reading, axis, None) if axis >= 2 else reading.size(0, axis)
+
+
+def _window(reading: _Reading, axis: int, kernel: Dims | None) -> Expression | None:
+    """floor((size + pads - extent) / stride) + 1 (ONNX's Conv and MaxPool), written as short as it can be."""
+    spatial = axis - 2
+    size = reading.size(0, axis)
+    lengths = reading.attribute("kernel_shape", kernel)
+    length = lengths[spatial] if lengths is not None and spatial < len(lengths) else None
+    if size is None or not isinstance(length, int):
+        return None
+    count = len(lengths)
+    stride = reading.attribute("strides", [1] * count)[spatial]
+    extent = reading.attribute("dilations", [1] * count)[spatial] * (length - 1) + 1
+    auto_pad = reading.attribute("auto_pad", b"NOTSET")
+    if auto_pad in (b"SAME_UPPER", b"SAME_LOWER"):
+        return size if stride == 1 else _divided(_plus(size, stride - 1), stride)
+    pads = [0] * (2 * count) if auto_pad == b"VALID" else reading.attribute("pads", [0] * (2 * count))
+    change = pads[spatial] + pads[spatial + count] - extent
+    if stride == 1:
+        return _plus(size, change + 1)
+    if reading.attribute("ceil_mode", 0):
+        return None  # whether a last window that starts in the padding counts differs between versions
+    return _plus(_divided(_plus(size, change), stride), 1)
+
+
+def _plus(size: Expression, amount: int) -> Expression:
+    return size if amount == 0 else computed("Add", "int64", size, Number(amount, "int64"))
+
+
+def _divided(size: Expression, divisor: int) -> Expression:
+    return computed("Div", "int64", size, Number(divisor, "int64"))
+
+
+# Operators whose first output has the sizes of their first input.
+_KEEPING = frozenset(
+    # activations and other functions of one number
+    {"Relu", "LeakyRelu", "PRelu", "ThresholdedRelu", "Elu", "Selu", "Celu", "Gelu", "Mish", "Swish", "Sigmoid", "Tanh"}
+    | {"HardSigmoid", "HardSwish", "Softplus", "Softsign", "Shrink", "Clip", "Erf", "Exp", "Log", "Sqrt", "Reciprocal"}
+    | {"Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Not", "IsNaN", "IsInf", "BitwiseNot"}
+    | {"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"}
+    # normalisations
+    | {"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LayerNormalization", "LpNormalization"}
+    | {"MeanVarianceNormalization", "RMSNormalization", "LRN", "Softmax", "LogSoftmax", "Hardmax"}
+    # other types, other names
+    | {"Cast", "CastLike", "Identity", "Dropout", "QuantizeLinear", "DequantizeLinear", "CumSum", "ImageScaler"}
+)
+_BROADCASTING = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Pow", "Mod", "Sum", "Mean", "Max", "Min", "Where"}
+    | {"And", "Or", "Xor", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"}
+)
+_ROWS: dict[str, Row] = {
+    **dict.fromkeys(_KEEPING, _same),
+    **dict.fromkeys(_BROADCASTING, _broadcast),
+    "Transpose": _transpose,
+    "Concat": _concat,
+    "Conv": _convolution,
+    "FusedConv": _convolution,  # com.microsoft: Conv with an activation
+    "MaxPool": _pool,
+    "AveragePool": _pool,
+    "LpPool": _pool,
+}
+_FOREIGN = frozenset({("com.microsoft", "FusedConv"), ("com.microsoft", "Gelu")})
+
+
+def _row(node: NodeProto, output: str) -> Row | None:
+    known = node.domain in DEFAULT_DOMAINS or (node.domain, node.op_type) in _FOREIGN
+    return _ROWS.get(node.op_type) if known and output == node.output[0] else None

@@ -1,0 +1,85 @@
+"""Names across the borders of bodies and local functions: a formal input is an argument, a call's output a result."""
+
+from __future__ import annotations
+
+from onnx import AttributeProto, NodeProto
+
+from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes
+
+
+class Borders:
+    """Follows definitions over the borders of scopes, in one snapshot of a model."""
+
+    def __init__(self, scopes: Scopes) -> None:
+        self._scopes = scopes
+        self._functions: dict[tuple[str, ...], Scope] = {
+            scope.path: scope for scope in scopes.all if scope.in_function and len(scope.path) == 1
+        }
+        self._bodies: dict[tuple[tuple[str, ...], int], list[Scope]] = {}
+        for scope in scopes.all:
+            if scope.parent is not None and scope.owner is not None:
+                self._bodies.setdefault((scope.parent.path, scope.owner), []).append(scope)
+        self._calls: dict[tuple[str, ...], list[tuple[Scope, NodeProto]]] = {}
+        if self._functions:
+            for scope in scopes.all:
+                for node in scope.body.node:
+                    path = _function_path(node)
+                    if path in self._functions:
+                        self._calls.setdefault(path, []).append((scope, node))
+
+    def argument(self, definition: Definition) -> Definition | None:
+        """What a function's input is in its only call; None if it is no such input, or there are several calls."""
+        if definition.kind is not DefinitionKind.INPUT or definition.scope.path not in self._functions:
+            return None
+        call = self.only_call(definition.scope)
+        if call is None:
+            return None
+        scope, node = call
+        names = dict(zip(definition.scope.body.input, node.input, strict=False))
+        name = names.get(definition.name)
+        return self._scopes.definition(scope, name) if name else None
+
+    def argument_attribute(self, scope: Scope, name: str) -> AttributeProto | None:
+        """What the only call of the function around `scope` gives for its attribute `name`, or the default."""
+        while scope.parent is not None:
+            scope = scope.parent
+        call = self.only_call(scope)
+        if call is None:
+            return None
+        for attribute in (*call[1].attribute, *getattr(scope.body, "attribute_proto", ())):
+            if attribute.name == name:
+                return None if attribute.ref_attr_name else attribute
+        return None
+
+    def only_call(self, scope: Scope) -> tuple[Scope, NodeProto] | None:
+        """The one node that calls a function, with the scope it stands in; None if there are several or none."""
+        calls = self._calls.get(scope.path, [])
+        return calls[0] if len(calls) == 1 else None
+
+    def result(self, definition: Definition) -> Definition | None:
+        """The tensor inside a local function that a call's output is; None if the node calls no local function."""
+        node = definition.node
+        function = None if node is None else self._functions.get(_function_path(node))
+        if node is None or function is None:
+            return None
+        names = dict(zip(node.output, function.body.output, strict=False))
+        return self._scopes.definition(function, names[definition.name])
+
+    def branches(self, definition: Definition) -> tuple[Definition, Definition] | None:
+        """What the output of an If node is in its then- and else-branch; None if the node is no If."""
+        node = definition.node
+        if node is None or node.op_type != "If":
+            return None
+        position = list(node.output).index(definition.name)
+        bodies = self._bodies.get((definition.scope.path, definition.scope.producers[definition.name]), [])
+        found = {body.path[-1].rpartition(".")[2]: self._output(body, position) for body in bodies}
+        then_branch, else_branch = found.get("then_branch"), found.get("else_branch")
+        return None if then_branch is None or else_branch is None else (then_branch, else_branch)
+
+    def _output(self, body: Scope, position: int) -> Definition | None:
+        outputs = body.body.output
+        return self._scopes.definition(body, outputs[position].name) if position < len(outputs) else None
+
+
+def _function_path(node: NodeProto) -> tuple[str, ...]:
+    return (f"function {node.domain}::{node.op_type}",)

@@ -1,0 +1,197 @@
+"""The entries of a computed operand as functions of sizes: traced, or measured where the walk ended.
+
+Sizes are told apart by meaning: the resized input's own size on an axis, whatever tensor it is read from; a number; or
+the size of another tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from resizefix.document.shapes import Key
+from resizefix.origins.axis_sizes import AxisSizes
+from resizefix.origins.expression import (
+    Expression,
+    Number,
+    Size,
+    UntraceableError,
+    evaluate,
+    numbers_in,
+    sizes_in,
+    substituted,
+)
+from resizefix.origins.measure import Chain
+
+Values = npt.NDArray[Any]
+
+
+class Entry(Protocol):
+    """One number of the operand."""
+
+    @property
+    def depends(self) -> frozenset[Size]:
+        """The sizes that it depends on, each by its meaning."""
+
+    @property
+    def hints(self) -> tuple[float, ...]:
+        """Numbers it is written with."""
+
+    @property
+    def expression(self) -> Expression | None:
+        """How it is written; None if it was only measured."""
+
+    def at(self, sizes: Mapping[Size, Values]) -> Values:
+        """Its value for given sizes, each an array of one length."""
+
+
+class Meanings:
+    """What sizes mean to one resize."""
+
+    def __init__(self, axis_sizes: AxisSizes, own: Key, rank: int) -> None:
+        self._axis_sizes = axis_sizes
+        self._own = own
+        self._rank = rank
+        self._sources = [axis_sizes.source(own, axis) for axis in range(rank)]
+
+    def own(self, axis: int) -> Size:
+        """The input's own size on an axis; the same for axes of provably equal size."""
+        source = self._sources[axis]
+        return Size(self._own, self._sources.index(source) if sizes_in(source) else axis)
+
+    def of(self, size: Size) -> Expression:
+        """The input's own size if it is provably that, a number if the file fixes it, else the size as it stands."""
+        if size.tensor == self._own and size.axis < self._rank:
+            return self.own(size.axis)
+        source = self._axis_sizes.source(*_pair(size))
+        if sizes_in(source):
+            same = [axis for axis in range(self._rank) if self._sources[axis] == source]
+            if same:
+                return self.own(same[0])
+        fixed = self._fixed(size)
+        return size if fixed is None else Number(fixed, "int64")
+
+    def fixed(self, axis: int) -> int | None:
+        """The input's own size on an axis if the file fixes it."""
+        return self._fixed(Size(self._own, axis))
+
+    def _fixed(self, size: Size) -> int | None:
+        dims = self._axis_sizes.shapes.dims(size.tensor)
+        length = dims[size.axis] if dims is not None and size.axis < len(dims) else None
+        if isinstance(length, int):
+            return length
+        source = self._axis_sizes.source(*_pair(size))
+        return int(source.value) if isinstance(source, Number) else None
+
+
+def _pair(size: Size) -> tuple[Key, int]:
+    return size.tensor, size.axis
+
+
+@dataclass(frozen=True)
+class TracedEntry:
+    """An entry that the walk found."""
+
+    expression: Expression
+
+    @classmethod
+    def meaning(cls, expression: Expression, meanings: Meanings) -> TracedEntry:
+        """The expression over what its sizes mean."""
+        return cls(substituted(expression, {size: meanings.of(size) for size in sizes_in(expression)}))
+
+    @property
+    def depends(self) -> frozenset[Size]:
+        """The sizes it is written with."""
+        return sizes_in(self.expression)
+
+    @property
+    def hints(self) -> tuple[float, ...]:
+        """Its floating-point numbers first: a factor rather is one than an index."""
+        numbers = sorted(numbers_in(self.expression), key=lambda found: not found.dtype.startswith("float"))
+        values = [float(found.value) for found in numbers]
+        return tuple(dict.fromkeys([*values, *(1 / value for value in values if value)]))
+
+    def at(self, sizes: Mapping[Size, Values]) -> Values:
+        """Computed by numpy, in the types of the model."""
+        lengths = [np.shape(value) for value in sizes.values()]
+        return np.broadcast_to(evaluate(self.expression, sizes), np.broadcast_shapes(*lengths))
+
+
+# Lengths to try for a size on which an entry might depend: small and large ones, so that a maximum or a bound shows.
+_OTHER_LENGTHS = (3, 16, 97, 640, 1025, 4099)
+
+
+@dataclass(frozen=True)
+class MeasuredEntry:
+    """An entry whose chain onnxruntime runs."""
+
+    chain: Chain
+    position: int
+    meanings: Meanings
+    depends: frozenset[Size]
+    hints: tuple[float, ...] = ()
+    expression: Expression | None = None
+
+    def at(self, sizes: Mapping[Size, Values]) -> Values:
+        """One run for each element."""
+        arrays = np.broadcast_arrays(*sizes.values())
+        shape = arrays[0].shape if arrays else ()
+        found = []
+        for position in np.ndindex(shape):
+            lengths = {size: int(array[position]) for size, array in zip(sizes, arrays, strict=True)}
+            found.append(operand(self.chain, self.meanings, lengths)[self.position])
+        return np.array(found).reshape(shape)
+
+
+def operand(chain: Chain, meanings: Meanings, lengths: Mapping[Size, int]) -> Values:
+    """The operand where sizes of these meanings have these lengths; others have some length of their own."""
+
+    def length(size: Size) -> int:
+        meaning = meanings.of(size)
+        return meaning.value if isinstance(meaning, Number) else lengths.get(meaning, _some_length(meaning))  # type: ignore
+
+    return chain.run(length)
+
+
+def _some_length(meaning: Any) -> int:
+    return 37 + 4 * int(meaning.axis)
+
+
+def measured_entries(chain: Chain, meanings: Meanings) -> list[MeasuredEntry]:
+    """One entry for each number of the operand, with what it turns out to depend on. Raises UntraceableError."""
+    found = list(dict.fromkeys(meaning for size in chain.sizes if isinstance(meaning := meanings.of(size), Size)))
+    base = operand(chain, meanings, {})
+    if base.ndim != 1:
+        raise UntraceableError(f"the chain gives a tensor of rank {base.ndim}")
+    depends: list[set[Size]] = [set() for _ in base]
+    for size in found:
+        for length in _OTHER_LENGTHS:
+            changed = operand(chain, meanings, {size: length})
+            if changed.shape != base.shape:
+                raise UntraceableError("the operand's length depends on sizes")
+            for position in np.flatnonzero(changed != base):
+                depends[position].add(size)
+    return [MeasuredEntry(chain, position, meanings, frozenset(sizes)) for position, sizes in enumerate(depends)]
+
+
+def confirm(chain: Chain, meanings: Meanings, entries: Sequence[TracedEntry], seed: int = 0) -> None:
+    """Runs the chain at sizes drawn at random. Raises UntraceableError where the walk's statement does not hold."""
+    sizes = sorted({size for entry in entries for size in entry.depends}, key=repr)
+    generator = np.random.default_rng(seed)
+    for _ in range(_CONFIRMATIONS if sizes else 1):
+        lengths = {size: int(generator.integers(1, 1500)) for size in sizes}
+        given = {size: np.array(length) for size, length in lengths.items()}
+        stated = [entry.at(given) for entry in entries]
+        run = operand(chain, meanings, lengths)
+        if len(run) != len(stated) or any(a != b for a, b in zip(stated, run, strict=True)):
+            at = ", ".join(f"{size.tensor[1]}[{size.axis}]={length}" for size, length in lengths.items())
+            raise UntraceableError(
+                f"onnxruntime computes {run.tolist()} at {at}, the walk {[x.item() for x in stated]}"
+            )
+
+
+_CONFIRMATIONS = 8

@@ -1,0 +1,124 @@
+"""The constant scale behind an output size: what s makes every input size n into floor(s·n)?
+
+Every pair (n, out) leaves s the interval [out/n, (out+1)/n). What all pairs leave is narrow; the simplest number in it
+is tried at sizes that had no part in finding it, and where it fails that size joins the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+Lengths = npt.NDArray[np.int64]
+
+EVERY_SIZE: Lengths = np.unique(
+    np.concatenate([np.arange(1, 1025), np.arange(1031, 16384, 97), 2 ** np.arange(11, 15)])
+).astype(np.int64)
+"""The sizes at which a scale must hold: all up to 1024, and some of every magnitude to 16384."""
+
+_FITTED_FIRST = 256
+_ROUNDS = 24
+_MOST_ROUNDED = (
+    0.06  # of all sizes; floor(1.8n) in float64 and int(float32(1.8)·n) differ at less, round and ceil at more
+)
+
+
+def kernel_lengths(scale: float, sizes: Lengths) -> Lengths:
+    """The output sizes that onnxruntime's kernels allocate: `equivalences.output_size` for many sizes."""
+    return np.asarray((np.float32(scale) * sizes.astype(np.float32)).astype(np.int64))
+
+
+def inferred_lengths(scale: float, sizes: Lengths) -> Lengths:
+    """The output sizes that onnx's shape inference gives, also the one inside onnxruntime: a float64 product."""
+    return np.asarray(np.floor(np.float64(np.float32(scale)) * sizes).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Multiple:
+    """out = floor(scale · n), for a float32 scale, but for sizes at which an almost whole product is rounded away.
+
+    `kernel_differs_at` is a size that onnxruntime would make one longer or shorter with the scale as a constant,
+    `inference_differs_at` one for which shape inference would say so; None: there is none among those tried.
+    `robust` is a scale next to it that gives the right size at all of them under both rules; None: there is none.
+    """
+
+    scale: float
+    kernel_differs_at: int | None
+    inference_differs_at: int | None
+    robust: float | None
+    lengths: Lengths = field(repr=False, compare=False)
+
+    def made(self, size: int) -> int:
+        """What the chain makes of one of EVERY_SIZE."""
+        return int(self.lengths[np.searchsorted(EVERY_SIZE, size)])
+
+
+def fit(meant: Lengths, made: Lengths, hints: Iterable[float] = ()) -> Multiple | None:
+    """The scale behind output sizes, one for each of EVERY_SIZE; None if there is none.
+
+    `meant` are the sizes that the chain aims at, `made` those that come out: the same, unless the chain divides what it
+    aims at by the input's size and the kernel multiplies again. `hints` are numbers that it may well be, tried first.
+    """
+    almost: dict[float, int] = {}
+    for candidate in _candidates(meant, tuple(hints)):
+        for scale in _neighbours(candidate):
+            misses = np.abs(kernel_lengths(scale, EVERY_SIZE) - meant)
+            if not misses.any():
+                return _multiple(scale, made)
+            if misses.max() == 1 and np.count_nonzero(misses) <= _MOST_ROUNDED * misses.size:
+                almost.setdefault(scale, int(np.count_nonzero(misses)))
+    return _multiple(min(almost, key=almost.__getitem__), made) if almost else None
+
+
+def _multiple(scale: float, made: Lengths) -> Multiple:
+    rules = (kernel_lengths, inferred_lengths)
+    kernel, inference = (_first(rule(scale, EVERY_SIZE) != made) for rule in rules)
+    robust = next(
+        (s for s in _neighbours(scale) if all(np.array_equal(rule(s, EVERY_SIZE), made) for rule in rules)), None
+    )
+    return Multiple(scale, kernel, inference, robust, made)
+
+
+def _neighbours(candidate: float) -> tuple[float, float]:
+    nearest = np.float32(candidate)
+    return float(nearest), float(np.nextafter(nearest, np.float32(np.inf)))
+
+
+def _first(differing: npt.NDArray[np.bool_]) -> int | None:
+    return int(EVERY_SIZE[np.argmax(differing)]) if differing.any() else None
+
+
+def _candidates(meant: Lengths, hints: tuple[float, ...]) -> Iterator[float]:
+    pairs = [(int(out), int(size)) for out, size in zip(meant, EVERY_SIZE, strict=True)]
+    lowest = max(Fraction(out, size) for out, size in pairs[:_FITTED_FIRST])
+    highest = min(Fraction(out + 1, size) for out, size in pairs[:_FITTED_FIRST])
+    # A factor or product that the chain rounded leaves an interval that lacks it by a unit in the last place.
+    room = abs(highest) * Fraction(1, 2**22)
+    yield from (hint for hint in hints if math.isfinite(hint) and lowest - room <= Fraction(hint) <= highest + room)
+    if highest <= 0 or lowest - room >= highest + room:
+        return
+    lowest, highest = (lowest, highest) if lowest < highest else (highest - room, lowest + room)
+    for _ in range(_ROUNDS):
+        simplest = _simplest(lowest, highest)
+        yield float(simplest)
+        missed = next(((out, size) for out, size in reversed(pairs) if math.floor(simplest * size) != out), None)
+        if missed is None:
+            return
+        lowest = max(lowest, Fraction(missed[0], missed[1]))
+        highest = min(highest, Fraction(missed[0] + 1, missed[1]))
+        if lowest >= highest:
+            return
+
+
+def _simplest(lowest: Fraction, highest: Fraction) -> Fraction:
+    """The fraction with the least denominator in [lowest, highest); `lowest` itself at the latest."""
+    for denominator in range(1, lowest.denominator):
+        numerator = -(-lowest.numerator * denominator // lowest.denominator)
+        if numerator * highest.denominator < highest.numerator * denominator:
+            return Fraction(numerator, denominator)
+    return lowest

@@ -1,0 +1,193 @@
+"""The chain of an operand, cut out of its model and run in onnxruntime with the sizes of tensors fed as numbers.
+
+It confirms what the walk says, in the arithmetic that counts, and answers where the walk does not know an operator.
+What is run is the chain alone: nodes that hold a few numbers, with a vector fed in place of every `Shape`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+from resizefix.document.document import Document
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, subgraphs
+from resizefix.document.shapes import Key
+from resizefix.origins.expression import Expression, Size, UntraceableError, evaluate, sizes_in
+from resizefix.origins.operators import Traced
+from resizefix.origins.trace import SHAPE_READERS, Tracer
+
+if TYPE_CHECKING:
+    from resizefix.verification.runtime import Session
+
+_LEAST_IR = 8
+_RANDOM = frozenset(
+    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+)
+# Integers divided by zero end the process, not the run.
+_DIVISIONS = frozenset({"Div", "Mod"})
+
+Lengths = Callable[[Size], int]
+
+
+@dataclass(frozen=True)
+class _Feed:
+    """An input of the cut: what a Shape or Size node gives for a tensor."""
+
+    name: str
+    sizes: tuple[Size, ...]
+    product: bool
+
+    def value(self, lengths: Lengths) -> npt.NDArray[np.int64]:
+        row = np.array([lengths(size) for size in self.sizes], np.int64)
+        return np.array(row.prod(), np.int64) if self.product else row
+
+
+@dataclass(eq=False)
+class Chain:
+    """A chain that can be run. `sizes` are all it may depend on; none: it is a constant."""
+
+    model: ModelProto
+    output: str
+    feeds: list[_Feed]
+    divisors: list[Expression]
+    _session: Session | None = field(default=None, init=False)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """Every size it is fed, once."""
+        return tuple(dict.fromkeys(size for feed in self.feeds for size in feed.sizes))
+
+    def run(self, lengths: Lengths) -> npt.NDArray[np.generic]:
+        """The operand's value where tensors have these lengths. Raises UntraceableError where it cannot be run."""
+        from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
+
+        for divisor in self.divisors:
+            at = {size: np.array(lengths(size), np.int64) for size in sizes_in(divisor)}
+            if not np.all(evaluate(divisor, at)):
+                raise UntraceableError("it would divide by zero at the sizes tried")
+        try:
+            if self._session is None:
+                self._session = open_session(Document.from_proto(self.model), optimized=False, label="the chain")
+            value = self._session.run({feed.name: feed.value(lengths) for feed in self.feeds})[self.output]
+        except (CannotLoadError, CannotRunError) as error:
+            raise UntraceableError(f"onnxruntime cannot run the chain: {error.reason}") from error
+        if not isinstance(value, np.ndarray):
+            raise UntraceableError("the chain gives no tensor")
+        return value
+
+
+def cut(tracer: Tracer, definition: Definition) -> Chain:
+    """The chain that computes `definition`. Raises UntraceableError where it depends on more than sizes."""
+    tracer.follow(definition)
+    return _Cutter(tracer, definition.scope.opset).cut(definition)
+
+
+class _Cutter:
+    """Collects the nodes of a chain, operands before what reads them, under names of its own."""
+
+    def __init__(self, tracer: Tracer, opset: int) -> None:
+        self._tracer = tracer
+        self._opset = opset
+        self._names: dict[Key, str] = {}
+        self._nodes: list[NodeProto] = []
+        self._feeds: list[_Feed] = []
+        self._divisors: list[Expression] = []
+
+    def cut(self, definition: Definition) -> Chain:
+        pending: list[tuple[Definition, bool]] = [(definition, False)]
+        opened: set[Key] = set()
+        while pending:
+            current, sources_are_there = pending.pop()
+            if current.key in self._names:
+                continue
+            sources = self._sources(current)
+            if not sources_are_there and sources:
+                if current.key in opened:
+                    raise UntraceableError(f"{current.name!r} depends on itself")
+                opened.add(current.key)
+                pending.append((current, True))
+                pending.extend((source, False) for source in sources)
+            else:
+                self._take(current, sources)
+        output = self._names[definition.key]
+        inputs = [
+            helper.make_tensor_value_info(feed.name, TensorProto.INT64, [] if feed.product else [len(feed.sizes)])
+            for feed in self._feeds
+        ]
+        graph = helper.make_graph(self._nodes, "chain", inputs, [])
+        graph.output.add().name = output
+        model = helper.make_model(
+            graph,
+            ir_version=max(self._tracer.scopes.model.ir_version, _LEAST_IR),
+            opset_imports=[helper.make_opsetid("", self._opset)],
+        )
+        return Chain(model, output, self._feeds, self._divisors)
+
+    def _sources(self, definition: Definition) -> list[Definition]:
+        node = definition.node
+        if node is not None and node.op_type == "If" and self._tracer.constant(definition) is None:
+            chosen = self._tracer.chosen(definition)
+            if chosen is None:
+                raise UntraceableError(f"{definition.name!r}: an If node chooses it at run time")
+            return [chosen]
+        return self._tracer.sources(definition)
+
+    def _take(self, definition: Definition, sources: list[Definition]) -> None:
+        value = self._tracer.constant(definition)
+        node = definition.node
+        if node is not None and node.op_type == "Constant":  # also one whose value the function's call gives
+            traced = self._tracer.follow(definition)
+            value = traced.value if isinstance(traced, Traced) else value
+        over = self._tracer.borders.argument(definition) or self._tracer.borders.result(definition)
+        if value is not None:
+            name = self._fresh(definition)
+            self._nodes.append(
+                helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(value)))
+            )
+        elif over is not None or (node is not None and node.op_type == "If"):
+            self._names[definition.key] = self._names[sources[0].key]
+        elif node is None:
+            raise UntraceableError(f"it depends on the values of the input {definition.name!r}")
+        elif node.op_type in SHAPE_READERS and node.domain in DEFAULT_DOMAINS:
+            self._feed(definition)
+        else:
+            self._node(definition, node)
+
+    def _node(self, definition: Definition, node: NodeProto) -> None:
+        label = f"{node.domain}::{node.op_type}" if node.domain not in DEFAULT_DOMAINS else node.op_type
+        if node.domain not in DEFAULT_DOMAINS or node.op_type in _RANDOM or any(True for _ in subgraphs(node)):
+            raise UntraceableError(f"{definition.name!r} is computed by {label}, which is not run")
+        if any(attribute.ref_attr_name for attribute in node.attribute):
+            raise UntraceableError(f"{definition.name!r}: its function's calls give attributes of {label}")
+        if definition.scope.opset != self._opset:
+            raise UntraceableError("the chain crosses into a function of another opset")
+        if node.op_type in _DIVISIONS:
+            self._divisors.extend(self._divisor(definition, node.input[1]))
+        copy = NodeProto(op_type=node.op_type)
+        copy.attribute.extend(node.attribute)
+        for name in node.input:
+            source = self._tracer.scopes.definition(definition.scope, name) if name else None
+            copy.input.append("" if source is None else self._names[source.key])
+        for name in node.output:
+            output = self._tracer.scopes.definition(definition.scope, name) if name else None
+            copy.output.append("" if output is None else self._fresh(output))
+        self._nodes.append(copy)
+
+    def _divisor(self, definition: Definition, name: str) -> list[Expression]:
+        traced = self._tracer.trace(definition.scope, name)
+        if not isinstance(traced, Traced):
+            raise UntraceableError("it divides by what might be zero, which is not run")
+        return [] if traced.dtype.startswith("float") else list(traced.elements.flat)
+
+    def _feed(self, definition: Definition) -> None:
+        assert definition.node is not None
+        sizes = tuple(self._tracer.sizes_read(definition))
+        self._feeds.append(_Feed(self._fresh(definition), sizes, definition.node.op_type == "Size"))
+
+    def _fresh(self, definition: Definition) -> str:
+        return self._names.setdefault(definition.key, f"t{len(self._names)}")

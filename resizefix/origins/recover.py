@@ -1,0 +1,151 @@
+"""From the operand of a resize to what its output size follows, and to the constants that can stand for the chain.
+
+The walk (`trace`) says what each entry is and the run (`measure`) confirms it, or takes its place where it ends; a
+scale is fitted to the sizes that come out, and counts only if it holds at sizes that had no part in finding it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from resizefix.document.constants import Constants
+from resizefix.document.scopes import Scope, Scopes
+from resizefix.document.shapes import Key, Shapes
+from resizefix.interpolation import ExtentKind, Interpolation
+from resizefix.origins.entries import Entry, Meanings, TracedEntry, confirm, measured_entries
+from resizefix.origins.expression import UntraceableError
+from resizefix.origins.measure import Chain, cut
+from resizefix.origins.operators import Traced
+from resizefix.origins.statement import AxisStatement, Subject, says, state
+from resizefix.origins.trace import Tracer, Untraced
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What a computed operand turned out to be.
+
+    `statements` has one for each of its entries. `kind` and `values` are constant scales or sizes that compute the same
+    for every input the file allows; None where there are none, and then `reason` completes "its scales/sizes …".
+    """
+
+    statements: tuple[AxisStatement, ...]
+    says: str
+    kind: ExtentKind
+    values: tuple[float, ...] | tuple[int, ...] | None
+    reason: str | None
+
+    @property
+    def scales(self) -> tuple[float, ...] | None:
+        """The recovered float32 scales, one for each entry, if every axis is a constant multiple."""
+        found = tuple(statement.scale for statement in self.statements if statement.scale is not None)
+        return found if len(found) == len(self.statements) else None
+
+    @property
+    def right_under_every_rule(self) -> bool:
+        """Whether the scales give the chain's sizes under every runtime's rule at every size tried."""
+        return self.scales is not None and all(statement.caveat is None for statement in self.statements)
+
+
+class Recoverer:
+    """Recovers operands against one snapshot of a document. `given` are values of graph inputs, taken as constants."""
+
+    def __init__(
+        self,
+        scopes: Scopes,
+        constants: Constants,
+        shapes: Shapes,
+        given: Mapping[str, npt.NDArray[np.generic]] | None = None,
+    ) -> None:
+        self.tracer = Tracer(scopes, constants, shapes, given)
+
+    def constant(self, scope: Scope, operand: str) -> npt.NDArray[np.generic] | None:
+        """The operand's value if no size and no input has a part in it, also where onnx.reference cannot fold it."""
+        traced = self.tracer.trace(scope, operand)
+        if isinstance(traced, Traced):
+            return traced.value
+        try:
+            chain = self._cut(scope, operand)
+            return None if chain.sizes else chain.run(lambda size: 1)
+        except UntraceableError:
+            return None
+
+    def recover(
+        self, scope: Scope, data: str, operand: str, kind: ExtentKind, interpolation: Interpolation
+    ) -> Recovery | str:
+        """What `operand` is to the resize of `data`; or, as a sentence, why neither the walk nor the run can tell."""
+        try:
+            return self._recover(scope, data, operand, kind, interpolation)
+        except UntraceableError as error:
+            return str(error)
+
+    def _recover(
+        self, scope: Scope, data: str, operand: str, kind: ExtentKind, interpolation: Interpolation
+    ) -> Recovery:
+        policy = interpolation.keep_aspect_ratio_policy
+        if policy is not None and kind is ExtentKind.SIZES:
+            raise UntraceableError(
+                f"keep_aspect_ratio_policy={policy.value} makes the output another size than they say"
+            )
+        traced = self.tracer.trace(scope, operand)
+        length = traced.elements.size if isinstance(traced, Traced) else None
+        own, rank = self._own(scope, data, length if interpolation.axes is None else None)
+        meanings = Meanings(self.tracer.axis_sizes, own, rank)
+        entries = self._entries(scope, operand, traced, meanings)
+        axes = _axes(interpolation, rank, len(entries))
+        subject = Subject(kind, interpolation, meanings, rank)
+        statements = tuple(state(subject, entry, axis) for entry, axis in zip(entries, axes, strict=True))
+        return _recovery(statements, rank, kind)
+
+    def _own(self, scope: Scope, data: str, length: int | None) -> tuple[Key, int]:
+        definition = self.tracer.scopes.definition(scope, data)
+        if definition is None:
+            raise UntraceableError(f"nothing in the model defines {data!r}")
+        while (argument := self.tracer.borders.argument(definition)) is not None:
+            definition = argument
+        rank = self.tracer.axis_sizes.rank(definition.key) or length
+        if rank is None:
+            raise UntraceableError(f"the rank of {data!r} is not known")
+        return definition.key, rank
+
+    def _entries(self, scope: Scope, operand: str, traced: Traced | Untraced, meanings: Meanings) -> Sequence[Entry]:
+        if isinstance(traced, Untraced):
+            try:
+                return measured_entries(self._cut(scope, operand), meanings)
+            except UntraceableError as error:
+                raise UntraceableError(f"{traced.reason}; {error}") from error
+        if traced.elements.ndim != 1:
+            raise UntraceableError(f"the chain gives a tensor of rank {traced.elements.ndim}")
+        entries = [TracedEntry.meaning(element, meanings) for element in traced.elements]
+        chain = self._cut(scope, operand)
+        confirm(chain, meanings, entries)
+        return entries
+
+    def _cut(self, scope: Scope, operand: str) -> Chain:
+        definition = self.tracer.scopes.definition(scope, operand)
+        if definition is None:
+            raise UntraceableError(f"nothing in the model defines {operand!r}")
+        return cut(self.tracer, definition)
+
+
+def _axes(interpolation: Interpolation, rank: int, length: int) -> tuple[int, ...]:
+    axes = interpolation.axes if interpolation.axes is not None else tuple(range(rank))
+    if len(axes) != length:
+        raise UntraceableError(f"it has {length} numbers for {len(axes)} axes")
+    return tuple(axis % rank for axis in axes)
+
+
+def _recovery(statements: tuple[AxisStatement, ...], rank: int, kind: ExtentKind) -> Recovery:
+    words = says(statements, rank)
+    values = tuple(value for statement in statements if (value := statement.value) is not None and 0 < value < np.inf)
+    if len(values) == len(statements):
+        return Recovery(statements, words, kind, values, None)
+    exact = tuple(statement.exact for statement in statements if statement.exact is not None)
+    if len(exact) == len(statements):
+        return Recovery(statements, words, ExtentKind.SCALES, exact, None)
+    missing = [statement for statement in statements if statement.exact is None]
+    telling = next((statement for statement in missing if not statement.is_plain), missing[0])
+    return Recovery(statements, words, kind, None, telling.why)

@@ -1,0 +1,258 @@
+"""What one entry of a computed operand says of one axis: a multiple of the input's size, a number, or another thing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation
+from resizefix.origins.entries import Entry, Meanings, Values
+from resizefix.origins.expression import Computed, Expression, Number, Size
+from resizefix.origins.fit import EVERY_SIZE, Lengths, Multiple, fit, inferred_lengths, kernel_lengths
+from resizefix.origins.words import axis_names, figure, listed, without_casts, written
+
+_OWN_SIZE = "the input's"
+# A scale that the chain made by dividing what it aims at is that quotient to within float32.
+_QUOTIENT = 1e-6
+
+
+@dataclass(frozen=True)
+class AxisStatement:
+    """How long the output is on one axis.
+
+    `text` completes "height is …"; `scale` is the recovered float32 scale, None where the size is no constant multiple;
+    `value` is the operand's entry where the sizes it depends on are fixed in the file. `exact` is a scale that, written
+    as a constant, gives the same size and the same samples at every size the file allows; where there is none, `why`
+    completes "its scales/sizes …". `caveat` says at which size runtimes disagree on `scale`.
+    """
+
+    axis: int
+    text: str
+    scale: float | None
+    value: float | int | None
+    exact: float | None
+    why: str | None = None
+    caveat: str | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the output is as long as the input, as it is on axes that are not resized."""
+        return self.text == _OWN_SIZE
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the statements are about."""
+
+    kind: ExtentKind
+    interpolation: Interpolation
+    meanings: Meanings
+    rank: int
+
+
+def state(subject: Subject, entry: Entry, axis: int) -> AxisStatement:
+    """The statement that `entry` makes of `axis` (counted from 0)."""
+    own, fixed = subject.meanings.own(axis), subject.meanings.fixed(axis)
+    value = _value_in_file(subject, entry)
+    if not entry.depends:
+        assert value is not None
+        return _constant(subject, axis, value, fixed)
+    if entry.depends == {own}:
+        multiple = _multiple(subject, entry, own)
+        if multiple is not None and multiple.scale > 0:
+            return _of_multiple(subject, axis, entry, multiple, value, fixed)
+    text, why = _formula(subject, entry, axis, own)
+    if value is not None and fixed is not None:
+        exact = _at_fixed(subject, value, fixed)
+        scale = exact if subject.kind is ExtentKind.SCALES else _robust(value, fixed)
+        return AxisStatement(axis, text, scale, value, exact, None if exact is not None else why)
+    return AxisStatement(axis, text, None, value, None, why)
+
+
+def _value_in_file(subject: Subject, entry: Entry) -> float | int | None:
+    lengths: dict[Size, Values] = {}
+    for size in entry.depends:
+        owners = [axis for axis in range(subject.rank) if subject.meanings.own(axis) == size]
+        fixed = next((length for axis in owners if (length := subject.meanings.fixed(axis)) is not None), None)
+        if fixed is None:
+            return None
+        lengths[size] = np.array(fixed, np.int64)
+    found: float | int = entry.at(lengths).item()
+    return found
+
+
+def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None) -> AxisStatement:
+    name = axis_names([axis], subject.rank)
+    if value <= 0:
+        return AxisStatement(
+            axis, figure(value), None, value, None, f"are {figure(value)} for its {name}; they must be above 0"
+        )
+    if subject.kind is ExtentKind.SCALES:
+        return AxisStatement(axis, _multiple_text(value), value, value, value)
+    if fixed is None:
+        return AxisStatement(axis, str(value), None, value, None, _whatever_the_input(name, str(value)))
+    exact = _at_fixed(subject, value, fixed)
+    text = _OWN_SIZE if value == fixed else str(value)
+    why = f"make {fixed} into {value}, which no float32 scale does under every runtime's rule and with the same samples"
+    return AxisStatement(axis, text, _robust(value, fixed), value, exact, None if exact is not None else why)
+
+
+def _whatever_the_input(name: str, length: str) -> str:
+    return (
+        f"make its {name} {length} whatever the size of its input, which the file does not fix: no scale says that. "
+        "Fix the sizes of the model's input first"
+    )
+
+
+def _at_fixed(subject: Subject, value: float | int, fixed: int) -> float | None:
+    """The scale that says the same as the entry for the one size that the file allows."""
+    if subject.kind is ExtentKind.SCALES:
+        return float(np.float32(value))
+    crop = subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
+    if value < 1 or fixed < 1 or crop:
+        return None
+    form = subject.interpolation.coordinate_transformation_mode, subject.interpolation.nearest_mode
+    return scale_for_size(
+        fixed, int(value), subject.interpolation.mode, form, antialias=subject.interpolation.antialias
+    )
+
+
+def _robust(value: float | int, fixed: int) -> float | None:
+    return robust_scale(fixed, int(value)) if value >= 1 and fixed >= 1 else None
+
+
+def _multiple(subject: Subject, entry: Entry, own: Size) -> Multiple | None:
+    values = entry.at({own: EVERY_SIZE})
+    if subject.kind is ExtentKind.SIZES:
+        return fit(values, values, entry.hints)
+    if not np.all(np.isfinite(values)):
+        return None
+    made = _made(values)
+    product = values.astype(np.float64) * EVERY_SIZE
+    meant = np.rint(product)
+    aims = bool(np.all(np.abs(product - meant) <= _QUOTIENT * np.abs(product)))
+    return fit(meant.astype(np.int64) if aims else made, made, entry.hints)
+
+
+def _made(scales: Values) -> Lengths:
+    return np.asarray((scales.astype(np.float32) * EVERY_SIZE.astype(np.float32)).astype(np.int64))
+
+
+def _of_multiple(
+    subject: Subject, axis: int, entry: Entry, multiple: Multiple, value: float | int | None, fixed: int | None
+) -> AxisStatement:
+    text = _multiple_text(multiple.scale)
+    caveat = _caveat(multiple)
+    if fixed is not None and value is not None:
+        return AxisStatement(axis, text, multiple.scale, value, _at_fixed(subject, value, fixed), caveat=caveat)
+    differs_at = _samples_differ_at(subject, entry, multiple)
+    if differs_at is None:
+        return AxisStatement(axis, text, multiple.scale, value, multiple.robust, caveat=caveat)
+    size, sampled = differs_at
+    why = (
+        f"make its {axis_names([axis], subject.rank)} {text}, and at {size}, say, onnxruntime samples by {sampled}: "
+        f"as a constant, {figure(multiple.scale)} gives other numbers there. Fix the sizes of the model's input first"
+    )
+    return AxisStatement(axis, text, multiple.scale, value, None, why, caveat)
+
+
+def _samples_differ_at(subject: Subject, entry: Entry, multiple: Multiple) -> tuple[int, str] | None:
+    """A size at which the chain and the constant scale sample or measure differently, and by what the chain samples."""
+    scale = multiple.scale if multiple.robust is None else multiple.robust
+    own = next(iter(entry.depends))
+    values = entry.at({own: EVERY_SIZE})
+    quotients = subject.kind is ExtentKind.SIZES
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sampled = values.astype(np.float32) / EVERY_SIZE.astype(np.float32) if quotients else values.astype(np.float32)
+    differing = sampled != np.float32(scale)
+    if subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.ALIGN_CORNERS:
+        differing[:] = False
+    elif (
+        quotients
+        and subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
+    ):
+        differing[:] = True
+    if quotients:
+        differing &= values > 0  # nothing is sampled for an empty output
+    if multiple.robust is None:
+        differing |= kernel_lengths(scale, EVERY_SIZE) != (values if quotients else _made(values))
+        differing |= inferred_lengths(scale, EVERY_SIZE) != (values if quotients else _made(values))
+    if not differing.any():
+        return None
+    # A size that is not tiny reads better as an example.
+    first = int(np.flatnonzero(differing)[np.argmax(EVERY_SIZE[differing] >= 32)])
+    size = int(EVERY_SIZE[first])
+    return size, f"{int(values[first])}/{size}" if quotients else figure(float(sampled[first]))
+
+
+def _multiple_text(scale: float) -> str:
+    if scale == 1:
+        return _OWN_SIZE
+    text = f"{figure(scale)} × {_OWN_SIZE}"
+    return text if float(scale).is_integer() else f"floor({text})"
+
+
+def _caveat(multiple: Multiple) -> str | None:
+    size = multiple.inference_differs_at if multiple.kernel_differs_at is None else multiple.kernel_differs_at
+    if size is None:
+        return None
+    lengths = np.array([size], np.int64)
+    kernel, inferred = (int(rule(multiple.scale, lengths)[0]) for rule in (kernel_lengths, inferred_lengths))
+    made = str(kernel) if kernel == inferred else f"{kernel} in onnxruntime's kernels and {inferred} in shape inference"
+    return f"as a constant, {figure(multiple.scale)} makes {size} into {made}, the chain makes it {multiple.made(size)}"
+
+
+def _formula(subject: Subject, entry: Entry, axis: int, own: Size) -> tuple[str, str]:
+    """The text for a size that is no multiple, and why no constant can stand for it."""
+    name = axis_names([axis], subject.rank)
+    others = sorted({size.tensor[1] for size in entry.depends if size.tensor != own.tensor})
+    aim = _aim(subject, entry.expression, own)
+    if isinstance(aim, Size) and aim.tensor != own.tensor:
+        text = f"the size of {aim.tensor[1]!r}" + ("" if aim.axis == axis else f" on axis {aim.axis}")
+    elif aim is None:
+        text = f"computed from the sizes of {listed([repr(other) for other in others] or ['the input'])}"
+    else:
+        text = written(aim, lambda size: _size_name(size, axis, own, subject.rank))
+    if others:
+        why = f"follow the size of {listed(map(repr, others))}, which no constant can"
+    elif isinstance(aim, Number):
+        why = _whatever_the_input(name, text)
+    else:
+        why = f"make its {name} {text}, which is no constant multiple of the input's size"
+    return text, why
+
+
+def _aim(subject: Subject, expression: Expression | None, own: Size) -> Expression | None:
+    """What the chain wants as output size: of scales that are a quotient by the input's size, the dividend."""
+    if expression is None:
+        return None
+    plain = without_casts(expression)
+    if subject.kind is ExtentKind.SIZES:
+        return plain
+    if isinstance(plain, Computed) and plain.operator == "Div" and without_casts(plain.operands[1]) == own:
+        return without_casts(plain.operands[0])
+    return Computed("Mul", plain.dtype, (plain, own))
+
+
+def _size_name(size: Size, axis: int, own: Size, rank: int) -> str:
+    if size == own:
+        return _OWN_SIZE
+    if size.tensor == own.tensor:
+        return f"the input's {axis_names([size.axis], rank)}"
+    return f"{size.tensor[1]!r}[{size.axis}]"
+
+
+def says(statements: Sequence[AxisStatement], rank: int) -> str:
+    """All statements in one sentence, axes that say the same together, axes that are not resized left out."""
+    moving = [statement for statement in statements if not statement.is_plain]
+    if not moving:
+        return "the output is as large as the input"
+    groups: dict[str, list[int]] = {}
+    for statement in moving:
+        groups.setdefault(statement.text, []).append(statement.axis)
+    clauses = [f"{axis_names(axes, rank)} {'is' if len(axes) == 1 else 'are'} {text}" for text, axes in groups.items()]
+    caveats = list(dict.fromkeys(statement.caveat for statement in statements if statement.caveat is not None))
+    return "; ".join([", ".join(clauses), *caveats])

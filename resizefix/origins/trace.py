@@ -1,0 +1,189 @@
+"""The walk from an operand back to constants and sizes of tensors: what each of its elements is, as an expression.
+
+A statement made here holds at every size, in the model's own arithmetic. It is confirmed by `measure`, which runs the
+chain in onnxruntime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from onnx import helper
+
+from resizefix.document.constants import Constant, Constants
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
+from resizefix.document.shapes import Key, Shapes
+from resizefix.origins.axis_sizes import AxisSizes
+from resizefix.origins.borders import Borders
+from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
+from resizefix.origins.operators import Call, Traced, apply
+
+# These read the shape of their operand and not its data: what lies behind them is not followed.
+SHAPE_READERS = frozenset({"Shape", "Size"})
+
+
+@dataclass(frozen=True)
+class Untraced:
+    """Why the walk ended, as a sentence."""
+
+    reason: str
+
+
+class Tracer:
+    """Answers `trace` over one snapshot of a document; results are remembered.
+
+    `given` are values for graph inputs, which are then constants.
+    """
+
+    def __init__(
+        self,
+        scopes: Scopes,
+        constants: Constants,
+        shapes: Shapes,
+        given: Mapping[str, npt.NDArray[np.generic]] | None = None,
+    ) -> None:
+        self.scopes = scopes
+        self.constants = constants
+        self.axis_sizes = AxisSizes(scopes, shapes)
+        self.given = given or {}
+        self.borders = Borders(scopes)
+        self._known: dict[Key, Traced | Untraced] = {}
+
+    def trace(self, scope: Scope, name: str) -> Traced | Untraced:
+        """What `name`, read in `scope`, is."""
+        definition = self.scopes.definition(scope, name)
+        return Untraced(f"nothing in the model defines {name!r}") if definition is None else self.follow(definition)
+
+    def follow(self, definition: Definition) -> Traced | Untraced:
+        """What a definition is."""
+        # Depth first with an explicit stack: chains may be longer than Python recurses; a cycle ends untraced.
+        pending: list[tuple[Definition, bool]] = [(definition, False)]
+        opened: set[Key] = set()
+        while pending:
+            current, sources_are_known = pending.pop()
+            if current.key in self._known:
+                continue
+            if sources_are_known:
+                self._known[current.key] = self._combined(current)
+            elif current.key in opened:
+                self._known[current.key] = Untraced(f"{current.name!r} depends on itself")
+            else:
+                opened.add(current.key)
+                pending.append((current, True))
+                pending.extend((source, False) for source in self.sources(current) if source.key not in self._known)
+        return self._known[definition.key]
+
+    def constant(self, definition: Definition) -> npt.NDArray[np.generic] | None:
+        """The value of a definition that is constant without any walk: a tensor, or a given input."""
+        if definition.scope is self.scopes.main and definition.name in self.given:
+            return self.given[definition.name] if definition.kind is not DefinitionKind.NODE else None
+        found = self.constants.value_of(definition.scope, definition.name)
+        return found.value if isinstance(found, Constant) else None
+
+    def sources(self, definition: Definition) -> list[Definition]:
+        """What a definition is computed from, as far as the walk goes: over borders, not into the data of a Shape."""
+        if self.constant(definition) is not None:
+            return []
+        over = self.borders.argument(definition) or self.borders.result(definition)
+        if over is not None:
+            return [over]
+        node = definition.node
+        if node is None or node.op_type in SHAPE_READERS or node.domain not in DEFAULT_DOMAINS:
+            return []
+        operands = [self.scopes.definition(definition.scope, name) for name in node.input if name]
+        return [operand for operand in (*operands, *(self.borders.branches(definition) or ())) if operand is not None]
+
+    def chosen(self, definition: Definition) -> Definition | None:
+        """The branch output that an If node's output is, where the condition is constant or both branches are equal."""
+        branches = self.borders.branches(definition)
+        assert definition.node is not None
+        if branches is None:
+            return None
+        condition = self._operand(definition, definition.node.input[0])
+        if isinstance(condition, Traced) and condition.value is not None:
+            return branches[0] if bool(np.all(condition.value)) else branches[1]
+        first, second = (self.follow(branch) for branch in branches)
+        both = isinstance(first, Traced) and isinstance(second, Traced) and first.same_as(second)
+        return branches[0] if both else None
+
+    def _combined(self, definition: Definition) -> Traced | Untraced:
+        value = self.constant(definition)
+        try:
+            if value is not None:
+                return Traced.constant(value)
+            over = self.borders.argument(definition) or self.borders.result(definition)
+            if over is not None:
+                return self._known.get(over.key, Untraced(f"{over.name!r} depends on itself"))
+            return self._computed(definition)
+        except UntraceableError as error:
+            return Untraced(f"{definition.name!r}: {error}")
+
+    def _computed(self, definition: Definition) -> Traced | Untraced:
+        node = definition.node
+        if node is None:
+            return Untraced(f"{definition.name!r} is an input")
+        if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
+            return self._argument_constant(definition)
+        if node.domain not in DEFAULT_DOMAINS:
+            raise UntraceableError(f"{node.domain}::{node.op_type} is not followed")
+        if node.op_type in SHAPE_READERS:
+            return self._sizes(definition)
+        if node.op_type == "If":
+            chosen = self.chosen(definition)
+            if chosen is None:
+                raise UntraceableError("an If node chooses it at run time")
+            return self.follow(chosen)
+        operands = [self._operand(definition, name) if name else None for name in node.input]
+        for operand in operands:
+            if isinstance(operand, Untraced):
+                return operand
+        outputs = apply(
+            Call(node, [part for part in operands if not isinstance(part, Untraced)], definition.scope.opset)
+        )
+        return outputs[list(node.output).index(definition.name)]
+
+    def _argument_constant(self, definition: Definition) -> Traced:
+        """A Constant node inside a function whose value is an attribute of the call."""
+        assert definition.node is not None
+        for attribute in definition.node.attribute:
+            given = self.borders.argument_attribute(definition.scope, attribute.ref_attr_name)
+            if attribute.ref_attr_name and given is not None and attribute.name.startswith("value_"):
+                dtype = np.float32 if attribute.name.startswith("value_float") else np.int64
+                return Traced.constant(np.array(helper.get_attribute_value(given), dtype))
+        raise UntraceableError("its function's calls give its value")
+
+    def _operand(self, definition: Definition, name: str) -> Traced | Untraced:
+        source = self.scopes.definition(definition.scope, name)
+        if source is None:
+            return Untraced(f"nothing in the model defines {name!r}")
+        return self._known.get(source.key, Untraced(f"{name!r} depends on itself"))
+
+    def _sizes(self, definition: Definition) -> Traced:
+        assert definition.node is not None
+        sizes = self.sizes_read(definition)
+        if definition.node.op_type == "Shape":
+            return Traced.vector("int64", sizes)
+        product: Expression = Number(1, "int64")
+        for size in sizes:
+            product = computed("Mul", "int64", product, size)
+        elements = np.empty((), object)
+        elements[()] = product
+        return Traced("int64", elements)
+
+    def sizes_read(self, definition: Definition) -> list[Size]:
+        """The sizes that a Shape node gives, or a Size node multiplies. Raises UntraceableError."""
+        assert definition.node is not None
+        source = self.scopes.definition(definition.scope, definition.node.input[0])
+        while source is not None and (over := self.borders.argument(source)) is not None:
+            source = over
+        if source is None:
+            raise UntraceableError("nothing defines what its shape is read from")
+        rank = self.axis_sizes.rank(source.key)
+        if rank is None:
+            raise UntraceableError(f"the rank of {source.name!r}, whose shape it reads, is not known")
+        call = Call(definition.node, [], definition.scope.opset)
+        sizes = [Size(source.key, axis) for axis in range(rank)]
+        return sizes[call.attribute("start", 0) : call.attribute("end")]

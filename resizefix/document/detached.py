@@ -8,6 +8,7 @@ its own account, or one taken from another document, is never mistaken for one.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 
 import onnx
@@ -69,9 +70,10 @@ class Detached:
 
     def refers(self, reference: Reference) -> bool:
         """Whether a reference stands for one of the payloads."""
-        payload = self.payloads.get(reference.offset)
-        length = payload.end - payload.start if payload else None
-        return reference.checksum == self.source.token and reference.length == length
+        if reference.checksum != self.source.token or not re.fullmatch("[0-9]{1,19}", reference.offset):
+            return False
+        payload = self.payloads.get(int(reference.offset))
+        return payload is not None and reference.length == str(payload.end - payload.start)
 
     def payload_of(self, tensor: onnx.TensorProto) -> Payload | None:
         """The payload that a tensor's reference stands for; None for every other tensor.
@@ -86,7 +88,7 @@ class Detached:
                 f"tensor {tensor.name!r}: was given new data but still refers to its old data; "
                 "clear data_location and external_data."
             )
-        return self.payloads[reference.offset]
+        return self.payloads[int(reference.offset)]
 
     def content(self, payload: Payload) -> bytes:
         """The bytes of a payload, which are those of `raw_data` whatever field they stand in."""

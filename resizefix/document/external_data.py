@@ -26,12 +26,12 @@ from resizefix.errors import RefusedError, UnreadableModelError, UsageError
 
 
 class Reference(NamedTuple):
-    """Where the data of one tensor lie; `length` None means up to the end of the file."""
+    """Where the data of one tensor are said to lie, in the words of the model: nothing is checked before it is used."""
 
     tensor: str
     location: str
-    offset: int
-    length: int | None
+    offset: str
+    length: str | None
     checksum: str
 
 
@@ -50,13 +50,14 @@ class Home(NamedTuple):
 
     def leads_to_real_folder(self, reference: Reference) -> bool:
         """Whether the file a reference means lies where the model really lies."""
-        return _is_inside(self.folder / reference.location, self.real_folder)
+        return "\0" not in reference.location and _is_inside(self.folder / reference.location, self.real_folder)
 
     def resolve(self, reference: Reference) -> Path:
         """The file a reference means. Raises UnreadableModelError if that is outside of the model's folder."""
         location, path = Path(reference.location), self.folder / reference.location
         if (
             not location.parts
+            or "\0" in reference.location
             or location.is_absolute()
             or ".." in location.parts
             or not any(_is_inside(path, folder) for folder in self)
@@ -76,31 +77,31 @@ class Home(NamedTuple):
 
 
 def span_of(reference: Reference, source: Source) -> Span:
-    """The bytes of `source` that a reference means. Raises UnreadableModelError if the file is too short."""
-    end = source.size if reference.length is None else reference.offset + reference.length
-    if not reference.offset <= end <= source.size:
+    """The bytes of `source` that a reference means. Raises UnreadableModelError if it has no such bytes."""
+    numbers = [number for number in (reference.offset, reference.length) if number is not None]
+    if not all(re.fullmatch("[0-9]{1,19}", number) for number in numbers):
         raise UnreadableModelError(
-            f"tensor {reference.tensor!r}: its data are said to lie at bytes {reference.offset} to {end} of "
-            f"{source.path}, which has {source.size}; the file is incomplete or belongs to another model."
+            f"tensor {reference.tensor!r}: offset {reference.offset!r} or length {reference.length!r} of its external "
+            "data is no number."
         )
-    return Span(source, reference.offset, end)
+    start = int(reference.offset)
+    end = source.size if reference.length is None else start + int(reference.length)
+    if not start <= end <= source.size:
+        raise UnreadableModelError(
+            f"tensor {reference.tensor!r}: its data are said to lie at bytes {start} to {end} of {source.path}, which "
+            f"has {source.size}; the file is incomplete or belongs to another model."
+        )
+    return Span(source, start, end)
 
 
 def reference_of(tensor: onnx.TensorProto) -> Reference | None:
-    """Where the data of a tensor lie, None if in the tensor itself. Raises UnreadableModelError for nonsense."""
+    """Where the data of a tensor are said to lie, None if in the tensor itself."""
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
         return None
-    said = {entry.key: entry.value for entry in tensor.external_data}
-    numbers = said.get("offset", "0"), said.get("length", "0")
-    if not all(re.fullmatch("[0-9]{1,19}", number) for number in numbers):
-        raise UnreadableModelError(
-            f"tensor {tensor.name!r}: offset {numbers[0]!r} or length {numbers[1]!r} of its external data is no number."
-        )
-    location = said.get("location", "")
-    if "\0" in location:
-        raise UnreadableModelError(f"tensor {tensor.name!r}: {location!r}, where its data should lie, is no file name.")
-    length = int(numbers[1]) if "length" in said else None
-    return Reference(tensor.name, location, int(numbers[0]), length, said.get("checksum", ""))
+    # protobuf gives bytes for a string that is not UTF-8.
+    said = {entry.key: os.fsdecode(entry.value) for entry in tensor.external_data}
+    location, checksum = said.get("location", ""), said.get("checksum", "")
+    return Reference(tensor.name, location, said.get("offset", "0"), said.get("length"), checksum)
 
 
 def references_in(model: bytes) -> list[Reference]:
@@ -183,7 +184,7 @@ def stage_data_files(
 def require_not_referenced(path: Path, references: list[Reference], home: Home) -> None:
     """Raises UsageError if writing `path` would destroy data that the model refers to."""
     for reference in references:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             if os.path.samefile(path, home.folder / reference.location):
                 raise UsageError(
                     f"{path}: holds the data of tensor {reference.tensor!r} and cannot be replaced; name another file."

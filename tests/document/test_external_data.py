@@ -162,6 +162,25 @@ def test_references_beyond_the_file_or_without_sense_are_refused_when_read(home,
         w_of(document(home, reference("weights.bin", offset, length)))
 
 
+@pytest.mark.parametrize(("location", "offset"), [(b"\xff.bin", 0), ("nul\0.bin", 0), ("weights.bin", "x" * 9000)])
+def test_nonsense_that_nobody_reads_is_kept_as_it_is(home, away, location, offset):
+    tensor = reference("LOCATION", offset)
+    data = model(tensor)
+    entry = b"\x12\x08LOCATION"
+    said = location.encode() if isinstance(location, str) else location
+    data = data.replace(entry, b"\x12\x08" + said.ljust(8, b"_")[:8])
+    (home / "m.onnx").write_bytes(data)
+    opened = Document.open(home / "m.onnx")
+    opened.save(home / "out.onnx")
+    assert (home / "out.onnx").read_bytes() == data
+    opened.proto.graph.node[0].name = "edited"
+    opened.save(home / "out.onnx", overwrite=True)
+    with pytest.raises(UnreadableModelError, match="tensor 'w'"):
+        w_of(opened)
+    with pytest.raises(UnreadableModelError, match="tensor 'w'"):
+        opened.save(away / "out.onnx")
+
+
 def test_a_missing_data_file_is_refused_where_it_is_needed_and_only_there(home, away):
     opened = document(home, reference("missing.bin"))
     opened.save(home / "copy.onnx")

@@ -74,9 +74,14 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
 
 
 def _why_not(result: Any) -> str | None:
+    from resizefix.library.rewrite import NOTHING_TO_DO
+
     refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
+    if not result.outcomes and not result.blockers:
+        return "there is no Upsample or Resize node in this model, so there is nothing to do"
     if not refused and not result.blockers:
-        return None
+        nothing = result.verification.reason == NOTHING_TO_DO
+        return "there is nothing to do: the model is in this form already" if nothing else None
     kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
     parts = [f"{outcome.node}: {outcome.reason}" for outcome in refused[:1]]
     if len(refused) > 1:

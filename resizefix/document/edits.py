@@ -67,6 +67,16 @@ def set_input(node: NodeProto, position: int, name: str) -> None:
             del node.input[-1]
 
 
+def drop_overridable_inputs(model: ModelProto) -> list[str]:
+    """Make every input that has a default (IR ≥ 4) a constant: it is no longer listed among the inputs. Returns their names."""
+    if model.ir_version < FIRST_IR_WITH_DEFAULTS:
+        return []
+    initialized = {tensor.name for tensor in model.graph.initializer}
+    names = [value.name for value in model.graph.input if value.name in initialized]
+    _drop_named(model.graph.input, set(names))
+    return names
+
+
 def remove_unread(model: ModelProto, names: Iterable[tuple[tuple[str, ...], str]]) -> list[str]:
     """Remove the given definitions (scope path, name) as far as nobody reads them any more, then what only they read.
 

@@ -12,10 +12,12 @@ from resizefix.dialects.read import read
 from resizefix.dialects.upsample import UPSAMPLE_7
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, replace_with
+from resizefix.document.edits import add_initializer, drop_overridable_inputs, remove_unread, replace_with
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
+from resizefix.document.shapes import Key, rederive
 from resizefix.document.text import node_text
+from resizefix.document.validity import why_invalid
 from resizefix.equivalences.subject import Subject
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
@@ -29,9 +31,12 @@ from resizefix.operations.replacement import (
     subject_of,
 )
 from resizefix.operations.sites import Site, find_sites
+from resizefix.opsets.constants import constants_to_initializers
 from resizefix.opsets.downgrade import downgrade
+from resizefix.opsets.folding import fold
 from resizefix.opsets.ir3 import to_ir3
 from resizefix.opsets.preparation import inline_functions
+from resizefix.opsets.prune import Unread
 from resizefix.opsets.verdict import Blocker
 from resizefix.opsets.verdict import Step as OpsetStep
 from resizefix.outcome import Outcome, Status
@@ -64,25 +69,43 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None) -> Leg
     allowance = allowance or Allowance()
     legacy = document.copy()
     inline_functions(legacy.proto)
+    # IR 3 has no overridable defaults: what has one is a constant from here on.
+    fixed = drop_overridable_inputs(legacy.proto)
+    # Sizes computed from fixed shapes are constants; only then is a site with such sizes known.
+    unread = Unread(legacy.proto)
+    folded = [OpsetStep(", ".join(fixed), "", 0, "inputs with a default value became constants")] if fixed else []
+    folded += [*constants_to_initializers(legacy.proto, legacy.array), *fold(legacy.proto, legacy.array, unread)[1]]
+    unread.remove(legacy.proto)
     sites = find_sites(legacy)
     names = FreshNames(Scopes(legacy.proto).names())
     found = [_replacement(site, allowance, names.fresh) for site in sites]
     outcomes = _apply(legacy, sites, found)
     lost = [site for site, replacement in zip(sites, found, strict=True) if isinstance(replacement, str)]
-    steps, blockers = _to_opset_8(legacy, {site.label for site in lost})
+    steps, blockers = _to_opset_8(legacy, [] if lost else [site.key for site in sites])
     bounds = [replacement.bound for replacement in found if isinstance(replacement, Replacement)]
     known = [bound or 0.0 for bound in bounds if bound is not None]
     total = sum(known) if len(known) == len(bounds) else None
-    return LegacyForm(legacy, outcomes, blockers, steps, total)
+    return LegacyForm(legacy, outcomes, blockers, (*folded, *steps), total)
 
 
-def _to_opset_8(legacy: Document, lost: set[str]) -> tuple[tuple[OpsetStep, ...], tuple[Blocker, ...]]:
+def _to_opset_8(legacy: Document, sites: Sequence[Key]) -> tuple[tuple[OpsetStep, ...], tuple[Blocker, ...]]:
+    """Everything but the sites; those that could not be rewritten are no blockers of their own. None given: some were lost."""
     down = downgrade(legacy.proto, to=8, value_of=legacy.array)
     blockers = tuple(blocker for blocker in down.blockers if blocker.op_type not in ("Resize", "Upsample"))
-    if blockers or lost:
+    if blockers or not sites:
         return down.steps, blockers
+    if not legacy.proto.graph.name:
+        legacy.proto.graph.name = "graph"  # onnx.checker demands one
     last = to_ir3(legacy.proto)
-    return (*down.steps, *last.steps), last.blockers
+    steps = (*down.steps, *last.steps)
+    if last.blockers:
+        return steps, last.blockers
+    invalid = why_invalid(legacy.proto)
+    if invalid is not None:  # a shape that was stored wrongly shows only now that inference knows better
+        rederive(legacy.proto, dict.fromkeys(sites))
+        invalid = why_invalid(legacy.proto)
+    mend = "repair the model first: onnx.checker.check_model(model, full_check=True) says the same of it"
+    return steps, () if invalid is None else (Blocker(legacy.proto.graph.name, "", 0, invalid, mend),)
 
 
 def _replacement(site: Site, allowance: Allowance, fresh: Fresh) -> Replacement | str | None:
@@ -165,9 +188,15 @@ def _apply(legacy: Document, sites: Sequence[Site], found: Sequence[Replacement 
             outcomes.append(
                 Outcome(site.index, site.label, Status.CHANGED, reason, before, after, exact=replacement.exact)
             )
+    scopes = Scopes(legacy.proto)
+    by_path = {scope.path: scope for scope in scopes.all}
+    unread = []
     for site, replacement in zip(sites, found, strict=True):
         if isinstance(replacement, Replacement):
+            operands = (scopes.definition(by_path[site.scope.path], name) for name in site.node.input[1:] if name)
+            unread.extend(definition.key for definition in operands if definition is not None)
             for tensor in replacement.initializers:
                 add_initializer(legacy.proto, tensor)
             replace_with(site.scope.body, site.output, replacement.nodes)
+    remove_unread(legacy.proto, unread)
     return tuple(outcomes)

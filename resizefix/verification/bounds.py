@@ -51,6 +51,18 @@ def default_level_bounds(unoptimized: Mapping[str, Value], optimized: Mapping[st
     return bounds
 
 
+def relative_bounds(outputs: Mapping[str, Value], relative: float) -> dict[str, Bound]:
+    """The bound for rewrites that come near: `relative`, and for half-precision outputs their last bits."""
+    found = {}
+    for output, value in outputs.items():
+        name = value.dtype.name if isinstance(value, np.ndarray) else ""
+        if relative < _UNITS.get(name, 0.0):
+            found[output] = Bound(_UNITS[name], f"two units in the last place of {name}")
+        else:
+            found[output] = Bound(relative, "other operators in a node's place")
+    return found
+
+
 def within(comparison: Comparison, bound: float | Mapping[str, Bound]) -> bool:
     """Whether no output differs by more than its bound, relative to its largest value. 0: numbers must be equal."""
     for difference in comparison.differences:

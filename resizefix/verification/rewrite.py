@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
+from resizefix.errors import UsageError
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import fit_feeds
@@ -37,7 +38,11 @@ def prove_rewrite(
             return Verification(
                 Status.FAILED, f"{key[1]!r} cannot be proven alone: it stood in a function that was inlined"
             )
-        local = _verify(neighbourhood(before, {key: data}), neighbourhood(after, {key: data}), relative, conditions, {})
+        pair = neighbourhood(before, {key: data}), neighbourhood(after, {key: data})
+        try:
+            local = _verify(*pair, relative, conditions, {})
+        except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
+            local = Verification(Status.FAILED, str(error))
         runs.extend(local.runs)
         if not local.passed:
             return Verification(

@@ -1,0 +1,87 @@
+import onnx
+import onnx.parser
+import pytest
+
+from resizefix.document.document import Document
+from resizefix.operations.legalize import legalize
+from resizefix.operations.replacement import Allowance
+from resizefix.operations.sites import find_sites
+from resizefix.outcome import Status
+from resizefix.targets.catalogue import target_named
+from resizefix.targets.gather import facts_of
+from resizefix.targets.target import accepted, judge
+
+
+def model(nodes: str, extra: str = "", *, opset: int = 13, x: str = "float[1,3,8,8]") -> str:
+    return f'<ir_version: 8, opset_import: ["" : {opset}]> g ({x} x) => (float[?,?,?,?] y) {extra} {{ {nodes} }}'
+
+
+def legal(text: str, target: str, **allowance):
+    document = Document.from_proto(onnx.parser.parse_model(text))
+    before = document.light_bytes()
+    made = legalize(document, find_sites(document), target_named(target), allowance=Allowance(**allowance))
+    assert document.light_bytes() == before, "the original was touched"
+    onnx.checker.check_model(made.document.proto, full_check=True)
+    return made
+
+
+def test_what_is_accepted_is_left_alone():
+    text = model("y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 2}>")
+    made = legal(text, "tensorrt-10")
+    assert made.outcomes[0].status is Status.UNCHANGED
+    assert made.document.proto == onnx.parser.parse_model(text)
+
+
+@pytest.mark.parametrize(
+    ("target", "nodes", "extra", "opset"),
+    [
+        # scales from a folded chain: one FLOAT initializer
+        ("tensorrt-8.0", "k = Identity (s) y = Resize (x, , k)", "<float[4] s = {1, 1, 2, 2}>", 13),
+        # the empty sizes tensor beside scales
+        ("tensorrt-rtx", "y = Resize (x, , s, e)", "<float[4] s = {1, 1, 2, 2}, int64[0] e = {}>", 13),
+        # axes, which older parsers ignore
+        ("tensorrt-8.5", "y = Resize <axes = [2, 3]> (x, , s)", "<float[2] s = {2, 2}>", 18),
+        # a mode that the target lacks and that means the same here
+        ("tensorrt-rtx", 'y = Resize <coordinate_transformation_mode = "half_pixel_symmetric"> (x, , s)',
+         "<float[4] s = {1, 1, 2, 2}>", 19),
+        # sizes where only scales are known
+        ("tensorrt-7.0", "y = Resize (x, , , k)", "<int64[4] k = {1, 3, 16, 16}>", 13),
+    ],
+)  # fmt: skip
+def test_the_smallest_exact_chain_is_taken(target, nodes, extra, opset):
+    made = legal(model(nodes, extra, opset=opset), target)
+    assert (made.outcomes[0].status, made.outcomes[0].exact) == (Status.CHANGED, True)
+    assert [node.op_type for node in made.document.proto.graph.node] == ["Resize"]
+    for facts in facts_of(made.document):
+        assert accepted(judge(target_named(target), facts))
+
+
+def test_antialias_is_lowered_at_fixed_sizes_and_refused_at_dynamic_ones():
+    nodes, extra = 'y = Resize <mode = "linear", antialias = 1> (x, , s)', "<float[4] s = {1, 1, 0.5, 0.5}>"
+    made = legal(model(nodes, extra, opset=18), "tensorrt-rtx")
+    assert (made.outcomes[0].status, made.outcomes[0].exact) == (Status.CHANGED, False)
+    made = legal(model(nodes, extra, opset=18, x="float[1,3,h,w]"), "tensorrt-rtx")
+    assert made.outcomes[0].status is Status.REFUSED
+    assert "antialias" in (made.outcomes[0].reason or "")
+
+
+def test_no_lower_refuses_with_the_rule_that_is_broken():
+    nodes = 'y = Resize <mode = "cubic"> (x, , s)'
+    made = legal(model(nodes, "<float[4] s = {1, 1, 2, 2}>"), "tensorrt-8.0", lowered=False)
+    assert made.outcomes[0].status is Status.REFUSED
+    assert "not-cubic" in (made.outcomes[0].reason or "")
+
+
+def test_a_fed_scale_is_refused_with_the_mend():
+    text = model("y = Resize (x, , s)").replace("float[1,3,8,8] x)", "float[1,3,8,8] x, float[4] s)")
+    made = legal(text, "tensorrt-rtx")
+    assert made.outcomes[0].status is Status.REFUSED
+    assert "To mend it" in (made.outcomes[0].reason or "")
+
+
+def test_an_approximation_needs_permission_and_is_marked():
+    nodes = 'y = Resize <coordinate_transformation_mode = "tf_half_pixel_for_nn", nearest_mode = "floor"> (x, , s)'
+    text = model(nodes, "<float[4] s = {1, 1, 0.7, 0.7}>", x="float[1,3,h,w]")
+    assert legal(text, "tensorrt-rtx").outcomes[0].status is Status.REFUSED
+    made = legal(text, "tensorrt-rtx", inexact=True)
+    assert (made.outcomes[0].status, made.outcomes[0].exact) == (Status.CHANGED, False)

@@ -1,0 +1,109 @@
+import onnx
+import onnx.parser
+import pytest
+
+from resizefix.document.document import Document
+from resizefix.operations.replacement import Allowance
+from resizefix.operations.trt_legacy import trt_legacy
+from resizefix.outcome import Status
+
+
+def model(nodes: str, extra: str = "", *, opset: int = 13, x: str = "float[1,3,8,8]") -> str:
+    return f'<ir_version: 8, opset_import: ["" : {opset}]> g ({x} x) => (float[?,?,?,?] y) {extra} {{ {nodes} }}'
+
+
+def legacy(text: str, **allowance):
+    document = Document.from_proto(onnx.parser.parse_model(text))
+    before = document.light_bytes()
+    made = trt_legacy(document, allowance=Allowance(**allowance))
+    assert document.light_bytes() == before, "the original was touched"
+    if made.complete:
+        onnx.checker.check_model(made.document.proto, full_check=True)
+        imports = {entry.domain: entry.version for entry in made.document.proto.opset_import}
+        assert imports[""] <= 8
+        assert made.document.proto.ir_version == 3
+    return made
+
+
+SCALES = "<float[4] s = {1, 1, 2, 2}>"
+
+
+@pytest.mark.parametrize(
+    ("opset", "node"),
+    [
+        (9, "Upsample (x, s)"),
+        (9, 'Upsample <mode = "linear"> (x, s)'),
+        (10, "Resize (x, s)"),
+        (13, "Resize (x, , s)"),
+        (13, 'Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, , s)'),
+        (13, 'Resize <coordinate_transformation_mode = "asymmetric", mode = "linear"> (x, , s)'),
+        (19, 'Resize <coordinate_transformation_mode = "half_pixel_symmetric"> (x, , s)'),
+    ],
+)
+def test_what_upsample_7_can_say_is_said_exactly(opset, node):
+    made = legacy(model(f"[up] y = {node}", SCALES, opset=opset))
+    (outcome,) = made.outcomes
+    assert (outcome.status, outcome.exact, outcome.node) == (Status.CHANGED, True, "up")
+    (only,) = made.document.proto.graph.node
+    assert only.op_type == "Upsample"
+    assert [attribute.name for attribute in only.attribute] == ["mode", "scales"]
+    assert made.bound == 0
+
+
+def test_half_pixel_linear_is_no_upsample_and_becomes_other_operators_within_a_bound():
+    made = legacy(model('y = Resize <mode = "linear"> (x, , s)', SCALES))
+    (outcome,) = made.outcomes
+    assert (outcome.status, outcome.exact) == (Status.CHANGED, False)
+    assert made.bound is not None
+    assert 0 < made.bound < 1e-5
+    assert not any(node.op_type in ("Upsample", "Resize") for node in made.document.proto.graph.node)
+
+
+def test_without_lowerings_the_refusal_says_what_upsample_7_computes():
+    (outcome,) = legacy(model('y = Resize <mode = "linear"> (x, , s)', SCALES), lowered=False).outcomes
+    assert outcome.status is Status.REFUSED
+    assert "asymmetric coordinates" in (outcome.reason or "")
+    assert "--no-lower" in (outcome.reason or "")
+
+
+def test_sizes_computed_from_a_fixed_shape_are_constants():
+    text = model("h = Shape (x) k = Mul (h, f) y = Resize (x, , , k)", "<int64[4] f = {1, 1, 2, 2}>")
+    (outcome,) = legacy(text).outcomes
+    assert outcome.status is Status.CHANGED
+
+
+def test_a_scale_that_is_fed_cannot_be_an_attribute():
+    text = model("y = Resize (x, , s)").replace("float[1,3,8,8] x)", "float[1,3,8,8] x, float[4] s)")
+    (outcome,) = legacy(text).outcomes
+    assert outcome.status is Status.REFUSED
+    assert "freeze-scales" in (outcome.reason or "")
+
+
+def test_a_default_is_a_constant_in_the_old_form():
+    parsed = onnx.parser.parse_model(
+        model("y = Resize (x, , s)").replace("float[1,3,8,8] x)", "float[1,3,8,8] x, float[4] s)")
+    )
+    parsed.graph.initializer.append(onnx.helper.make_tensor("s", 1, [4], [1, 1, 2, 2]))
+    made = trt_legacy(Document.from_proto(parsed))
+    assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED]
+    assert [value.name for value in made.document.proto.graph.input] == ["x"]
+
+
+def test_every_blocker_is_named_at_once_beside_the_sites():
+    text = model('a = Resize <mode = "cubic"> (x, , s) b = NonZero (a) y = CumSum (a, k)',
+                 "<float[4] s = {1, 1, 2, 2}, int64 k = {1}>", x="float[n,c,h,w]")  # fmt: skip
+    made = legacy(text)
+    assert not made.complete
+    assert made.outcomes[0].status is Status.REFUSED
+    assert {blocker.op_type for blocker in made.blockers} >= {"NonZero", "CumSum"}
+
+
+def test_functions_are_inlined_because_opset_8_has_none():
+    made = legacy("""
+    <ir_version: 8, opset_import: ["" : 13, "d" : 1]>
+    g (float[1,3,8,8] x) => (float[?,?,?,?] y) { a = d.F (x) y = d.F (a) }
+    <domain: "d", opset_import: ["" : 13]>
+    F (v) => (w) { s = Constant <value = float[4] {1, 1, 2, 2}> () w = Resize (v, , s) }
+    """)
+    assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED, Status.CHANGED]
+    assert not made.document.proto.functions

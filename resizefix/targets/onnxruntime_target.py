@@ -132,7 +132,7 @@ def _is_copy(f: SiteFacts) -> bool:
 
 
 def _size_values(f: SiteFacts) -> bool:
-    if not f.by_sizes or f.values is None:
+    if not f.by_sizes or f.values is None or f.keep_aspect_ratio_policy == "not_smaller":
         return True
     empty_input = f.input_shape is not None and 0 in f.input_shape
     return empty_input or all(size > 0 for size in f.values)

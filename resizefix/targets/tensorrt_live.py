@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
-import os
 import queue
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 
 from resizefix.targets.tensorrt_worker import MODULE
 
+MODULE_OF_WORKER = "resizefix.targets.tensorrt_worker"
 Range = Mapping[str, Sequence[int]]  # {"min": […], "opt": […], "max": […]}
 
 
@@ -164,11 +164,7 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
         answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._answers = answers
         self._process = process = subprocess.Popen(
-            [sys.executable, "-m", MODULE_OF_WORKER],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
+            _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
 
         def listen() -> None:
@@ -210,13 +206,11 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
         return f"crashed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
 
 
-MODULE_OF_WORKER = "resizefix.targets.tensorrt_worker"
-
-
-def _environment() -> dict[str, str]:
-    """Ours, with this very package where the new process finds it, installed or not."""
+def _command() -> list[str]:
+    """Runs the worker, and lets it find this very package, installed or not, after everything else on the path."""
     root = str(Path(__file__).resolve().parents[2])
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
+    boot = f"import runpy, sys; sys.path.append({root!r}); runpy.run_module({MODULE_OF_WORKER!r}, run_name='__main__')"
+    return [sys.executable, "-c", boot]
 
 
 def _plain(profile: Mapping[str, Range] | None) -> dict[str, dict[str, list[int]]]:

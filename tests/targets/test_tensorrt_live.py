@@ -64,7 +64,6 @@ def test_bindings_that_do_not_load_are_a_reason(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "tensorrt_rtx_bindings.py").write_text("raise ImportError('libcuda is too old')")
     monkeypatch.setattr(tensorrt_live, "MODULE", "json")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(tensorrt_live, "_environment", lambda: {"PYTHONPATH": f"{tmp_path}:{ROOT}"})
     found = ask(model(GOOD))
     assert isinstance(found, LiveUnavailable)
     assert found.reason == "tensorrt_rtx_bindings does not load: libcuda is too old"

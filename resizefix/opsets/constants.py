@@ -1,0 +1,124 @@
+"""Constants in their oldest spelling: every Constant node, however it says its value, becomes an initializer.
+
+Constant-1 (opset 8) knows the attribute `value` alone, and only of floating point types; an initializer may be of any
+type. Sources: Changelog, Constant-11 (sparse_value), -12 (value_float, …), -13 (all types).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, numpy_helper
+
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label
+from resizefix.opsets.inference import Array, ValueOf
+from resizefix.opsets.row import Row
+from resizefix.opsets.signatures import since_version
+from resizefix.opsets.site import Site
+from resizefix.opsets.verdict import Blocked, Step
+
+
+def constants_to_initializers(model: ModelProto, value_of: ValueOf) -> list[Step]:
+    """Move the constants of the main graph and of all bodies into initializers; payloads in other files stay there."""
+    scopes = Scopes(model)
+    names = FreshNames(scopes.names())
+    steps: list[Step] = []
+    for scope in reversed(scopes.all):  # inner bodies first: nodes of an outer graph are copied below
+        if isinstance(scope.body, GraphProto):
+            steps += _in_graph(scope, scope.body, names, value_of)
+    return steps
+
+
+def _unreadable(site: Site) -> None:
+    raise Blocked(
+        "it holds no value that can be read here", "repair the model: its value is missing, or a function's attribute"
+    )
+
+
+# What constants_to_initializers leaves is no constant. Sources: docs/Changelog.md; 11: sparse_value; 12: value_float, …
+ROWS: tuple[Row, ...] = (Row("Constant", (9, 11, 12, 13, 19, 21, 23, 24, 25), 1, _unreadable),)
+
+
+def _in_graph(scope: Scope, graph: GraphProto, names: FreshNames, value_of: ValueOf) -> list[Step]:
+    steps = []
+    kept: list[NodeProto] = []
+    for index, node in enumerate(graph.node):
+        tensor = _tensor_of(node, value_of)
+        if tensor is None:
+            kept.append(node)
+            continue
+        place_constant(graph, kept, tensor, node.output[0], names)
+        steps.append(
+            Step(node_label(node, index), "Constant", since_version("Constant", scope.opset), "became an initializer")
+        )
+    if steps:
+        replace_nodes(graph, kept)
+    for sparse in graph.sparse_initializer:
+        graph.initializer.append(numpy_helper.from_array(_dense(sparse, value_of), sparse.values.name))
+        steps.append(Step(sparse.values.name, "", 0, "sparse initializer made dense"))
+    del graph.sparse_initializer[:]
+    return steps
+
+
+def place_constant(
+    graph: GraphProto, nodes: list[NodeProto], tensor: TensorProto, name: str, names: FreshNames
+) -> None:
+    """Let `name` be a constant of `graph`; an output of the graph wants a node, so it becomes an Identity."""
+    placed = graph.initializer.add()
+    placed.CopyFrom(tensor)
+    placed.name = name
+    if any(value.name == name for value in graph.output):
+        placed.name = names.fresh(f"{name}_constant")
+        nodes.append(onnx.helper.make_node("Identity", [placed.name], [name], name=names.fresh(f"{name}_Identity")))
+
+
+def replace_nodes(graph: GraphProto, nodes: list[NodeProto]) -> None:
+    """Give a graph another list of nodes, some of which may be its own."""
+    copies = [NodeProto() for _ in nodes]
+    for copy, node in zip(copies, nodes, strict=True):
+        copy.CopyFrom(node)
+    del graph.node[:]
+    graph.node.extend(copies)
+
+
+def _tensor_of(node: NodeProto, value_of: ValueOf) -> TensorProto | None:
+    if node.op_type != "Constant" or node.domain not in DEFAULT_DOMAINS or len(node.attribute) != 1:
+        return None
+    attribute = node.attribute[0]
+    if attribute.ref_attr_name:
+        return None
+    if attribute.name == "value":
+        tensor: TensorProto = attribute.t
+        return tensor
+    if attribute.name == "sparse_value":
+        return numpy_helper.from_array(_dense(attribute.sparse_tensor, value_of))
+    value = _spelled(attribute)
+    return None if value is None else numpy_helper.from_array(value)
+
+
+def _spelled(attribute: AttributeProto) -> Array | None:
+    # Constant-12: a single value makes a tensor of rank 0, a list one of rank 1; floats are float32, ints int64.
+    if attribute.name == "value_float":
+        return np.array(attribute.f, np.float32)
+    if attribute.name == "value_floats":
+        return np.array(attribute.floats, np.float32)
+    if attribute.name == "value_int":
+        return np.array(attribute.i, np.int64)
+    if attribute.name == "value_ints":
+        return np.array(attribute.ints, np.int64)
+    if attribute.name == "value_string":
+        return np.array(attribute.s, np.object_)
+    if attribute.name == "value_strings":
+        return np.array(list(attribute.strings), np.object_)
+    return None
+
+
+def _dense(sparse: SparseTensorProto, value_of: ValueOf) -> Array:
+    values, indices = value_of(sparse.values), value_of(sparse.indices)
+    dense = np.zeros(tuple(sparse.dims), values.dtype)
+    if indices.ndim == 1:  # positions in the flattened tensor
+        dense.reshape(-1)[indices] = values
+    else:  # one row of coordinates per value
+        dense[tuple(indices.T)] = values
+    return dense

@@ -1,0 +1,146 @@
+"""The whole model in an older opset: constants first, then node by node by the rows of the table.
+
+Opset 8 is reached from any newer one in a single pass; opset 7 by a second, shorter pass from there.
+"""
+
+from __future__ import annotations
+
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.errors import UsageError
+from resizefix.opsets.constants import constants_to_initializers, replace_nodes
+from resizefix.opsets.folding import fold
+from resizefix.opsets.inference import ValueOf, upsample_scales
+from resizefix.opsets.ir3 import IR3, to_ir3
+from resizefix.opsets.knowledge import Knowledge
+from resizefix.opsets.preparation import inline_functions, sort_nodes, spell_default_domain
+from resizefix.opsets.prune import Unread
+from resizefix.opsets.row import Row
+from resizefix.opsets.signatures import since_version, violation
+from resizefix.opsets.site import Draft, Site
+from resizefix.opsets.table import ABSENT, TO_OPSET_7, TO_OPSET_8
+from resizefix.opsets.verdict import OLDER_EXPORT, Blocked, Blocker, Closeness, Downgrade, Step
+
+_PASSES: tuple[tuple[int, dict[str, Row]], ...] = ((8, TO_OPSET_8), (7, TO_OPSET_7))
+
+_INLINE = "inline the function, or leave it out"
+_OTHER_TYPE = "cast to a type that opset 8 takes there, or leave the operator out"
+# onnxruntime runs float16 operators in float32 where a version has no float16 kernel, and drops the casts in between.
+_HALF = Closeness(exact=False, bound=2e-3, note="float16 results are rounded at other places from opset to opset")
+
+
+def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
+    """Rewrite `model`, in place, as a model of opset `to` (8 or 7) that computes the same.
+
+    Upsample nodes must already stand in the form of Upsample-7 (one input, `scales` attribute), and no Resize may be
+    left: those are the caller's work and blockers here. Initializers may be references into another file: they are
+    moved, and only small ones are read, through `value_of`. Operators of other domains stay as they are. A model of
+    opset `to` or older is left alone. Stored shapes of values that remain are kept; none are added.
+
+    Returns every blocker there is, not the first alone; with blockers the model is of no further use.
+    Raises UsageError for any other `to`.
+    """
+    if to not in (7, 8):
+        raise UsageError(f"a model can be brought to opset 8 or 7, not {to}")
+    source = default_opset(model)
+    if source <= to:
+        return Downgrade((), ())
+    unread = Unread(model)
+    steps = [*inline_functions(model), *spell_default_domain(model), *sort_nodes(model)]
+    blockers = [
+        Blocker(f"{function.domain}::{function.name}", function.name, 0, "it cannot be inlined", _INLINE)
+        for function in model.functions
+    ]
+    for opset, rows in _PASSES:
+        if not to <= opset < source or blockers:
+            continue
+        steps += constants_to_initializers(model, value_of)
+        knowledge, folded = fold(model, value_of, unread)
+        written, blocked = _rewrite(model, opset, rows, knowledge)
+        steps += [*folded, *written]
+        if knowledge.holds(TensorProto.FLOAT16):
+            steps.append(Step(model.graph.name, "", 0, "holds float16 values", _HALF))
+        blockers += blocked
+        _set_opset(model, opset)
+        unread.remove(model)
+    if model.ir_version <= IR3 and not blockers:
+        return Downgrade((), (*steps, *to_ir3(model).steps))
+    return Downgrade(tuple(blockers), tuple(steps))
+
+
+def default_opset(model: ModelProto) -> int:
+    """The version of the ai.onnx domain that the model imports; 1 if none."""
+    return next((int(entry.version) for entry in model.opset_import if entry.domain in DEFAULT_DOMAINS), 1)
+
+
+def _set_opset(model: ModelProto, opset: int) -> None:
+    kept = [entry for entry in model.opset_import if entry.domain not in DEFAULT_DOMAINS]
+    copies = [onnx.helper.make_opsetid("", opset), *(onnx.helper.make_opsetid(e.domain, e.version) for e in kept)]
+    del model.opset_import[:]
+    model.opset_import.extend(copies)
+
+
+def _rewrite(
+    model: ModelProto, opset: int, rows: dict[str, Row], knowledge: Knowledge
+) -> tuple[list[Step], list[Blocker]]:
+    names = FreshNames(knowledge.scopes.names())
+    accounts: list[list[Step | Blocker]] = []
+    for scope in reversed(knowledge.scopes.all):  # inner bodies first: nodes of an outer graph are copied
+        if not isinstance(scope.body, GraphProto):
+            continue
+        draft = Draft(scope, opset, knowledge, names)
+        found = [_rewrite_node(node, index, draft, rows) for index, node in enumerate(scope.body.node)]
+        accounts.append([account for account in found if account is not None])
+        replace_nodes(scope.body, draft.nodes)
+        scope.body.initializer.extend(draft.initializers)
+    told = [account for scope_accounts in reversed(accounts) for account in scope_accounts]
+    steps = [account for account in told if isinstance(account, Step)]
+    return steps, [account for account in told if isinstance(account, Blocker)]
+
+
+def _rewrite_node(node: NodeProto, index: int, draft: Draft, rows: dict[str, Row]) -> Step | Blocker | None:
+    """Add what takes the node's place to the draft; says what was done, None if nothing."""
+    if node.domain not in DEFAULT_DOMAINS:
+        draft.nodes.append(node)
+        return None
+    since = since_version(node.op_type, draft.scope.opset)
+    site = Site(node, index, since, draft)
+    row = rows.get(node.op_type)
+    try:
+        if upsample_scales(node) is not None or (since and since == since_version(node.op_type, draft.opset)):
+            site.restate()
+        elif row is None or since not in row.reads:
+            raise _refusal(node, since, draft.scope.opset, row)
+        else:
+            row.rewrite(site)
+        for written in site.nodes:
+            wrong = violation(written, draft.opset, draft.type_of)
+            if wrong is not None:
+                raise Blocked(wrong, _OTHER_TYPE)
+    except Blocked as blocked:
+        return Blocker(site.label, node.op_type, since, blocked.reason, blocked.mend)
+    draft.nodes.extend(site.nodes)
+    if row is None:
+        return None
+    closeness = site.closeness or row.closeness
+    if site.nodes == [node] and closeness.exact:
+        return None
+    return Step(site.label, node.op_type, since, _account(site.nodes), closeness)
+
+
+def _refusal(node: NodeProto, since: int, opset: int, row: Row | None) -> Blocked:
+    if node.op_type in ABSENT:
+        return Blocked(ABSENT[node.op_type].reason, ABSENT[node.op_type].mend)
+    if not since:
+        return Blocked(f"opset {opset} has no operator {node.op_type}", "repair the model: it is not valid as it is")
+    known = f" (versions up to {max(row.reads)} are known)" if row is not None else ""
+    return Blocked(f"no rule reads {node.op_type}-{since}{known}", OLDER_EXPORT)
+
+
+def _account(nodes: list[NodeProto]) -> str:
+    kinds = [node.op_type for node in nodes]
+    shown = kinds if len(kinds) <= 6 else [*kinds[:5], f"… {len(kinds)} nodes in all"]
+    return "became " + ", ".join(shown)

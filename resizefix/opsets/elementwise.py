@@ -1,0 +1,113 @@
+"""Operators whose older version says the same: newer ones take more types, nothing else. And casts, and powers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from resizefix.opsets.row import Row, keep
+from resizefix.opsets.site import Site
+from resizefix.opsets.verdict import Blocked
+
+
+def cast(site: Site) -> None:
+    """saturate (19) and round_mode (24) speak of float8 types, which opset 8 does not take anyway."""
+    site.restate(without=["saturate", "round_mode"])
+
+
+def cast_like(site: Site) -> None:
+    """CastLike came with opset 15; the type of its second input is known."""
+    site.add("Cast", site.input(0), into=site.output(), to=site.elem_type(site.input(1)))
+
+
+def power(site: Site) -> None:
+    """Pow-7 wants one type for both; an exponent of another type (12) is cast to the base's."""
+    base, exponent = site.input(0), site.input(1)
+    if site.elem_type(base) == site.elem_type(exponent):
+        site.restate()
+        return
+    if site.dtype(base).kind != "f":
+        raise Blocked(f"Pow-7 takes no {site.dtype(base)}", "cast the base to a float type before")
+    known = site.constant(exponent)
+    if known is None:
+        raise Blocked("Pow-7 wants base and exponent of one type, and a cast may round the exponent", "cast it before")
+    if not (known.astype(site.dtype(base)).astype(np.float64) == known.astype(np.float64)).all():
+        raise Blocked(f"the exponent has no exact {site.dtype(base)}", "cast it before")
+    site.restate(inputs=[base, site.value(known.astype(site.dtype(base)), "exponent")])
+
+
+def dropout(site: Site) -> None:
+    """At inference the data itself. The mask, and training (12), have no older form that does nothing."""
+    if site.output(1):
+        raise Blocked("its mask is read", "export the model in inference mode (model.eval())")
+    if site.input(2):
+        training = site.constant(site.input(2))
+        if training is None or training.any():
+            raise Blocked("training_mode is not constantly false", "export the model in inference mode (model.eval())")
+    site.add("Identity", site.input(0), into=site.output())
+
+
+def recurrent(site: Site) -> None:
+    """layout (14) may put the batch first; before, time is first."""
+    if site.attribute("layout", 0):
+        raise Blocked("layout=1 came with opset 14", "transpose X, initial states and outputs, and use layout=0")
+    site.restate(without=["layout"])
+
+
+# operator -> (versions read, version written). Sources: docs/Changelog.md; each version listed only adds types.
+_MORE_TYPES: dict[str, tuple[tuple[int, ...], int]] = {
+    "Abs": ((13,), 6),
+    "Acos": ((22,), 7),
+    "Add": ((13, 14), 7),
+    "Asin": ((22,), 7),
+    "Atan": ((22,), 7),
+    "Ceil": ((13,), 6),
+    "Conv": ((11, 22), 1),
+    "Cos": ((22,), 7),
+    "Div": ((13, 14), 7),
+    "Elu": ((22,), 6),
+    "Exp": ((13,), 6),
+    "Floor": ((13,), 6),
+    "GlobalAveragePool": ((22,), 1),
+    "GlobalLpPool": ((22,), 2),
+    "GlobalMaxPool": ((22,), 1),
+    "HardSigmoid": ((22,), 6),
+    "InstanceNormalization": ((22,), 6),
+    "LRN": ((13,), 1),
+    "LeakyRelu": ((16,), 6),
+    "Log": ((13,), 6),
+    "LpNormalization": ((22,), 1),
+    "MatMul": ((9, 13), 1),
+    "MaxRoiPool": ((22,), 1),
+    "Mean": ((13,), 8),
+    "Mul": ((13, 14), 7),
+    "Multinomial": ((22,), 7),
+    "Neg": ((13,), 6),
+    "PRelu": ((9, 16), 7),
+    "RandomNormal": ((22,), 1),
+    "RandomNormalLike": ((22,), 1),
+    "RandomUniform": ((22,), 1),
+    "RandomUniformLike": ((22,), 1),
+    "Reciprocal": ((13,), 6),
+    "Relu": ((13, 14), 6),
+    "Selu": ((22,), 6),
+    "Sigmoid": ((13,), 6),
+    "Sin": ((22,), 7),
+    "Softplus": ((22,), 1),
+    "Softsign": ((22,), 1),
+    "Sqrt": ((13,), 6),
+    "Sub": ((13, 14), 7),
+    "Sum": ((13,), 8),
+    "Tan": ((22,), 7),
+    "Tanh": ((13,), 6),
+}
+
+ROWS: tuple[Row, ...] = (
+    *(Row(op_type, reads, writes, keep) for op_type, (reads, writes) in _MORE_TYPES.items()),
+    Row("Cast", (9, 13, 19, 21, 23, 24, 25), 6, cast),  # 9: strings (refused); 19: float8, saturate; 24: round_mode
+    Row("CastLike", (15, 19, 21, 23, 24, 25), 0, cast_like),  # 15: new
+    Row("Pow", (12, 13, 15), 7, power),  # 12: two types
+    Row("Dropout", (10, 12, 13, 22), 7, dropout),  # 10: bool mask; 12: ratio and training_mode are inputs
+    Row("LSTM", (14, 22), 7, recurrent),  # 14: layout
+    Row("GRU", (14, 22), 7, recurrent),  # 14: layout
+    Row("RNN", (14, 22), 7, recurrent),  # 14: layout
+)

@@ -1,0 +1,136 @@
+"""IR version 3, which parsers of 2018 read: every initializer is also a graph input, and only the main graph has any.
+
+Fields that IR 3 does not know, but that only annotate (metadata_props of nodes and values, quantization_annotation,
+training_info, device configurations), stay: protobuf readers skip them, and onnx.checker and onnxruntime take them.
+Data in external files came with IR 4 too; whether any is used is decided when the model is saved.
+"""
+
+from __future__ import annotations
+
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import Scopes, subgraphs
+from resizefix.opsets.verdict import Blocker, Closeness, Downgrade, Step
+
+IR3 = 3
+
+# onnx.proto, "IR VERSION 4 … Add type BFLOAT16"; all later element types came after it.
+_ELEM_TYPES = frozenset(range(TensorProto.FLOAT, TensorProto.BFLOAT16))
+_NO_DEFAULTS = Closeness(note="at IR 3 these inputs are constants: they can no longer be fed")
+
+
+def to_ir3(model: ModelProto) -> Downgrade:
+    """Rewrite `model`, in place, as IR version 3. Its opset must be 8 or lower: IR 3 was published with opsets 1 to 8.
+
+    Returns blockers for what IR 3 cannot hold: local functions, sparse initializers, optional or sparse inputs, and
+    element types that came later. With blockers the model is left as it was.
+    """
+    blockers = _blockers(model)
+    if blockers:
+        return Downgrade(tuple(blockers), ())
+    steps = [*_hoist_initializers(model), *_settle_defaults(model), *list_initializers(model)]
+    model.ir_version = IR3
+    return Downgrade((), tuple(steps))
+
+
+def list_initializers(model: ModelProto) -> list[Step]:
+    """List every initializer of the main graph among its inputs, as IR 3 demands."""
+    listed = {value.name for value in model.graph.input}
+    added = [tensor for tensor in model.graph.initializer if tensor.name not in listed]
+    for tensor in added:
+        model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+    return [Step(model.graph.name, "", 0, f"{len(added)} initializers listed among the inputs")] if added else []
+
+
+def _settle_defaults(model: ModelProto) -> list[Step]:
+    listed = {value.name for value in model.graph.input}
+    defaults = [tensor.name for tensor in model.graph.initializer if tensor.name in listed]
+    if not defaults or model.ir_version <= IR3:
+        return []
+    return [Step(", ".join(defaults), "", 0, "inputs with a default value became constants", _NO_DEFAULTS)]
+
+
+def _blockers(model: ModelProto) -> list[Blocker]:
+    found = [
+        Blocker(f"{function.domain}::{function.name}", "", 0, "a local function came with IR 8", "inline it")
+        for function in model.functions
+    ]
+    for scope in Scopes(model).all:
+        if not isinstance(scope.body, GraphProto):
+            continue
+        for sparse in scope.body.sparse_initializer:
+            found.append(Blocker(sparse.values.name, "", 0, "a sparse initializer came with IR 6", "make it dense"))
+        for tensor in scope.body.initializer:
+            if tensor.data_type not in _ELEM_TYPES:
+                kind = TensorProto.DataType.Name(tensor.data_type)
+                found.append(Blocker(tensor.name, "", 0, f"the element type {kind} came after IR 3", "cast it before"))
+        for value in (*scope.body.input, *scope.body.output):
+            reason = _newer_type(value.type)
+            if reason:
+                found.append(
+                    Blocker(value.name, "", 0, f"{reason} came after IR 3", "use a dense tensor of an older type")
+                )
+    return found
+
+
+def _newer_type(value_type: TypeProto) -> str | None:
+    kind = value_type.WhichOneof("value")
+    if kind in ("optional_type", "sparse_tensor_type"):
+        return "an optional value" if kind == "optional_type" else "a sparse tensor"
+    elem_type = value_type.tensor_type.elem_type
+    if kind == "tensor_type" and elem_type and elem_type not in _ELEM_TYPES:
+        return f"the element type {TensorProto.DataType.Name(elem_type)}"
+    return None
+
+
+def _hoist_initializers(model: ModelProto) -> list[Step]:
+    """Move the initializers of bodies into the main graph, under names that are free there."""
+    scopes = Scopes(model)
+    names = FreshNames(scopes.names())
+    seen: dict[str, int] = {}
+    for scope in scopes.all:
+        for name in (*scope.producers, *scope.initializers, *scope.inputs):
+            seen[name] = seen.get(name, 0) + 1
+    steps = []
+    for scope in scopes.all:
+        graph = scope.body
+        if scope.parent is None or not isinstance(graph, GraphProto):
+            continue
+        inputs = {value.name for value in graph.input}
+        for index in reversed(range(len(graph.initializer))):
+            tensor = graph.initializer[index]
+            if tensor.name in inputs:
+                continue
+            old = tensor.name
+            hoisted = model.graph.initializer.add()
+            hoisted.CopyFrom(tensor)
+            del graph.initializer[index]
+            if seen[old] > 1 or any(value.name == old for value in graph.output):
+                hoisted.name = names.fresh(old)
+                _rename_reads(graph, old, hoisted.name)
+            steps.append(Step(hoisted.name, "", 0, f"initializer of {'/'.join(scope.path)} moved to the main graph"))
+    return steps
+
+
+def _rename_reads(graph: GraphProto, old: str, new: str) -> None:
+    """Let what reads `old` in this graph, and in bodies that do not define it anew, read `new`."""
+    for node in graph.node:
+        _rename_inputs(node, old, new)
+        for _, body in subgraphs(node):
+            if old not in _definitions(body):
+                _rename_reads(body, old, new)
+    if any(value.name == old for value in graph.output):
+        graph.node.append(onnx.helper.make_node("Identity", [new], [old], name=f"{new}_Identity"))
+
+
+def _rename_inputs(node: NodeProto, old: str, new: str) -> None:
+    for position, name in enumerate(node.input):
+        if name == old:
+            node.input[position] = new
+
+
+def _definitions(graph: GraphProto) -> set[str]:
+    produced = {name for node in graph.node for name in node.output}
+    return produced | {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}

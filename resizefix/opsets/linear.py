@@ -1,0 +1,92 @@
+"""Products: Gemm, ConvTranspose and the simple cases of Einsum."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from resizefix.opsets.row import Row
+from resizefix.opsets.site import Site
+from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
+
+
+def gemm(site: Site) -> None:
+    """C may be left out since 11: then it is a zero that counts nothing."""
+    if site.input(2):
+        site.restate()
+        return
+    zero = site.value(np.zeros(1, site.dtype(site.input(0))), "zero")
+    site.restate(inputs=[site.input(0), site.input(1), zero], beta=0.0)
+
+
+def conv_transpose(site: Site) -> None:
+    """auto_pad SAME_*: the text of version 1 puts an odd row of padding at the other end than that of 11, so padding is
+    written out. It does not depend on the input: out = in · stride leaves (kernel - 1) · dilation + 1 - stride."""
+    how = site.attribute("auto_pad", "NOTSET")
+    if how not in ("SAME_UPPER", "SAME_LOWER"):
+        if site.attribute("output_shape") and how == "NOTSET":
+            raise Blocked(
+                "output_shape: versions 1 and 11 differ in where an odd row of padding goes", "write pads instead"
+            )
+        site.restate()
+        return
+    kernel = site.attribute("kernel_shape")
+    if kernel is None:
+        kernel = list(site.static_dims(site.input(1))[2:])
+    ones = [1] * len(kernel)
+    strides, dilations = site.attribute("strides", ones), site.attribute("dilations", ones)
+    output_padding = site.attribute("output_padding", [0] * len(kernel))
+    total = [
+        (size - 1) * dilation + 1 - stride + extra
+        for size, dilation, stride, extra in zip(kernel, dilations, strides, output_padding, strict=True)
+    ]
+    if min(total) < 0:
+        raise Blocked("auto_pad of a kernel shorter than its stride", "write pads and output_padding instead")
+    shorter, longer = [amount // 2 for amount in total], [amount - amount // 2 for amount in total]
+    pads = shorter + longer if how == "SAME_UPPER" else longer + shorter
+    site.restate(without=["auto_pad", "output_shape"], pads=pads, kernel_shape=kernel)
+
+
+def einsum(site: Site) -> None:
+    """One operand: a Transpose. Two: a MatMul, where one label is summed and one is the right side's own."""
+    equation = site.attribute("equation").replace(" ", "")
+    terms, arrow, result = equation.partition("->")
+    operands = terms.split(",")
+    if not arrow or "." in equation or any(len(set(term)) < len(term) for term in [*operands, result]):
+        raise _no_simple_einsum(equation)
+    if len(operands) == 1 and sorted(operands[0]) == sorted(result):
+        site.add("Transpose", site.input(0), into=site.output(), perm=[operands[0].index(label) for label in result])
+        return
+    if len(operands) != 2:
+        raise _no_simple_einsum(equation)
+    left, right = operands
+    shared = [label for label in left if label in right and label in result]
+    summed = [label for label in left if label in right and label not in result]
+    rows = [label for label in left if label not in right]
+    columns = [label for label in right if label not in left]
+    rows_fit = len(rows) == 1 or (rows and not shared)  # without shared labels MatMul takes any number of them
+    if not rows_fit or not len(summed) == len(columns) == 1 or {*shared, *rows, *columns} != set(result):
+        raise _no_simple_einsum(equation)
+    a = _ordered(site, site.input(0), left, [*shared, *rows, *summed])
+    b = _ordered(site, site.input(1), right, [*shared, *summed, *columns])
+    found = [*shared, *rows, *columns]
+    product = site.add("MatMul", a, b, into=site.output() if found == list(result) else None)
+    if found != list(result):
+        site.add("Transpose", product, into=site.output(), perm=[found.index(label) for label in result])
+
+
+def _ordered(site: Site, name: str, labels: str, wanted: list[str]) -> str:
+    if list(labels) == wanted:
+        return name
+    return site.add("Transpose", name, perm=[labels.index(label) for label in wanted])
+
+
+def _no_simple_einsum(equation: str) -> Blocked:
+    return Blocked(f"Einsum came with opset 12, and {equation!r} is no single MatMul", OLDER_EXPORT)
+
+
+# Sources: docs/Changelog.md, the section of each version named.
+ROWS: tuple[Row, ...] = (
+    Row("Gemm", (9, 11, 13), 7, gemm),  # 9: integers (refused); 11: C is optional
+    Row("ConvTranspose", (11, 22), 1, conv_transpose),  # 11: the text of auto_pad
+    Row("Einsum", (12,), 0, einsum),  # 12: new
+)

@@ -1,0 +1,115 @@
+"""Normalisations: batch statistics at inference only; the others from means, as the specification defines them."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from resizefix.opsets.row import Row
+from resizefix.opsets.site import Site
+from resizefix.opsets.verdict import FIX_SHAPES, Blocked, Closeness
+
+
+def batch_normalization(site: Site) -> None:
+    """At inference all versions compute the same; BatchNormalization-7 wants one type for all operands."""
+    if site.attribute("training_mode", 0) or any(site.node.output[1:]):
+        raise Blocked("it is in training mode", "export the model in inference mode (model.eval())")
+    site.restate(outputs=[site.output()], without=["training_mode"])
+
+
+def _computed_in(site: Site, data: str) -> tuple[str, int]:
+    """The data in the type that statistics are computed in (stash_type: float32), and that type."""
+    wide = site.attribute("stash_type", TensorProto.FLOAT)
+    if site.elem_type(data) == TensorProto.DOUBLE:
+        wide = TensorProto.DOUBLE
+    return site.cast(data, wide), wide
+
+
+def _affine(site: Site, value: str, scale: str, bias: str, like: str, wide: int) -> None:
+    """value · scale + bias, in the type of `like`"""
+    narrow = value if site.elem_type(like) == wide else site.cast(value, site.elem_type(like))
+    scaled = site.add("Mul", narrow, scale, into=None if bias else site.output())
+    if bias:
+        site.add("Add", scaled, bias, into=site.output())
+
+
+def layer_normalization(site: Site) -> None:
+    """(x - mean) / sqrt(mean((x - mean)²) + ε) over the axes from `axis` on, in float32"""
+    data = site.input(0)
+    axes = _trailing_axes(site, data)
+    x, wide = _computed_in(site, data)
+    mean = site.add("ReduceMean", x, into=site.output(1) or None, axes=axes, keepdims=1)
+    centred = site.add("Sub", x, mean)
+    variance = site.add("ReduceMean", site.add("Mul", centred, centred), axes=axes, keepdims=1)
+    deviation = site.add("Sqrt", site.add("Add", variance, _epsilon(site, x)))
+    if site.output(2):
+        site.add("Reciprocal", deviation, into=site.output(2))
+    _affine(site, site.add("Div", centred, deviation), site.input(1), site.input(2), data, wide)
+
+
+def rms_normalization(site: Site) -> None:
+    """x / sqrt(mean(x²) + ε) over the axes from `axis` on, in float32"""
+    data = site.input(0)
+    axes = _trailing_axes(site, data)
+    x, wide = _computed_in(site, data)
+    mean_square = site.add("ReduceMean", site.add("Mul", x, x), axes=axes, keepdims=1)
+    deviation = site.add("Sqrt", site.add("Add", mean_square, _epsilon(site, x)))
+    _affine(site, site.add("Div", x, deviation), site.input(1), "", data, wide)
+
+
+def _trailing_axes(site: Site, data: str) -> list[int]:
+    rank = site.rank(data)
+    return list(range(site.nonnegative([site.attribute("axis", -1)], data)[0], rank))
+
+
+def _epsilon(site: Site, like: str) -> str:
+    return site.scalar(site.attribute("epsilon", 1e-5), like=like)
+
+
+def group_normalization(site: Site) -> None:
+    """An InstanceNormalization over [N, groups, rest]; then scale and bias, per group (18) or per channel (21)."""
+    data = site.input(0)
+    dims = site.dims(data)
+    if dims is None or dims[1] is None:
+        raise Blocked(f"the number of channels of {data!r} is not fixed", FIX_SHAPES)
+    groups = site.attribute("num_groups")
+    x, wide = _computed_in(site, data)
+    grouped = site.add("Reshape", x, site.value(np.array([0, groups, -1], np.int64), "grouped"))
+    ones = site.value(np.ones(groups, site.dtype(x)), "ones")
+    zeros = site.value(np.zeros(groups, site.dtype(x)), "zeros")
+    epsilon = site.attribute("epsilon", 1e-5)
+    normal = site.add("InstanceNormalization", grouped, ones, zeros, epsilon=epsilon)
+    normal = site.add("Reshape", normal, site.add("Shape", data))
+    trailing = list(range(1, len(dims) - 1))
+    scale = _per_channel(site, site.input(1), dims[1], groups, trailing)
+    bias = _per_channel(site, site.input(2), dims[1], groups, trailing)
+    _affine(site, normal, scale, bias, data, wide)
+
+
+def _per_channel(site: Site, name: str, channels: int, groups: int, trailing: list[int]) -> str:
+    """A vector over the channels, with axes of size 1 behind it, so that it broadcasts over [N, C, …]."""
+    if site.since_version < 21:
+        owner = np.arange(channels, dtype=np.int64) // (channels // groups)
+        name = site.add("Gather", name, site.value(owner, "groups"), axis=0)
+    return site.add("Unsqueeze", name, axes=trailing) if trailing else name
+
+
+def mean_variance_normalization(site: Site) -> None:
+    """(x - E[x]) / (sqrt(E[x²] - E[x]²) + 1e-9), as the function body of MeanVarianceNormalization-9 says"""
+    data = site.input(0)
+    axes = site.nonnegative(site.attribute("axes", [0, 2, 3]), data)
+    mean = site.add("ReduceMean", data, axes=axes, keepdims=1)
+    of_squares = site.add("ReduceMean", site.add("Mul", data, data), axes=axes, keepdims=1)
+    variance = site.add("Sub", of_squares, site.add("Mul", mean, mean))
+    deviation = site.add("Add", site.add("Sqrt", variance), site.scalar(1e-9, like=data))
+    site.add("Div", site.add("Sub", data, mean), deviation, into=site.output())
+
+
+# Sources: docs/Changelog.md, the section of each version named. Bounds: tests/opsets/test_normalization.py.
+ROWS: tuple[Row, ...] = (
+    Row("BatchNormalization", (9, 14, 15), 7, batch_normalization),  # 9: no spatial; 14: training_mode; 15: three types
+    Row("LayerNormalization", (17,), 0, layer_normalization, Closeness(exact=False, bound=2e-6)),  # 17: new
+    Row("RMSNormalization", (23,), 0, rms_normalization, Closeness(exact=False, bound=2e-6)),  # 23: new
+    Row("GroupNormalization", (18, 21), 0, group_normalization, Closeness(exact=False, bound=2e-6)),  # 18: new
+    Row("MeanVarianceNormalization", (9, 13), 0, mean_variance_normalization, Closeness(exact=False, bound=2e-6)),
+)

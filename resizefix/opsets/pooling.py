@@ -1,0 +1,103 @@
+"""Pooling: ceil_mode becomes padding at the end, where that is provably the same; dilations have no older form.
+
+With ceil_mode the last window may reach past the end. Where the size is fixed, it is known by how much; where it is
+not, padding by stride - 1 more makes the floor of the new size the ceiling of the old one. Both are the same operation
+as long as no window lies in padding alone: the padding must stay smaller than the kernel, as every runtime demands.
+"""
+
+from __future__ import annotations
+
+from resizefix.opsets.row import Row
+from resizefix.opsets.site import Site
+from resizefix.opsets.verdict import OLDER_EXPORT, Blocked, Closeness
+
+_GONE = ("ceil_mode", "dilations")
+# onnxruntime has two kernels for AveragePool that round the mean differently: one for version 19 and later, and for
+# ceil_mode with count_include_pad; one for all else.
+_ONE_ROUNDING = Closeness(exact=False, bound=2e-7)
+
+
+def padding_that_does_not_count(site: Site) -> None:
+    """MaxPool, where padding never wins, and LpPool, where it adds nothing."""
+    _refuse_dilations(site)
+    if _rounds_up(site):
+        site.restate(without=[*_GONE, "auto_pad"], pads=_lengthened(site, _pads(site), site.input(0)))
+    else:
+        site.restate(without=_GONE)
+
+
+def average_pool(site: Site) -> None:
+    """AveragePool-7 counts all padding or none; what ceil_mode adds is never counted (onnxruntime 1.31, torch)."""
+    _refuse_dilations(site)
+    counted = site.attribute("count_include_pad", 0)
+    if site.since_version >= 19 or (counted and site.attribute("ceil_mode", 0)):
+        site.closeness = _ONE_ROUNDING
+    if not _rounds_up(site):
+        site.restate(without=_GONE)
+        return
+    pads = _pads(site)
+    lengthened = _lengthened(site, pads, site.input(0))
+    if not counted or lengthened == pads:
+        site.restate(without=[*_GONE, "auto_pad"], pads=lengthened)
+        return
+    # The padding that counts is made real; what is left is not counted.
+    half = len(pads) // 2
+    padded = site.add("Pad", site.input(0), mode="constant", pads=[0, 0, *pads[:half], 0, 0, *pads[half:]], value=0.0)
+    rest = [0] * half + [after - before for before, after in zip(pads[half:], lengthened[half:], strict=True)]
+    site.restate(inputs=[padded], without=[*_GONE, "auto_pad"], pads=rest, count_include_pad=0)
+
+
+_DILATIONS_SINCE = {"MaxPool": 10, "AveragePool": 19, "LpPool": 18}
+
+
+def _refuse_dilations(site: Site) -> None:
+    if any(dilation != 1 for dilation in site.attribute("dilations", ())):
+        raise Blocked(f"dilations came with {site.node.op_type}-{_DILATIONS_SINCE[site.node.op_type]}", OLDER_EXPORT)
+
+
+def _rounds_up(site: Site) -> bool:
+    # auto_pad SAME_* rounds up by itself, in every version.
+    return bool(site.attribute("ceil_mode", 0)) and site.attribute("auto_pad", "NOTSET") in ("NOTSET", "VALID")
+
+
+def _pads(site: Site) -> list[int]:
+    kernel = site.attribute("kernel_shape")
+    explicit = site.attribute("auto_pad", "NOTSET") == "NOTSET"
+    return list(site.attribute("pads", [0] * 2 * len(kernel))) if explicit else [0] * 2 * len(kernel)
+
+
+def _lengthened(site: Site, pads: list[int], data: str) -> list[int]:
+    """`pads` with as much more at the end as ceil_mode reaches past it."""
+    kernel = site.attribute("kernel_shape")
+    half = len(kernel)
+    strides = site.attribute("strides", [1] * half)
+    dims = site.dims(data) or (None,) * (half + 2)
+    longer = list(pads)
+    for axis in range(half):
+        begin, end = pads[axis], pads[half + axis]
+        end = _end(dims[axis + 2], begin, end, kernel[axis], strides[axis])
+        if end >= kernel[axis]:
+            raise Blocked(
+                f"ceil_mode on axis {axis + 2} would want padding of {end} for a kernel of {kernel[axis]}",
+                "use ceil_mode=0, a kernel larger than padding + stride - 1, or fixed input shapes",
+            )
+        longer[half + axis] = end
+    return longer
+
+
+def _end(size: int | None, begin: int, end: int, kernel: int, stride: int) -> int:
+    """The padding at the end that makes the floor what ceil_mode gives; it drops a window that starts past the data."""
+    if size is None:
+        return end + stride - 1
+    windows = -(-(size + begin + end - kernel) // stride) + 1
+    if (windows - 1) * stride >= size + begin:
+        windows -= 1
+    return max(end, (windows - 1) * stride + kernel - size - begin)
+
+
+# Sources: docs/Changelog.md, the section of each version named.
+ROWS: tuple[Row, ...] = (
+    Row("MaxPool", (10, 11, 12, 22), 8, padding_that_does_not_count),  # 10: ceil_mode, dilations; 12: int8, uint8
+    Row("AveragePool", (10, 11, 19, 22), 7, average_pool),  # 10: ceil_mode; 19: dilations
+    Row("LpPool", (11, 18, 22), 2, padding_that_does_not_count),  # 18: ceil_mode, dilations
+)

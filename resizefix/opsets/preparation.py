@@ -1,0 +1,74 @@
+"""What must hold before the first node is rewritten: no local functions, one spelling of the domain, nodes in order."""
+
+from __future__ import annotations
+
+import heapq
+
+from onnx import GraphProto, ModelProto, NodeProto, inliner
+
+from resizefix.document.scopes import Scopes, subgraphs
+from resizefix.opsets.constants import replace_nodes
+from resizefix.opsets.verdict import Step
+
+
+def inline_functions(model: ModelProto) -> list[Step]:
+    """Replace every call of a local function by its body: functions came with IR 8. What cannot be inlined stays."""
+    if not model.functions:
+        return []
+    names = [f"{function.domain}::{function.name}" for function in model.functions]
+    try:
+        inlined = inliner.inline_local_functions(model)
+    except (RuntimeError, ValueError):
+        return []
+    model.CopyFrom(inlined)
+    return [Step(name, "", 0, "local function inlined") for name in names[: len(names) - len(model.functions)]]
+
+
+def spell_default_domain(model: ModelProto) -> list[Step]:
+    """Write the default domain as the empty string everywhere; `ai.onnx` means the same."""
+    found = [node for scope in Scopes(model).all for node in scope.body.node if node.domain == "ai.onnx"]
+    for node in found:
+        node.domain = ""
+    return [Step(node.name, node.op_type, 0, "domain ai.onnx written as the default domain") for node in found]
+
+
+def sort_nodes(model: ModelProto) -> list[Step]:
+    """Put nodes after those whose outputs they read, as every opset demands; others keep their places."""
+    steps = []
+    for scope in reversed(Scopes(model).all):
+        graph = scope.body
+        if isinstance(graph, GraphProto):
+            ordered = _in_order(list(graph.node))
+            if ordered != list(range(len(graph.node))):
+                replace_nodes(graph, [graph.node[index] for index in ordered])
+                steps.append(Step(graph.name, "", 0, "nodes put in topological order"))
+    return steps
+
+
+def _in_order(nodes: list[NodeProto]) -> list[int]:
+    """Positions in topological order, the earliest that may come next first; what a cycle holds up comes last."""
+    producer = {name: index for index, node in enumerate(nodes) for name in node.output if name}
+    wanted = [{producer[name] for name in _reads(node) if name in producer} for node in nodes]
+    readers: dict[int, list[int]] = {}
+    for index, sources in enumerate(wanted):
+        for source in sources:
+            readers.setdefault(source, []).append(index)
+    ready = [index for index, sources in enumerate(wanted) if not sources]
+    placed: list[int] = []
+    while ready:
+        index = heapq.heappop(ready)
+        placed.append(index)
+        for reader in readers.get(index, ()):
+            wanted[reader].discard(index)
+            if not wanted[reader]:
+                heapq.heappush(ready, reader)
+    return placed + sorted(set(range(len(nodes))) - set(placed))
+
+
+def _reads(node: NodeProto) -> set[str]:
+    names = set(node.input)
+    for _, body in subgraphs(node):
+        names |= {value.name for value in body.output}
+        for inner in body.node:
+            names |= _reads(inner)
+    return names

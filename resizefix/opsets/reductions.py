@@ -1,0 +1,60 @@
+"""Reductions: axes go back from an input into an attribute, counted from the front."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onnx import TensorProto
+
+from resizefix.opsets.row import Row
+from resizefix.opsets.site import Site
+from resizefix.opsets.verdict import Blocked
+
+# With nothing to reduce these return their input; the others would still apply their function to each element, and
+# what onnxruntime and the specification do there is not the same.
+_IDENTITY_ON_NOTHING = frozenset({"ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"})
+
+
+def reduce(site: Site) -> None:
+    """Axes: an input since 18 (ReduceSum: 13), negative since 11; none means all, or none with noop_with_empty_axes."""
+    data = site.input(0)
+    axes = site.ints("axes", 1)
+    if not axes and site.attribute("noop_with_empty_axes", 0):
+        if site.node.op_type not in _IDENTITY_ON_NOTHING:
+            raise Blocked("noop_with_empty_axes without axes is not defined for it", "name the axes, or leave it out")
+        site.add("Identity", data, into=site.output())
+        return
+    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, data)} if axes else {}
+    gone = ["axes", "noop_with_empty_axes"]
+    if site.dtype(data).kind not in "iub" or site.dtype(data).itemsize >= 4:
+        site.restate(inputs=[data], without=gone, **attributes)
+        return
+    # ReduceMax-12, -20: small integers and bool, which no smaller type reduces to anything but themselves
+    if site.node.op_type not in ("ReduceMax", "ReduceMin"):
+        raise Blocked(f"{site.node.op_type} of {site.dtype(data)} may overflow differently", "cast to int32 before")
+    elem_type, found = site.elem_type(data), site.fresh("int32")
+    site.restate(inputs=[site.cast(data, TensorProto.INT32)], outputs=[found], without=gone, **attributes)
+    site.add("Cast", found, into=site.output(), to=elem_type)
+
+
+def arg_extreme(site: Site) -> None:
+    """ArgMax and ArgMin: negative axis since 11, the last of equal elements since 12."""
+    if site.attribute("select_last_index", 0):
+        raise Blocked("select_last_index came with opset 12", "let it select the first of equal elements")
+    axis = site.nonnegative([site.attribute("axis", 0)], site.input(0))[0]
+    site.restate(without=["select_last_index"], axis=axis)
+
+
+# Sources: docs/Changelog.md. 11: negative axes; 13, 18: axes are an input; 12, 20: more types.
+ROWS: tuple[Row, ...] = (
+    *(
+        Row(op_type, (11, 13, 18), 1, reduce)
+        for op_type in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceProd")
+    ),
+    Row("ReduceSumSquare", (11, 13, 18), 1, reduce),
+    Row("ReduceSum", (11, 13), 1, reduce),
+    Row("ReduceMax", (11, 12, 13, 18, 20), 1, reduce),
+    Row("ReduceMin", (11, 12, 13, 18, 20), 1, reduce),
+    Row("ArgMax", (11, 12, 13), 1, arg_extreme),
+    Row("ArgMin", (11, 12, 13), 1, arg_extreme),
+)

@@ -1,0 +1,223 @@
+"""Choosing between values: Where, and what can be said by it. Opset 8 has no Where.
+
+Multiplying by 0 and 1 is exact for integers, not for floats: 0 · inf is NaN. So floats are chosen by their index, where
+the shapes are fixed or the condition is a single value; or by Min and Max with infinities, where no NaN can occur.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from onnx import TensorProto
+
+from resizefix.opsets.comparison import less
+from resizefix.opsets.inference import Dims
+from resizefix.opsets.row import Row
+from resizefix.opsets.site import Site
+from resizefix.opsets.verdict import FIX_SHAPES, Blocked
+
+# A choice by index writes one int64 per element into the file; beyond this a model would grow by more than 32 MB.
+_MOST_INDICES = 1 << 22
+
+
+def select(site: Site, condition: str, yes: str, no: str, sizes: Dims | None, into: str = "") -> None:
+    """`condition ? yes : no`, exactly, into the node's output or `into`. `sizes`: their common shape, if known."""
+    kind, elem_type = site.dtype(yes), site.elem_type(yes)
+    into = into or site.output()
+    if kind == np.bool_:
+        chosen = site.add("And", condition, yes)
+        site.add("Or", chosen, site.add("And", site.add("Not", condition), no), into=into)
+    elif kind in (np.int32, np.int64):
+        site.add("Add", *_masked(site, condition, yes, no), into=into)
+    elif kind.kind in "iu" and kind.itemsize < 4:
+        wide = site.cast(yes, TensorProto.INT32), site.cast(no, TensorProto.INT32)
+        site.add("Cast", site.add("Add", *_masked(site, condition, *wide)), into=into, to=elem_type)
+    elif _is_single(site.dims(condition)):
+        _select_whole(site, condition, yes, no, into)
+    elif kind.kind == "f" and _is_number(site, yes) and _is_number(site, no):
+        _select_numbers(site, condition, yes, no, into)
+    else:
+        _select_by_index(site, condition, yes, no, sizes, into)
+
+
+def _masked(site: Site, condition: str, yes: str, no: str) -> tuple[str, str]:
+    mask = site.add("Cast", condition, to=site.elem_type(yes))
+    inverse = site.add("Sub", site.scalar(1, like=yes), mask)
+    return site.add("Mul", mask, yes), site.add("Mul", inverse, no)
+
+
+def _is_single(dims: Dims | None) -> bool:
+    return dims is not None and all(size == 1 for size in dims)
+
+
+def _is_number(site: Site, name: str) -> bool:
+    known = site.constant(name)
+    return known is not None and not np.isnan(known.astype(np.float64)).any()
+
+
+def _select_whole(site: Site, condition: str, yes: str, no: str, into: str) -> None:
+    """One condition for all: stack both, take one."""
+    if site.rank(condition) > max(site.rank(yes), site.rank(no)):
+        raise Blocked("Where came with opset 9, and this condition has more axes than the values", FIX_SHAPES)
+    full = site.add("Shape", site.add("Expand", yes, site.add("Shape", no)))
+    both = [site.add("Unsqueeze", site.add("Expand", name, full), axes=[0]) for name in (no, yes)]
+    stacked = site.add("Concat", *both, axis=0)
+    index = site.add(
+        "Reshape", site.add("Cast", condition, to=TensorProto.INT64), site.value(np.zeros(0, np.int64), "scalar")
+    )
+    site.add("Gather", stacked, index, into=into, axis=0)
+
+
+def _select_numbers(site: Site, condition: str, yes: str, no: str, into: str) -> None:
+    """max(min(yes, m), min(no, -m)) with m = ±infinity"""
+    sign = site.add("Cast", condition, to=site.elem_type(yes))
+    two, one = site.scalar(2, like=yes), site.scalar(1, like=yes)
+    signed = site.add("Sub", site.add("Mul", sign, two), one)
+    limit = site.add("Mul", signed, site.scalar(math.inf, like=yes))
+    chosen = site.add("Min", yes, limit)
+    site.add("Max", chosen, site.add("Min", no, site.add("Neg", limit)), into=into)
+
+
+def _select_by_index(site: Site, condition: str, yes: str, no: str, sizes: Dims | None, into: str) -> None:
+    """Both values flattened one after the other; the condition says which half to read each element from."""
+    if sizes is None or None in sizes:
+        raise Blocked("Where came with opset 9, and the shapes here are not fixed", FIX_SHAPES)
+    fixed = np.array(sizes, np.int64)
+    count = int(fixed.prod())
+    if count > _MOST_INDICES:
+        raise Blocked(f"Where came with opset 9, and {count} elements are too many to choose by index", FIX_SHAPES)
+    full, flat = site.value(fixed, "shape"), site.value(np.array([-1], np.int64), "flat")
+    halves = [site.add("Reshape", site.add("Expand", name, full), flat) for name in (no, yes)]
+    both = site.add("Concat", *halves, axis=0)
+    which = site.add("Reshape", site.add("Expand", site.add("Cast", condition, to=TensorProto.INT64), full), flat)
+    offset = site.add("Mul", which, site.value(np.int64(count), "count"))
+    index = site.add("Add", offset, site.value(np.arange(count, dtype=np.int64), "positions"))
+    site.add("Reshape", site.add("Gather", both, index, axis=0), full, into=into)
+
+
+def broadcast(*shapes: Dims | None) -> Dims | None:
+    """The shape that several values take together; a dynamic size is taken to be any, and stays unknown."""
+    known = [dims for dims in shapes if dims is not None]
+    if len(known) < len(shapes):
+        return None
+    rank = max(len(dims) for dims in known)
+    sizes: list[int | None] = []
+    for axis in range(-rank, 0):
+        here = [dims[axis] for dims in known if len(dims) >= -axis]
+        larger = [size for size in here if size is not None and size != 1]
+        sizes.append(larger[0] if larger else (None if None in here else 1))
+    return tuple(sizes)
+
+
+def _where(site: Site) -> None:
+    condition, yes, no = site.input(0), site.input(1), site.input(2)
+    select(site, condition, yes, no, broadcast(*(site.dims(name) for name in (condition, yes, no))))
+
+
+def _trilu(site: Site) -> None:
+    """Upper or lower triangle: the rest is 0."""
+    data = site.input(0)
+    sizes = site.static_dims(data)
+    offset = int(site.constant_input(1, "k").reshape(-1)[0]) if site.input(1) else 0
+    kept = np.ones(sizes[-2:], np.bool_)
+    mask = np.triu(kept, offset) if site.attribute("upper", 1) else np.tril(kept, offset)
+    select(site, site.value(mask, "mask"), data, site.scalar(0, like=data), sizes)
+
+
+def _thresholded_relu(site: Site) -> None:
+    """x above alpha, else 0"""
+    data = site.input(0)
+    above = site.add("Greater", data, site.scalar(site.attribute("alpha", 1.0), like=data))
+    select(site, above, data, site.scalar(0, like=data), site.dims(data))
+
+
+def _shrink(site: Site) -> None:
+    """x + bias below -lambd, x - bias above lambd, else 0: two choices, of which the first keeps no name of its own"""
+    data, bound, bias = site.input(0), site.attribute("lambd", 0.5), site.attribute("bias", 0.0)
+    if site.dtype(data).kind != "f" or bound < 0:
+        raise Blocked(
+            "Shrink came with opset 9, and of this type or threshold it has no exact older form", "use floats"
+        )
+    shift = site.scalar(bias, like=data)
+    above = site.add("Greater", data, site.scalar(bound, like=data))
+    below = site.add("Less", data, site.scalar(-bound, like=data))
+    sizes = site.dims(data)
+    inner = site.fresh("above")
+    select(site, above, site.add("Sub", data, shift), site.scalar(0, like=data), sizes, into=inner)
+    select(site, below, site.add("Add", data, shift), inner, sizes)
+
+
+def _extreme(site: Site) -> None:
+    """Max-8 and Min-8 take floats. Small integers are exact in double; int64 are compared and chosen."""
+    kind, elem_type = site.dtype(site.input(0)), site.elem_type(site.input(0))
+    if kind.kind == "f":
+        site.restate()
+    elif kind.kind in "iu" and kind.itemsize <= 4:
+        doubles = [site.cast(name, TensorProto.DOUBLE) for name in site.node.input]
+        found = site.add(site.node.op_type, *doubles)
+        site.add("Cast", found, into=site.output(), to=elem_type)
+    elif kind == np.int64:
+        found = site.node.input[0]
+        for name in site.node.input[1:]:
+            found = _extreme_of_two(site, found, name)
+        site.add("Identity", found, into=site.output())
+    else:
+        raise Blocked(f"{site.node.op_type}-8 takes no {kind}", "cast to int32, int64 or a float type before")
+
+
+def _extreme_of_two(site: Site, left: str, right: str) -> str:
+    right_wins = less(site, left, right) if site.node.op_type == "Max" else less(site, right, left)
+    return site.add("Add", *_masked(site, right_wins, right, left))
+
+
+def _clip(site: Site) -> None:
+    """Clip-6 keeps float32 bounds in attributes; bounds that are computed, or no float32, become Max and Min."""
+    data = site.input(0)
+    kind = site.dtype(data)
+    if kind.kind == "f" and kind.itemsize <= 4:
+        limits = np.finfo(kind)
+        bounds = [
+            site.constant(name) if (name := site.input(at)) else side for at, side in ((1, limits.min), (2, limits.max))
+        ]
+        if all(bound is not None for bound in bounds):
+            low, high = (float(np.asarray(bound).reshape(-1)[0]) for bound in bounds)
+            site.restate(inputs=[data], min=low, max=high)
+            return
+    _clip_by_extremes(site, data)
+
+
+def _clip_by_extremes(site: Site, data: str) -> None:
+    kind, elem_type = site.dtype(data), site.elem_type(data)
+    if kind == np.int64:
+        clipped = data
+        for name, op_type in ((site.input(1), "Max"), (site.input(2), "Min")):
+            if name:
+                wins = less(site, clipped, name) if op_type == "Max" else less(site, name, clipped)
+                clipped = site.add("Add", *_masked(site, wins, name, clipped))
+        site.add("Identity", clipped, into=site.output())
+        return
+    if kind.kind in "iu" and kind.itemsize > 4:
+        raise Blocked(f"Clip-6 takes no {kind}", "cast to int32, int64 or a float type before")
+    wide = elem_type if kind.kind == "f" else TensorProto.DOUBLE
+    clipped = site.cast(data, wide)
+    # Without a bound the type's own limit holds (Clip-11), which for floats turns an infinity into the largest number.
+    limits = (np.finfo(kind).min, np.finfo(kind).max) if kind.kind == "f" else (None, None)
+    for position, op_type, limit in ((1, "Max", limits[0]), (2, "Min", limits[1])):
+        if site.input(position):
+            clipped = site.add(op_type, clipped, site.cast(site.input(position), wide))
+        elif limit is not None:
+            clipped = site.add(op_type, clipped, site.value(np.array(limit, kind), "limit"))
+    site.deliver(clipped, elem_type)
+
+
+# Sources: docs/Changelog.md, the section of each version named.
+ROWS: tuple[Row, ...] = (
+    Row("Where", (9, 16), 0, _where),  # 9: new
+    Row("Trilu", (14,), 0, _trilu),  # 14: new
+    Row("ThresholdedRelu", (10, 22), 0, _thresholded_relu),  # 10: new
+    Row("Shrink", (9,), 0, _shrink),  # 9: new
+    Row("Max", (12, 13), 8, _extreme),  # 12: integers
+    Row("Min", (12, 13), 8, _extreme),  # 12: integers
+    Row("Clip", (11, 12, 13), 6, _clip),  # 11: bounds are inputs; 12: integers
+)

@@ -1,0 +1,286 @@
+"""Operators that move data or ask for sizes: what newer opsets feed as inputs goes back into attributes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from onnx import TensorProto, numpy_helper
+
+from resizefix.opsets.row import Row, keep
+from resizefix.opsets.site import Site
+from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked, Closeness
+
+_TO_THE_END = (1 << 31) - 1  # INT_MAX: "slicing to the end of a dimension with unknown size" (Slice-1)
+
+
+def unsqueeze(site: Site) -> None:
+    """Axes: an attribute before 13, from the front before 11."""
+    axes = site.ints("axes", 1) or []
+    site.restate(inputs=[site.input(0)], axes=site.nonnegative(axes, site.input(0), more=len(axes)))
+
+
+def squeeze(site: Site) -> None:
+    """Axes: an attribute before 13, from the front before 11; without any, all axes of size 1 go."""
+    axes = site.ints("axes", 1)
+    if axes:
+        site.restate(inputs=[site.input(0)], axes=site.nonnegative(axes, site.input(0)))
+    else:
+        site.restate(inputs=[site.input(0)], without=["axes"])
+
+
+def axis_from_the_front(site: Site) -> None:
+    """Concat, Split and others: negative axes came with opset 11."""
+    axis = site.attribute("axis")
+    if axis is None or axis >= 0:
+        site.restate()
+    else:
+        site.restate(axis=site.nonnegative([axis], site.input(0))[0])
+
+
+def flatten(site: Site) -> None:
+    """Flatten-1 takes floats only and axes from the front; other types are reshaped."""
+    data = site.input(0)
+    axis = site.nonnegative([site.attribute("axis", 1)], data)[0]
+    if site.dtype(data).kind == "f":
+        site.restate(axis=axis)
+        return
+    outer = 1 if axis == 0 else 0  # in a Reshape, 0 copies the first size of the input
+    if axis > 1:
+        outer = math.prod(site.static_dims(data)[:axis])
+    site.add("Reshape", data, site.value(np.array([outer, -1], np.int64), "shape"), into=site.output())
+
+
+def reshape(site: Site) -> None:
+    """allowzero (14) lets a 0 in the shape mean the size 0; before, it copies the input's size. For a tensor that has
+    elements a 0 under allowzero is an error, so the two differ for empty tensors alone."""
+    if site.attribute("allowzero", 0):
+        wanted = site.constant(site.input(1))
+        if wanted is not None and (wanted == 0).any():
+            raise Blocked("allowzero=1 with a 0 in the shape makes an empty tensor", "leave the empty tensor out")
+        if wanted is None:
+            site.closeness = _UNLESS_EMPTY
+    site.restate(without=["allowzero"])
+
+
+def shape(site: Site) -> None:
+    """start and end (15) slice the list of sizes; both clamp in the same way."""
+    start, end = site.attribute("start", 0), site.attribute("end")
+    if start == 0 and end is None:
+        site.restate(without=["start"])
+        return
+    sizes = site.add("Shape", site.input(0))
+    end = _TO_THE_END if end is None else end
+    site.add("Slice", sizes, into=site.output(), axes=[0], starts=[start], ends=[end])
+
+
+def slice_(site: Site) -> None:
+    """Slice-1 takes attributes and no steps: a step is a Gather of the positions, where the size is fixed."""
+    data = site.input(0)
+    starts = [int(start) for start in site.constant_input(1, "starts").reshape(-1)]
+    ends = [int(end) for end in site.constant_input(2, "ends").reshape(-1)]
+    count = len(starts)
+    axes = site.ints("axes", 3)
+    axes = list(range(count)) if axes is None else site.nonnegative(axes, data)
+    steps = site.ints("steps", 4) or [1] * count
+    plain = [place for place in range(count) if steps[place] == 1]
+    strided = [place for place in range(count) if steps[place] != 1]
+    sizes = [_size(site, data, axes[place]) for place in strided]  # asked first: a blocker leaves nothing half done
+    if plain or not strided:
+        site.restate(
+            inputs=[data],
+            outputs=[site.fresh("contiguous") if strided else site.output()],
+            axes=[axes[place] for place in plain],
+            starts=[starts[place] for place in plain],
+            ends=[ends[place] for place in plain],
+        )
+        data = site.nodes[-1].output[0]
+    for place, size in zip(strided, sizes, strict=True):
+        positions = range(*slice(starts[place], ends[place], steps[place]).indices(size))
+        chosen = site.value(np.array(positions, np.int64), "positions")
+        into = site.output() if place == strided[-1] else None
+        data = site.add("Gather", data, chosen, into=into, axis=axes[place])
+
+
+def _size(site: Site, data: str, axis: int) -> int:
+    dims = site.dims(data)
+    size = None if dims is None else dims[axis]
+    if size is None:
+        raise Blocked(f"steps other than 1 on axis {axis} of {data!r}, whose size is not fixed", FIX_SHAPES)
+    return size
+
+
+def pad(site: Site) -> None:
+    """Pad-2: pads for every axis and the value are attributes; float types only; no mode `wrap`."""
+    data = site.input(0)
+    mode = site.attribute("mode", "constant")
+    if mode not in ("constant", "reflect", "edge"):
+        raise Blocked(f"Pad-2 has no mode {mode!r}", "pad by other means, e.g. Concat of slices")
+    pads = [int(amount) for amount in site.constant_input(1, "pads").reshape(-1)]
+    if site.input(3):
+        pads = _pads_of_all_axes(site, data, pads)
+    value = float(site.constant_input(2, "constant_value").reshape(-1)[0]) if site.input(2) else 0.0
+    elem_type = site.elem_type(data)
+    kind = site.dtype(data)
+    if kind.kind in "iub" and kind.itemsize <= 4:  # exact in double, which Pad-2 takes
+        padded = site.add("Pad", site.cast(data, TensorProto.DOUBLE), mode=mode, pads=pads, value=_float32(value))
+        site.add("Cast", padded, into=site.output(), to=elem_type)
+        return
+    site.restate(inputs=[data], mode=mode, pads=pads, value=_float32(value))
+
+
+def _pads_of_all_axes(site: Site, data: str, pads: list[int]) -> list[int]:
+    axes = site.nonnegative((int(axis) for axis in site.constant_input(3, "axes").reshape(-1)), data)
+    rank = site.rank(data)
+    full = [0] * (2 * rank)
+    for place, axis in enumerate(axes):
+        full[axis], full[rank + axis] = pads[place], pads[len(axes) + place]
+    return full
+
+
+def _float32(value: float) -> float:
+    if math.isfinite(value) and float(np.float32(value)) != value:
+        raise Blocked(f"the value {value!r} has no float32, the type of Pad-2's attribute", "use a float32 value")
+    return value
+
+
+def split(site: Site) -> None:
+    """Split-2 keeps lengths in an attribute; without, the parts are equal. Split-18 lets the last one be smaller."""
+    data = site.input(0)
+    axis = site.nonnegative([site.attribute("axis", 0)], data)[0]
+    lengths = site.ints("split", 1)
+    count = len(site.node.output)
+    if lengths is None and site.since_version >= 18:
+        dims = site.dims(data)
+        size = None if dims is None else dims[axis]
+        if size is None:
+            raise Blocked(f"parts of axis {axis} of {data!r}, whose size is not fixed, may be unequal", FIX_SHAPES)
+        part = -(-size // count)
+        lengths = [part] * (count - 1) + [size - part * (count - 1)]
+    if lengths is None:
+        site.restate(inputs=[data], without=["num_outputs"], axis=axis)
+    else:
+        site.restate(inputs=[data], without=["num_outputs"], axis=axis, split=lengths)
+
+
+_NEVER_NEGATIVE = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
+
+
+def gather(site: Site) -> None:
+    """Negative axes and negative indices came with opset 11; indices that may be negative are made positive."""
+    data, indices = site.input(0), site.input(1)
+    axis = site.nonnegative([site.attribute("axis", 0)], data)[0]
+    site.restate(inputs=[data, from_the_front(site, data, indices, axis)], axis=axis)
+
+
+def from_the_front(site: Site, data: str, indices: str, axis: int) -> str:
+    """`indices` into `axis` of `data`, with the axis's size added to negative ones."""
+    known = site.constant(indices)
+    dims = site.dims(data)
+    size = None if dims is None else dims[axis]
+    if known is not None and (known >= 0).all():
+        return indices
+    if known is not None and size is not None:
+        return site.value(np.where(known < 0, known + size, known).astype(known.dtype), "indices")
+    producer = site.producer(indices)
+    if known is None and producer is not None and producer.op_type in _NEVER_NEGATIVE:
+        return indices
+    kind = site.elem_type(indices)
+    if size is None:
+        one = site.add("Slice", site.add("Shape", data), axes=[0], starts=[axis], ends=[axis + 1])
+        length = site.cast(site.add("Squeeze", one, axes=[0]), kind)
+    else:
+        length = site.value(np.array(size, site.dtype(indices)), "size")
+    as_float = site.add("Cast", indices, to=TensorProto.FLOAT)  # keeps the sign of every integer
+    negative = site.add("Less", as_float, site.value(np.float32(0), "zero"))
+    return site.add("Add", indices, site.add("Mul", site.add("Cast", negative, to=kind), length))
+
+
+def gather_nd(site: Site) -> None:
+    """With indices of one coordinate each, along the first axis, it is a Gather."""
+    data, indices = site.input(0), site.input(1)
+    dims = site.dims(indices)
+    if not dims or dims[-1] != 1 or site.attribute("batch_dims", 0):
+        raise Blocked("GatherND came with opset 11, and this one is no plain Gather", "gather along one axis at a time")
+    known = site.constant(indices)
+    last = [len(dims) - 1]
+    rows = site.add("Squeeze", indices, axes=last) if known is None else site.value(known[..., 0], "indices")
+    site.add("Gather", data, from_the_front(site, data, rows, 0), into=site.output(), axis=0)
+
+
+def constant_of_shape(site: Site) -> None:
+    """The value, expanded: ConstantOfShape came with opset 9, Expand with 8."""
+    tensor = site.attribute("value")
+    filled = np.zeros(1, np.float32) if tensor is None else numpy_helper.to_array(tensor)
+    site.add("Expand", site.value(filled.reshape(-1)[0], "value"), site.input(0), into=site.output())
+
+
+def depth_to_space(site: Site) -> None:
+    """DepthToSpace-1 reads channels block first (DCR); column first (CRD, 11) is that with the channels permuted."""
+    if site.attribute("mode", "DCR") == "DCR":
+        site.restate(without=["mode"])
+        return
+    data, block = site.input(0), site.attribute("blocksize")
+    dims = site.dims(data)
+    channels = None if dims is None or len(dims) < 2 else dims[1]
+    if channels is None:
+        raise Blocked(f"the number of channels of {data!r} is not fixed", FIX_SHAPES)
+    order = np.arange(channels, dtype=np.int64).reshape(-1, block * block).T.reshape(-1)
+    permuted = site.add("Gather", data, site.value(order, "channels"), axis=1)
+    site.restate(inputs=[permuted], without=["mode"])
+
+
+def top_k(site: Site) -> None:
+    """TopK-1 keeps k in an attribute and finds the largest; the smallest are the largest of the negated."""
+    data = site.input(0)
+    count = int(site.constant_input(1, "K").reshape(-1)[0])
+    axis = site.nonnegative([site.attribute("axis", -1)], data)[0]
+    elem_type, kind = site.elem_type(data), site.dtype(data)
+    exact = kind.kind == "f"
+    if not exact and (kind.kind not in "iu" or kind.itemsize > 4):
+        raise Blocked(f"TopK-1 takes no {kind}", "cast to a float type before")
+    values = data if exact else site.cast(data, TensorProto.DOUBLE)
+    smallest = not site.attribute("largest", 1)
+    if smallest:
+        values = site.add("Neg", values)
+    plain = exact and not smallest
+    found = site.output() if plain else site.fresh("found")
+    outputs = [found, *site.node.output[1:]]
+    site.restate(inputs=[values], outputs=outputs, without=["largest", "sorted"], axis=axis, k=count)
+    if smallest:
+        found = site.add("Neg", found, into=site.output() if exact else None)
+    if not exact:
+        site.add("Cast", found, into=site.output(), to=elem_type)
+
+
+def range_(site: Site) -> None:
+    """Only constant ranges, which are folded, have an older form."""
+    raise Blocked("Range came with opset 11, and this one's limits are no constant integers", MAKE_CONSTANT)
+
+
+_UNLESS_EMPTY = Closeness(note="the same bits for every tensor that has elements")
+
+# Sources: docs/Changelog.md, the section of each version named.
+ROWS: tuple[Row, ...] = (
+    Row("Unsqueeze", (11, 13, 21, 23, 24, 25), 1, unsqueeze),  # 11: negative axes; 13: axes are an input
+    Row("Squeeze", (11, 13, 21, 23, 24, 25), 1, squeeze),  # 11: negative axes; 13: axes are an input
+    Row("Concat", (11, 13), 4, axis_from_the_front),  # 11: negative axes
+    Row("Flatten", (9, 11, 13, 21, 23, 24, 25), 1, flatten),  # 9: all types; 11: negative axis
+    Row("Reshape", (13, 14, 19, 21, 23, 24, 25), 5, reshape),  # 14: allowzero
+    Row("Shape", (13, 15, 19, 21, 23, 24, 25), 1, shape),  # 15: start, end
+    Row("Slice", (10, 11, 13), 1, slice_),  # 10: inputs, steps; 11: negative axes
+    Row("Pad", (11, 13, 18, 19, 21, 23, 24, 25), 2, pad),  # 11: inputs; 13: all types; 18: axes; 19: wrap
+    Row("Split", (11, 13, 18), 2, split),  # 11: negative axis; 13: split is an input; 18: num_outputs, uneven
+    Row("Gather", (11, 13), 1, gather),  # 11: negative indices
+    Row("GatherND", (11, 12, 13), 0, gather_nd),  # 11: new; 12: batch_dims
+    Row("ConstantOfShape", (9, 20, 21, 23, 24, 25), 0, constant_of_shape),  # 9: new
+    Row("DepthToSpace", (11, 13), 1, depth_to_space),  # 11: mode
+    Row("TopK", (10, 11, 24), 1, top_k),  # 10: K is an input; 11: largest, sorted, integers
+    Row("Range", (11,), 0, range_),  # 11: new
+    Row("SpaceToDepth", (13,), 1, keep),
+    Row("Transpose", (13, 21, 23, 24, 25), 1, keep),
+    Row("Identity", (13, 14, 16, 19, 21, 23, 24, 25), 1, keep),
+    Row("Size", (13, 19, 21, 23, 24, 25), 1, keep),
+    Row("Expand", (13,), 8, keep),
+    Row("Tile", (13,), 6, keep),
+)

@@ -1,0 +1,219 @@
+"""One node under rewriting: what it says, what is known of its values, and the nodes that take its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
+
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import Scope, node_label
+from resizefix.opsets.inference import Array, Dims
+from resizefix.opsets.knowledge import Knowledge
+from resizefix.opsets.signatures import output_types
+from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked, Closeness
+
+
+class Draft:
+    """What one graph is becoming in `opset`: its new nodes and constants, and the types of the values they bring."""
+
+    def __init__(self, scope: Scope, opset: int, knowledge: Knowledge, names: FreshNames) -> None:
+        self.scope = scope
+        self.opset = opset
+        self.knowledge = knowledge
+        self.names = names
+        self.nodes: list[NodeProto] = []
+        self.initializers: list[TensorProto] = []
+        self.types: dict[str, TypeProto] = {}
+        self._named: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._values: dict[str, Array] = {}
+
+    def type_of(self, name: str) -> TypeProto | None:
+        """The type of a value, old or new, if known."""
+        return self.types.get(name) or self.knowledge.type_of(self.scope, name)
+
+    def note_types(self, node: NodeProto) -> None:
+        """Remember the types of the outputs that a new node brings."""
+        for name, value_type in output_types(node, self.opset, self.type_of).items():
+            if self.knowledge.type_of(self.scope, name) is None:
+                self.types[name] = value_type
+
+    def value_of(self, name: str) -> Array | None:
+        """The value of a constant, old or new; None for anything else."""
+        return self._values[name] if name in self._values else self.knowledge.constant(self.scope, name)
+
+    def constant(self, array: npt.ArrayLike, wanted: str) -> str:
+        """The name of an initializer with this value; equal ones are shared."""
+        value = np.asarray(array)
+        key = (str(value.dtype), value.shape, value.tobytes())
+        if key not in self._named:
+            name = self.names.fresh(wanted)
+            self.initializers.append(numpy_helper.from_array(value, name))
+            self.types[name] = helper.make_tensor_type_proto(self.initializers[-1].data_type, value.shape)
+            self._values[name] = value
+            self._named[key] = name
+        return self._named[key]
+
+
+class Site:
+    """What the rewrite of one operator works on. `nodes` are what it has added so far, in order."""
+
+    def __init__(self, node: NodeProto, index: int, since_version: int, draft: Draft) -> None:
+        self.node = node
+        self.index = index
+        self.label = "/".join((*draft.scope.path, node_label(node, index)))
+        self.since_version = since_version
+        self.nodes: list[NodeProto] = []
+        self.closeness: Closeness | None = None  # set by a rewrite that comes nearer, or less near, than its row says
+        self._draft = draft
+        self._attributes = {attribute.name: attribute for attribute in node.attribute}
+
+    # ---- what the node says
+
+    def input(self, position: int) -> str:
+        """The name at an input position; empty where it is left out."""
+        return self.node.input[position] if position < len(self.node.input) else ""
+
+    def output(self, position: int = 0) -> str:
+        """The name at an output position; empty where it is left out."""
+        return self.node.output[position] if position < len(self.node.output) else ""
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute's value as int, float, str, list or proto."""
+        if name not in self._attributes:
+            return default
+        value = helper.get_attribute_value(self._attributes[name])
+        return value.decode() if isinstance(value, bytes) else value
+
+    def ints(self, name: str, position: int) -> list[int] | None:
+        """Integers that older versions keep in an attribute and newer ones in an input; None where neither is there."""
+        if name in self._attributes:
+            return [int(value) for value in self._attributes[name].ints]
+        if not self.input(position):
+            return None
+        return [int(value) for value in self.constant_input(position, name).reshape(-1)]
+
+    # ---- what is known of values
+
+    def dims(self, name: str) -> Dims | None:
+        """The sizes of a value, None where one is dynamic; None altogether where even the rank is unknown."""
+        return self._draft.knowledge.dims(self._draft.scope, name)
+
+    def rank(self, name: str) -> int:
+        """The number of axes of a value. Raises `Blocked` where it is unknown."""
+        dims = self.dims(name)
+        if dims is None:
+            raise Blocked(f"the rank of {name!r} is unknown", FIX_SHAPES)
+        return len(dims)
+
+    def static_dims(self, name: str) -> tuple[int, ...]:
+        """The sizes of a value, all of them fixed. Raises `Blocked` otherwise."""
+        dims = self.dims(name)
+        if dims is None or None in dims:
+            raise Blocked(f"the shape of {name!r} is not fixed", FIX_SHAPES)
+        return tuple(size for size in dims if size is not None)
+
+    def elem_type(self, name: str) -> int:
+        """The element type of a value. Raises `Blocked` where it is unknown."""
+        found = self._draft.type_of(name)
+        if found is None or not found.tensor_type.elem_type:
+            raise Blocked(f"the type of {name!r} is unknown", "run onnx.shape_inference on the model first")
+        return int(found.tensor_type.elem_type)
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """The element type of a value as numpy has it."""
+        return np.dtype(helper.tensor_dtype_to_np_dtype(self.elem_type(name)))
+
+    def body_dims(self, attribute: str) -> list[Dims | None]:
+        """The sizes of the outputs of the body that the node holds under this attribute, as far as known."""
+        return self._draft.knowledge.body_dims(self._draft.scope, self.index, attribute)
+
+    def producer(self, name: str) -> NodeProto | None:
+        """The node of the original graph that computes a value; None for inputs and constants."""
+        return self._draft.knowledge.producer(self._draft.scope, name)
+
+    def constant(self, name: str) -> Array | None:
+        """The value of a name, where nothing at run time can change it and it is not large."""
+        return self._draft.value_of(name)
+
+    def constant_input(self, position: int, what: str) -> Array:
+        """The constant at an input position. Raises `Blocked` where it is computed at run time."""
+        name = self.input(position)
+        value = self.constant(name)
+        if value is None:
+            why = self._draft.knowledge.why_not_constant(self._draft.scope, name)
+            raise Blocked(f"{what} is an attribute in opset 8, and here {name!r} {why}", MAKE_CONSTANT)
+        return value
+
+    def nonnegative(self, axes: Iterable[int], data: str, more: int = 0) -> list[int]:
+        """Axes counted from the front, as operators before opset 11 want them, in `more` axes than `data` has."""
+        given = list(axes)
+        if all(axis >= 0 for axis in given):
+            return given
+        rank = self.rank(data) + more
+        return [axis + rank if axis < 0 else axis for axis in given]
+
+    # ---- what takes its place
+
+    def value(self, array: npt.ArrayLike, wanted: str = "constant") -> str:
+        """The name of a constant with this value, in the value's own numpy type."""
+        return self._draft.constant(array, f"{self.output() or self.label}_{wanted}")
+
+    def fresh(self, wanted: str) -> str:
+        """A name that nothing has yet."""
+        return self._draft.names.fresh(f"{self.output() or self.label}_{wanted}")
+
+    def scalar(self, number: float, like: str) -> str:
+        """A constant of rank 0 in the element type of `like`."""
+        return self.value(np.array(number, self.dtype(like)), "scalar")
+
+    def add(self, op_type: str, *inputs: str, into: str | Sequence[str] | None = None, **attributes: Any) -> str:
+        """Add a node; `into` names its outputs (default: one fresh name). Returns its first output."""
+        outputs = [into] if isinstance(into, str) else list(into or ())
+        if not outputs:
+            outputs = [self.fresh(op_type.lower())]
+        node = helper.make_node(op_type, list(inputs), outputs, **attributes)
+        node.name = self._draft.names.fresh(f"{self.label}_{op_type}")
+        self._append(node)
+        return outputs[0]
+
+    def cast(self, name: str, elem_type: int) -> str:
+        """The value in another element type; itself where it has that type already."""
+        return name if self.elem_type(name) == elem_type else self.add("Cast", name, to=elem_type)
+
+    def deliver(self, name: str, elem_type: int) -> None:
+        """Let the node's first output be this value, in this element type."""
+        if self.elem_type(name) == elem_type:
+            self.add("Identity", name, into=self.output())
+        else:
+            self.add("Cast", name, into=self.output(), to=elem_type)
+
+    def restate(
+        self,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        without: Iterable[str] = (),
+        **attributes: Any,
+    ) -> None:
+        """Add the node itself, with other inputs or outputs, without some attributes, with some set anew."""
+        node = NodeProto()
+        node.CopyFrom(self.node)
+        if inputs is not None:
+            del node.input[:]
+            node.input.extend(inputs)
+        if outputs is not None:
+            del node.output[:]
+            node.output.extend(outputs)
+        gone = {*without, *attributes}
+        kept = [attribute for attribute in node.attribute if attribute.name not in gone]
+        del node.attribute[:]
+        node.attribute.extend(kept)
+        node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
+        self._append(node)
+
+    def _append(self, node: NodeProto) -> None:
+        self.nodes.append(node)
+        self._draft.note_types(node)

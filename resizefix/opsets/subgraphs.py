@@ -1,0 +1,55 @@
+"""Operators that hold bodies. The bodies themselves are rewritten like any graph, before the node that holds them."""
+
+from __future__ import annotations
+
+from resizefix.opsets.inference import Dims
+from resizefix.opsets.row import Row
+from resizefix.opsets.site import Site
+from resizefix.opsets.verdict import Blocked
+
+
+def if_(site: Site) -> None:
+    """If-1 wants the same shape from both branches; since 11 they may differ."""
+    pairs = zip(site.body_dims("then_branch"), site.body_dims("else_branch"), strict=True)
+    for position, (first, second) in enumerate(pairs):
+        if first is not None and second is not None and not _may_be_equal(first, second):
+            raise Blocked(
+                f"its branches give output {position} the shapes {list(first)} and {list(second)}, and If-1 wants one",
+                "let both branches give one shape, or fix the input shapes and fold the condition",
+            )
+    site.restate()
+
+
+def _may_be_equal(first: Dims, second: Dims) -> bool:
+    return len(first) == len(second) and all(
+        one == other or one is None or other is None for one, other in zip(first, second, strict=True)
+    )
+
+
+def loop(site: Site) -> None:
+    """Loop-1 runs the same; sequences (13) and optionals (16) as carried values are refused by their types."""
+    site.restate()
+
+
+def scan(site: Site) -> None:
+    """Scan-8 wants a batch axis before everything, here of size 1, and has no axes or output directions of its own."""
+    count = site.attribute("num_scan_inputs")
+    plain = not any(site.attribute("scan_input_axes", ())) and not any(site.attribute("scan_output_axes", ()))
+    if not plain or any(site.attribute("scan_output_directions", ())):
+        raise Blocked("Scan-8 scans axis 0 only, and appends", "transpose and reverse outside the Scan")
+    inputs = [site.add("Unsqueeze", name, axes=[0]) for name in site.node.input]
+    outputs = [site.fresh(f"batch_{position}") for position in range(len(site.node.output))]
+    directions = list(site.attribute("scan_input_directions", [0] * count))
+    gone = ["scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions"]
+    site.restate(inputs=["", *inputs], outputs=outputs, without=gone, directions=directions)
+    for name, wanted in zip(outputs, site.node.output, strict=True):
+        if wanted:
+            site.add("Squeeze", name, into=wanted, axes=[0])
+
+
+# Sources: docs/Changelog.md. If-11: shapes may differ; Scan-9: no batch axis, axes and directions. Others: more types.
+ROWS: tuple[Row, ...] = (
+    Row("If", (11, 13, 16, 19, 21, 23, 24, 25), 1, if_),
+    Row("Loop", (11, 13, 16, 19, 21, 23, 24, 25), 1, loop),
+    Row("Scan", (9, 11, 16, 19, 21, 23, 24, 25), 8, scan),
+)

@@ -1,0 +1,99 @@
+"""A model at a newer opset and what the downgrade makes of it, run side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import ModelProto, numpy_helper
+
+from resizefix.opsets.downgrade import default_opset, downgrade
+from resizefix.opsets.ir3 import to_ir3
+from resizefix.opsets.verdict import Blocker, Downgrade
+
+Feeds = Mapping[str, np.ndarray]  # type: ignore[type-arg]
+
+
+def model_of(opset: int, graph: str, ir_version: int = 8) -> ModelProto:
+    """A model from a graph in ONNX text."""
+    return onnx.helper.make_model(
+        onnx.parser.parse_graph(graph), opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=ir_version
+    )
+
+
+def run(model: ModelProto, feeds: Feeds) -> list[Any]:
+    """All outputs, from onnxruntime without optimisation."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return list(session.run(None, dict(feeds)))
+
+
+def same_bits(one: Any, other: Any) -> bool:
+    """Whether two arrays have one type, one shape and the same bytes."""
+    one, other = np.asarray(one), np.asarray(other)
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    return one.tolist() == other.tolist() if one.dtype == object else one.tobytes() == other.tobytes()
+
+
+def lowered(model: ModelProto, to: int = 8) -> tuple[ModelProto, Downgrade]:
+    """A downgraded copy, which the full checker accepts, and what was done."""
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    result = downgrade(copy, to=to, value_of=numpy_helper.to_array)
+    assert not result.blockers, result.blockers
+    assert default_opset(copy) == to
+    onnx.checker.check_model(copy, full_check=True)
+    return copy, result
+
+
+def assert_same(model: ModelProto, feeds: Feeds, to: int = 8, bound: float | None = None) -> ModelProto:
+    """The downgraded model gives the original's bits, or numbers within `bound`; as IR 3 too. Returns it."""
+    onnx.checker.check_model(model, full_check=True)
+    after, result = lowered(model, to)
+    assert result.exact == (bound is None), result.steps
+    expected, found = run(model, feeds), run(after, feeds)
+    for one, other in zip(expected, found, strict=True):
+        if bound is None:
+            assert same_bits(one, other), (one, other)
+        else:
+            assert one.dtype == other.dtype
+            assert one.shape == other.shape
+            scale = max(1.0, float(np.abs(one[np.isfinite(one)]).max(initial=0)))
+            np.testing.assert_allclose(other, one, rtol=0, atol=bound * scale, equal_nan=True)
+    oldest = ModelProto()
+    oldest.CopyFrom(after)
+    assert not to_ir3(oldest).blockers
+    onnx.checker.check_model(oldest, full_check=True)
+    assert all(same_bits(one, other) for one, other in zip(found, run(oldest, feeds), strict=True))
+    return after
+
+
+def blockers_of(model: ModelProto, to: int = 8) -> tuple[Blocker, ...]:
+    """What stands in the way of a copy."""
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    return downgrade(copy, to=to, value_of=numpy_helper.to_array).blockers
+
+
+def operators(model: ModelProto) -> list[str]:
+    """The operators of the main graph, in order."""
+    return [node.op_type for node in model.graph.node]
+
+
+def normal(*shape: int, dtype: Any = np.float32, seed: int = 0) -> np.ndarray:  # type: ignore[type-arg]
+    """Unit-normal data."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+# Every kind of float that rules get wrong: signed zeros, infinities, NaN, ties, the largest and smallest.
+AWKWARD = np.array(
+    [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-40, 3e38, -3e38, np.inf, -np.inf, np.nan, 1.0, -1.0, 8388609.0],
+    np.float32,
+)

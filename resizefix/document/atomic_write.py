@@ -52,7 +52,7 @@ class AtomicWrite:
     def require_free(self, path: Path, *, overwrite: bool) -> None:
         """Raises what `stage` would raise for the name alone, before any work is done."""
         _mode_of_existing(path, Path(os.path.realpath(path)), overwrite)
-        if not Path(os.path.realpath(path)).parent.is_dir():
+        if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
             raise CannotWriteError(f"{path}: there is no folder {path.parent}; make it first. Nothing was changed.")
 
     def stage(self, path: Path, pieces: list[Piece], *, overwrite: bool, make_folders: bool = False) -> Path:
@@ -101,7 +101,7 @@ class AtomicWrite:
 
     def _place(self, staged: _Staged) -> None:
         if staged.overwrite:
-            existed = staged.target.exists()
+            existed = os.path.lexists(staged.target)
             os.replace(staged.temporary, staged.target)
             if not existed:
                 self._placed.append(staged.target)
@@ -112,7 +112,7 @@ class AtomicWrite:
         except FileExistsError:
             raise _exists(staged.named) from None
         except OSError:
-            if staged.target.exists():
+            if os.path.lexists(staged.target):
                 raise _exists(staged.named) from None
             os.replace(staged.temporary, staged.target)
         else:
@@ -123,7 +123,7 @@ class AtomicWrite:
 def _mode_of_existing(path: Path, target: Path, overwrite: bool) -> int | None:
     if not os.path.lexists(path):
         return None
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UsageError(f"{path}: is a folder; name a file.")
     if not overwrite:
         raise _exists(path)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import onnx
 
 from resizefix.document.external_data import Reference, reference_of
-from resizefix.document.payloads import FORMS, RAW_DATA, THRESHOLD, Payload, detach, records_of_reference
+from resizefix.document.payloads import FORMS, OWN_DATA, RAW_DATA, THRESHOLD, Payload, detach, records_of_reference
 from resizefix.document.pieces import Piece, Span, as_bytes, framed, size_of
 from resizefix.document.source import Source
 from resizefix.document.splice import Splicer
@@ -83,7 +84,7 @@ class Detached:
         reference = reference_of(tensor) if self.payloads else None
         if reference is None or not self.refers(reference):
             return None
-        if any(tensor.HasField(name) if name == "raw_data" else len(getattr(tensor, name)) for name in _OWN_DATA):
+        if any(field.name in OWN_DATA for field, _ in tensor.ListFields()):
             raise RefusedError(
                 f"tensor {tensor.name!r}: was given new data but still refers to its old data; "
                 "clear data_location and external_data."
@@ -95,24 +96,33 @@ class Detached:
         self.source.require_unchanged()
         return self.source.read(payload.start, payload.end)
 
-    def with_placeholders(self, model: bytes) -> bytes:
-        """A serialised light model with each reference replaced by a placeholder in the field the payload came from."""
+    def with_references_replaced(self, model: bytes, instead: Callable[[Payload, int], bytes]) -> bytes:
+        """A serialised light model with `instead(payload, data_type)` where a tensor referred to a payload."""
 
         def replacing(text: bytes) -> list[Piece] | None:
             tensor = onnx.TensorProto.FromString(text)
             payload = self.payload_of(tensor)
             if payload is None:
                 return None
-            forget_reference(tensor, payload)
-            placeholder = _PLACEHOLDER + payload.start.to_bytes(8, "little")
-            field = field_for(payload, tensor.data_type)
-            return [tensor.SerializeToString(deterministic=True), encode_bytes(field, placeholder)]
+            tensor.ClearField("external_data")
+            tensor.ClearField("data_location")
+            if payload.location_stated:
+                tensor.data_location = onnx.TensorProto.DEFAULT
+            return [tensor.SerializeToString(deterministic=True), instead(payload, tensor.data_type)]
 
-        return (
-            as_bytes(replace_tensors_containing(model, self.source.token.encode(), replacing))
-            if self.payloads
-            else model
-        )
+        if not self.payloads:
+            return model
+        return as_bytes(replace_tensors_containing(model, self.source.token.encode(), replacing))
+
+    def with_placeholders(self, model: bytes) -> bytes:
+        """A serialised light model with a placeholder for each payload, in the field that the payload belongs to."""
+
+        def placeholder(payload: Payload, data_type: int) -> bytes:
+            # A payload goes back into its field, unless its tensor was given a type that cannot stand there.
+            field = payload.field if data_type in FORMS.get(payload.field, ()) else RAW_DATA
+            return encode_bytes(field, _PLACEHOLDER + payload.start.to_bytes(8, "little"))
+
+        return self.with_references_replaced(model, placeholder)
 
     def expand(self, kind: str, text: bytes) -> list[Piece]:
         """Records of the message `kind`, with placeholders replaced by the payloads they stand for."""
@@ -143,35 +153,14 @@ class Detached:
             raise UnreadableModelError(f"{self.source.path}: cannot be edited: {error}.") from error
 
 
-_OWN_DATA = ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
-
-
-def forget_reference(tensor: onnx.TensorProto, payload: Payload) -> None:
-    """Leaves the tensor as its file had it, but for the data itself."""
-    tensor.ClearField("external_data")
-    tensor.ClearField("data_location")
-    if payload.location_stated:
-        tensor.data_location = onnx.TensorProto.DEFAULT
-
-
-def field_for(payload: Payload, data_type: int) -> int:
-    """The field a payload goes back into: its own, unless the tensor was given a type that cannot stand there."""
-    return payload.field if data_type in FORMS.get(payload.field, ()) else RAW_DATA
-
-
 def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
     """What a model says, large payloads by their length alone: to compare what was meant with what was written."""
 
-    def refer(payload: Payload) -> list[Piece]:
-        return [records_of_reference("", 0, payload.end - payload.start)]
+    def by_length(payload: Payload, data_type: int = 0) -> bytes:
+        return records_of_reference("", 0, payload.end - payload.start)
 
-    def replacing(text: bytes) -> list[Piece] | None:
-        tensor = onnx.TensorProto.FromString(text)
-        payload = detached.payload_of(tensor) if detached else None
-        if payload is None:
-            return None
-        forget_reference(tensor, payload)
-        return [tensor.SerializeToString(deterministic=True), *refer(payload)]
+    def refer(payload: Payload) -> list[Piece]:
+        return [by_length(payload)]
 
     if isinstance(model, Source):
         source = model
@@ -179,8 +168,8 @@ def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
             light = detach(data, lambda start, end: Span(source, start, end), refer, everywhere=True)
         # Only in canonical form are numbers packed, so that both sides give the same payloads by their length.
         model = canonical(onnx.ModelProto.FromString(as_bytes(light)))
-    elif detached and detached.payloads:
-        model = as_bytes(replace_tensors_containing(model, detached.source.token.encode(), replacing))
+    elif detached:
+        model = detached.with_references_replaced(model, by_length)
     inline = model
     light = detach(inline, lambda start, end: inline[start:end], refer, everywhere=True)
     proto = onnx.ModelProto.FromString(as_bytes(light))

@@ -188,4 +188,4 @@ class Document:
 
 
 def _with_raw_data(tensor: onnx.TensorProto, content: bytes) -> onnx.TensorProto:
-    return onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=content)
+    return onnx.TensorProto(data_type=tensor.data_type, dims=tensor.dims, raw_data=content)

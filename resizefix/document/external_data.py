@@ -179,6 +179,7 @@ def stage_data_files(
                     "or allow it to be replaced."
                 )
         write.stage(target, [Span(source, 0, source.size)], overwrite=overwrite, make_folders=True)
+        source.require_unchanged()
 
 
 def require_not_referenced(path: Path, references: list[Reference], home: Home) -> None:

@@ -9,10 +9,9 @@ import onnx
 
 from resizefix.document.atomic_write import AtomicWrite
 from resizefix.document.copying import is_already
-from resizefix.document.detached import Detached, canonical, forget_reference
+from resizefix.document.detached import Detached, canonical
 from resizefix.document.payloads import Payload, detach, records_of_reference
 from resizefix.document.pieces import Piece, Span, as_bytes
-from resizefix.document.tensors import replace_tensors_containing
 from resizefix.errors import UsageError
 
 # Each payload starts on a page, so that a runtime can map it by itself.
@@ -62,16 +61,11 @@ def externalized(model: bytes, detached: Detached | None, data_file: DataFile) -
     """
     placed: dict[int, bytes] = {}
 
-    def replacing(text: bytes) -> list[Piece] | None:
-        tensor = onnx.TensorProto.FromString(text)
-        payload = detached.payload_of(tensor) if detached else None
-        if detached is None or payload is None:
-            return None
-        forget_reference(tensor, payload)
+    def place(payload: Payload, data_type: int) -> bytes:
         if payload.start not in placed:
-            span = Span(detached.source, payload.start, payload.end)
+            span = Span(source, payload.start, payload.end)
             placed[payload.start] = data_file.append(span, payload.end - payload.start)
-        return [tensor.SerializeToString(deterministic=True), placed[payload.start]]
+        return placed[payload.start]
 
     def cut(start: int, end: int) -> Piece:
         return model[start:end]
@@ -79,7 +73,8 @@ def externalized(model: bytes, detached: Detached | None, data_file: DataFile) -
     def refer(payload: Payload) -> list[Piece]:
         return [data_file.append(model[payload.start : payload.end], payload.end - payload.start)]
 
-    if detached and detached.payloads:
-        model = as_bytes(replace_tensors_containing(model, detached.source.token.encode(), replacing))
+    if detached:
+        source = detached.source
+        model = detached.with_references_replaced(model, place)
     light = as_bytes(detach(model, cut, refer))
     return canonical(onnx.ModelProto.FromString(light))

@@ -28,14 +28,9 @@ DATA_LOCATION = number_of("TensorProto", "data_location")
 _FLOAT, _DOUBLE, _COMPLEX64, _COMPLEX128, _STRING = 1, 11, 14, 15, 8
 # Packed typed data whose bytes are those of raw_data (little-endian), and the data types for which it is so.
 FORMS = {FLOAT_DATA: (_FLOAT, _COMPLEX64), DOUBLE_DATA: (_DOUBLE, _COMPLEX128)}
-# Every field that can hold data or say where it lies.
-_DATA = frozenset(
-    number_of("TensorProto", name)
-    for name in (
-        *("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data"),
-        *("external_data", "segment"),
-    )
-)
+# The fields that can hold a tensor's data, and all that hold it or say where it lies.
+OWN_DATA = ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
+_DATA = frozenset(number_of("TensorProto", name) for name in (*OWN_DATA, "external_data", "segment"))
 
 # Which messages are entered, as which kind. References are made where onnxruntime reads them: initializers and the
 # value of Constant, at any depth. Tensor attributes of other operators stay inline, for kernels read those themselves.

@@ -17,6 +17,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes
 from resizefix.document.shapes import Dims, Shapes
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
+from resizefix.origins.borders import is_repeated
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.origins.recover import Recoverer
@@ -157,8 +158,8 @@ class _Finder:
             reading=reading,
             extent=extent,
             origin=origin,
-            input_dims=self._dims(scope, node.input[0]) if node.input else None,
-            output_dims=self._dims(scope, node.output[0]) if node.output else None,
+            input_dims=self._fixed_dims(scope, node.input[0]) if node.input else None,
+            output_dims=self._fixed_dims(scope, node.output[0]) if node.output else None,
             elem_type=self._elem_type(scope, node.input[0]) if node.input else None,
             reason=reason,
         )
@@ -170,6 +171,11 @@ class _Finder:
     def _dims(self, scope: Scope, name: str) -> Dims | None:
         home = self._home(scope, name)
         return None if home is None else self._shapes.dims(home)
+
+    def _fixed_dims(self, scope: Scope, name: str) -> Dims | None:
+        """A tensor's sizes; in a loop the file speaks of the first round alone, so that only the rank counts."""
+        dims = self._dims(scope, name)
+        return (None,) * len(dims) if dims is not None and is_repeated(scope) else dims
 
     def _elem_type(self, scope: Scope, name: str) -> int | None:
         home = self._home(scope, name)

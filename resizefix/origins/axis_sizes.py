@@ -15,6 +15,7 @@ from onnx import NodeProto, helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scopes
 from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.origins.borders import is_repeated
 from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
 
 
@@ -47,6 +48,17 @@ class AxisSizes:
                 self._known[current] = self._root(current)
                 pending.pop()
         return self._known[wanted]
+
+    def fixed(self, tensor: Key, axis: int) -> int | None:
+        """The size of `tensor` on `axis` if the file fixes it."""
+        source = self.source(tensor, axis)
+        if isinstance(source, Number):
+            return int(source.value)
+        if is_repeated(self._by_path[tensor[0]]):
+            return None
+        dims = self.shapes.dims(tensor)
+        size = dims[axis] if dims is not None and axis < len(dims) else None
+        return size if isinstance(size, int) else None
 
     def rank(self, tensor: Key) -> int | None:
         """How many axes a tensor has: what inference knows, else as many as what it was made of by a row below."""
@@ -83,8 +95,9 @@ class AxisSizes:
     def _root(self, size: Size) -> Size:
         dims = self.shapes.dims(size.tensor)
         symbol = dims[size.axis] if dims is not None and size.axis < len(dims) else None
-        # Equal symbols are equal sizes; but those of a function are other sizes in each call.
-        if isinstance(symbol, str) and not self._by_path[size.tensor[0]].in_function:
+        # Equal symbols are equal sizes; but those of a function or loop are other sizes in each call or round.
+        scope = self._by_path[size.tensor[0]]
+        if isinstance(symbol, str) and not scope.in_function and not is_repeated(scope):
             return self._by_symbol.setdefault(symbol, size)
         return size
 

@@ -67,29 +67,17 @@ class Meanings:
         """The input's own size if it is provably that, a number if the file fixes it, else the size as it stands."""
         if size.tensor == self._own and size.axis < self._rank:
             return self.own(size.axis)
-        source = self._axis_sizes.source(*_pair(size))
+        source = self._axis_sizes.source(size.tensor, size.axis)
         if sizes_in(source):
             same = [axis for axis in range(self._rank) if self._sources[axis] == source]
             if same:
                 return self.own(same[0])
-        fixed = self._fixed(size)
+        fixed = self._axis_sizes.fixed(size.tensor, size.axis)
         return size if fixed is None else Number(fixed, "int64")
 
     def fixed(self, axis: int) -> int | None:
         """The input's own size on an axis if the file fixes it."""
-        return self._fixed(Size(self._own, axis))
-
-    def _fixed(self, size: Size) -> int | None:
-        dims = self._axis_sizes.shapes.dims(size.tensor)
-        length = dims[size.axis] if dims is not None and size.axis < len(dims) else None
-        if isinstance(length, int):
-            return length
-        source = self._axis_sizes.source(*_pair(size))
-        return int(source.value) if isinstance(source, Number) else None
-
-
-def _pair(size: Size) -> tuple[Key, int]:
-    return size.tensor, size.axis
+        return self._axis_sizes.fixed(self._own, axis)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,296 @@
+"""The way back from `promote_scales`: scales that are fed or computed become constants.
+
+A graph input that drives a site is replaced by the value it is given, or by its default; a computed chain by the
+constants that compute the same for every input the file allows (`origins.recover`). What nobody reads any more goes,
+and shapes that became fixed are written down again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from onnx import ModelProto, NodeProto
+
+from resizefix.dialects.read import read
+from resizefix.document.constants import Constants
+from resizefix.document.document import Document
+from resizefix.document.edits import remove_unread, set_input
+from resizefix.document.scopes import DefinitionKind, Scope, Scopes
+from resizefix.document.shapes import Dims, Key, Shapes, rederive
+from resizefix.document.text import node_text
+from resizefix.equivalences.output_size import output_size
+from resizefix.interpolation import ExtentKind
+from resizefix.operations.frozen_constants import ConstantWriter, drop_input
+from resizefix.operations.given_values import GivenValues, operand_of
+from resizefix.operations.sites import Site
+from resizefix.origins.origin import OriginKind
+from resizefix.origins.recover import Recoverer
+from resizefix.outcome import Outcome, Status
+
+Array = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True, eq=False)
+class Freezing:
+    """The frozen document and what happened to each selected site.
+
+    `values` are what the inputs behind the frozen sites were set to: fed these, the document before computes what this
+    one does. `removed` are the inputs that are no more; one that something else reads stays.
+    """
+
+    document: Document
+    outcomes: tuple[Outcome, ...]
+    values: Mapping[str, tuple[float, ...]]
+    removed: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What a site's operand becomes: `value`, as scales or sizes.
+
+    Without a value the chain stays and its inputs become constants, of which `note` tells the user.
+    """
+
+    site: Site
+    kind: ExtentKind
+    value: Array | None
+    inputs: tuple[str, ...] = ()
+    note: str | None = None
+
+
+def freeze_scales(
+    document: Document, sites: Sequence[Site], *, values: Mapping[str, Sequence[float]] | None = None
+) -> Freezing:
+    """A copy of the document in which the scales of the selected sites are constants; `document` stays as it is.
+
+    `values` are for graph inputs, in row-major order; one that has a default need not be named. Raises UsageError for a
+    name that drives none of the sites, and for values that its type or shape does not take.
+    """
+    frozen = document.copy()
+    given = GivenValues(frozen, sites, values or {})
+    planner = _Planner(frozen, given)
+    plans: dict[int, _Plan] = {}
+    outcomes: dict[int, Outcome] = {}
+    for site in sites:
+        plan = planner.plan(site)
+        if isinstance(plan, Outcome):
+            outcomes[site.index] = plan
+        else:
+            plans[site.index] = plan
+    removed = _apply(frozen, list(plans.values()), given)
+    scopes = Scopes(frozen.proto)
+    for index, plan in plans.items():
+        after = node_text(_node(scopes, plan.site))
+        outcomes[index] = Outcome(
+            index, plan.site.label, Status.CHANGED, plan.note, node_text(plan.site.node), (after,)
+        )
+    used = {name: given.numbers(name) for plan in plans.values() for name in plan.inputs}
+    return Freezing(frozen, tuple(outcomes[site.index] for site in sites), used, removed)
+
+
+class _Planner:
+    """Decides for each site, against the document before any change."""
+
+    def __init__(self, document: Document, given: GivenValues) -> None:
+        self._given = given
+        self._scopes = given.scopes
+        self._by_path = {scope.path: scope for scope in self._scopes.all}
+        constants = Constants(document, self._scopes)
+        self._recoverer = Recoverer(self._scopes, constants, Shapes(document.proto), given.arrays)
+
+    def plan(self, site: Site) -> _Plan | Outcome:
+        """What the site's operand becomes; or why it stays as it is."""
+
+        def outcome(status: Status, reason: str | None) -> Outcome:
+            return Outcome(site.index, site.label, status, reason, node_text(site.node))
+
+        if site.reading is None or site.dialect is None:
+            return outcome(Status.REFUSED, site.reason)
+        kind = site.origin.kind
+        if kind in (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT):
+            return outcome(Status.UNCHANGED, f"its {site.extent.kind.value} are constant already")
+        if kind is OriginKind.COMPUTED and site.extent.values is not None:
+            dtype = np.float32 if site.extent.kind is ExtentKind.SCALES else np.int64
+            return _Plan(site, site.extent.kind, np.array(site.extent.values, dtype))
+        if kind is not OriginKind.GRAPH_INPUT:
+            return outcome(Status.REFUSED, site.reason)
+        plan = self._of_inputs(site)
+        return plan if isinstance(plan, _Plan) else outcome(Status.REFUSED, plan)
+
+    def _of_inputs(self, site: Site) -> _Plan | str:
+        assert site.reading is not None
+        assert site.dialect is not None
+        kind, inputs = site.extent.kind, self._given.behind(site)
+        missing = [name for name in inputs if name not in self._given.arrays]
+        if missing:
+            return f"its {kind.value} follow the input {missing[0]!r}; say what it shall be with --set {missing[0]}=…"
+        operand = site.reading.operands.scales if kind is ExtentKind.SCALES else site.reading.operands.sizes
+        assert operand is not None
+        scope = self._by_path[site.scope.path]
+        value = self._recoverer.constant(scope, operand)
+        if value is None:
+            found = self._recoverer.recover(scope, site.input, operand, kind, site.reading.interpolation)
+            if isinstance(found, str) or found.values is None:
+                return self._only_inputs(site, inputs, found if isinstance(found, str) else found.reason)
+            kind = found.kind
+            value = np.array(found.values, np.float32 if kind is ExtentKind.SCALES else np.int64)
+        wrong = _wrong(value, kind, site.dialect.min_scale)
+        return _Plan(site, kind, value, inputs) if wrong is None else wrong
+
+    def _only_inputs(self, site: Site, inputs: tuple[str, ...], why: str | None) -> _Plan | str:
+        """The chain stays. Then the inputs themselves must become constants, which others who read them would feel."""
+        kind, other = site.extent.kind, self._given.other_reader(site)
+        if other is None:
+            note = f"the chain stays, its inputs are constants now: with them its {kind.value} {why}"
+            return _Plan(site, kind, None, inputs, note)
+        return f"with {inputs[0]!r} given its {kind.value} {why}; the input itself cannot go, as {other} reads it too"
+
+
+def _wrong(value: Array, kind: ExtentKind, min_scale: float) -> str | None:
+    """Why a value that was given cannot be the operand."""
+    numbers = value.reshape(-1).tolist()
+    if value.ndim != 1:
+        return f"its {kind.value} would be no vector but of shape {list(value.shape)}"
+    if not np.all(np.isfinite(value.astype(np.float64))) or min(numbers, default=1) <= 0:
+        return f"its {kind.value} would be {numbers}; each must be finite and above 0"
+    if kind is ExtentKind.SCALES and min(numbers, default=min_scale) < min_scale:
+        return f"its scales would be {numbers}, and an Upsample takes none below {min_scale:g}"
+    return None
+
+
+def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> tuple[str, ...]:
+    model, scopes = document.proto, given.scopes
+    nodes = {plan.site.key: _node(scopes, plan.site) for plan in plans}
+    writer = ConstantWriter(model, scopes, defaults_kept=given.defaults)
+    operands: list[Key] = []
+    for plan in plans:
+        found = (scopes.definition(_scope(scopes, plan.site), name) for name in nodes[plan.site.key].input[1:] if name)
+        operands.extend(definition.key for definition in found if definition is not None)
+    for group in _by_operand(plans, scopes):
+        _write(group, nodes, scopes, writer)
+    for name in dict.fromkeys(name for plan in plans if plan.value is None for name in plan.inputs):
+        writer.fix_input(name, given.arrays[name])
+    writer.finish()
+    remove_unread(model, [*operands, *writer.orphans])
+    removed = _drop_inputs(model, {name for plan in plans for name in plan.inputs})
+    for plan in plans:
+        assert plan.site.dialect is not None
+        assert plan.site.reading is not None
+        if read(nodes[plan.site.key], plan.site.dialect).interpolation != plan.site.reading.interpolation:
+            raise AssertionError(f"{plan.site.label}: freezing changed its meaning")
+    _write_shapes(model, [plan for plan in plans if plan.inputs])
+    return removed
+
+
+def _by_operand(plans: Sequence[_Plan], scopes: Scopes) -> list[list[_Plan]]:
+    """Plans that give one tensor one value, together."""
+    groups: dict[object, list[_Plan]] = {}
+    for plan in plans:
+        if plan.value is None:
+            continue
+        definition = scopes.definition(_scope(scopes, plan.site), operand_of(plan.site)[1])
+        identity = plan.kind, plan.value.dtype, plan.value.tobytes()
+        groups.setdefault((None if definition is None else definition.key, identity), []).append(plan)
+    return list(groups.values())
+
+
+def _write(group: Sequence[_Plan], nodes: Mapping[Key, NodeProto], scopes: Scopes, writer: ConstantWriter) -> None:
+    """Under the operand's own name if only these sites read it and as what they are: then no node changes."""
+    first = group[0]
+    assert first.value is not None
+    assert first.site.dialect is not None
+    scope = _scope(scopes, first.site)
+    position, name = operand_of(first.site)
+    definition = scopes.definition(scope, name)
+    slot = _slot(first)
+    readers = [(nodes[plan.site.key], position) for plan in group]
+    if slot == position and definition is not None and writer.replace(definition, first.value, readers):
+        return
+    for plan in group:
+        node = nodes[plan.site.key]
+        constant = writer.add(_scope(scopes, plan.site), f"{plan.site.output}_{plan.kind.value}", first.value)
+        if slot != position:
+            set_input(node, position, "")
+        set_input(node, slot, constant)
+
+
+def _slot(plan: _Plan) -> int:
+    dialect = plan.site.dialect
+    assert dialect is not None
+    position = dialect.scales_input if plan.kind is ExtentKind.SCALES else dialect.sizes_input
+    assert position is not None
+    return position
+
+
+def _drop_inputs(model: ModelProto, names: set[str]) -> tuple[str, ...]:
+    """Those of the inputs that are no longer fed: they became constants, or nothing reads them any more."""
+    scopes = Scopes(model)
+    definitions = [scopes.definition(scopes.main, name) for name in sorted(names)]
+    unread = [found.name for found in definitions if found is not None and not scopes.readers(found)]
+    for name in unread:
+        drop_input(model, name)
+    remove_unread(model, [((), name) for name in unread])  # defaults
+    kinds = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
+    left = Scopes(model)
+    found = (left.definition(left.main, name) for name in names)
+    return tuple(sorted(names - {entry.name for entry in found if entry is not None and entry.kind in kinds}))
+
+
+def _write_shapes(model: ModelProto, plans: Sequence[_Plan]) -> None:
+    """Shapes that hold at the frozen values. Again as long as the output of one site fixes the input of the next."""
+    seeds: dict[Key, Dims | None] = {}
+    for _ in range(len(plans)):
+        shapes = Shapes(model)
+        found = {plan.site.key: _output_dims(plan, shapes, model) for plan in plans}
+        if found == seeds:
+            return
+        seeds = found
+        rederive(model, seeds)
+
+
+def _output_dims(plan: _Plan, shapes: Shapes, model: ModelProto) -> Dims | None:
+    """Sizes on axes that the constants fix; on the others their names, None for one that may not be true now."""
+    scopes = Scopes(model)
+    node = _node(scopes, plan.site)
+    source = scopes.definition(_scope(scopes, plan.site), node.input[0])
+    dims = None if source is None else shapes.dims(source.key)
+    stored = shapes.dims(plan.site.key)
+    if dims is None:
+        return None if stored is None else tuple(size if isinstance(size, str) else None for size in stored)
+    out: list[int | str | None] = []
+    by_axis = _by_axis(plan, len(dims))
+    for axis, size in enumerate(dims):
+        value = by_axis.get(axis)
+        if axis not in by_axis:
+            out.append(size)
+        elif plan.kind is ExtentKind.SIZES and value is not None:
+            out.append(int(value))
+        elif value is not None and isinstance(size, int):
+            out.append(output_size(value, size))
+        elif value == 1:
+            out.append(size)
+        else:
+            name = stored[axis] if stored is not None and axis < len(stored) else None
+            out.append(name if isinstance(name, str) else None)
+    return tuple(out)
+
+
+def _by_axis(plan: _Plan, rank: int) -> dict[int, float | None]:
+    """The constant for each axis that the operand speaks of; None where the chain stays."""
+    assert plan.site.interpolation is not None
+    axes = plan.site.interpolation.axes or tuple(range(rank))
+    values = [None] * len(axes) if plan.value is None else plan.value.tolist()
+    return {axis % rank: value for axis, value in zip(axes, values, strict=True)}
+
+
+def _scope(scopes: Scopes, site: Site) -> Scope:
+    return next(scope for scope in scopes.all if scope.path == site.scope.path)
+
+
+def _node(scopes: Scopes, site: Site) -> NodeProto:
+    scope = _scope(scopes, site)
+    node: NodeProto = scope.body.node[scope.producers[site.output]]
+    return node

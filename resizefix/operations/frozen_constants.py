@@ -1,0 +1,91 @@
+"""Constants in the place of what was fed or computed, with as little change around them as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Any
+
+import numpy.typing as npt
+from onnx import ModelProto, NodeProto, helper, numpy_helper
+
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, insert_nodes
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import Definition, Scope, Scopes
+from resizefix.document.shapes import Key
+
+Array = npt.NDArray[Any]
+
+
+class ConstantWriter:
+    """Writes constants into a model. Nodes come and go in `finish` alone: until then `scopes` is true.
+
+    `orphans` are what the replaced names were computed from.
+    """
+
+    def __init__(self, model: ModelProto, scopes: Scopes, *, defaults_kept: Container[str] = ()) -> None:
+        self._model = model
+        self._scopes = scopes
+        self._names = FreshNames(scopes.names())
+        self._defaults_kept = defaults_kept  # inputs whose default is the value they get
+        self._replaced: list[int] = []
+        self._inserted: list[tuple[Scope, NodeProto]] = []
+        self.orphans: list[Key] = []
+
+    def replace(self, definition: Definition, value: Array, readers: Sequence[tuple[NodeProto, int]]) -> bool:
+        """Give the name itself the value, if none but `readers` (nodes and input positions) read it: no node changes.
+
+        False, and nothing is done, where others read it, or where the name is not the main graph's.
+        """
+        wanted = {(id(node), position) for node, position in readers}
+        found = {(id(reader.node), reader.position) for reader in self._scopes.readers(definition)}
+        if found != wanted or definition.scope is not self._scopes.main:
+            return False
+        if definition.node is None:
+            self.fix_input(definition.name, value)
+            return True
+        if sum(bool(name) for name in definition.node.output) > 1:
+            return False
+        sources = (self._scopes.definition(definition.scope, name) for name in definition.node.input if name)
+        self.orphans.extend(source.key for source in sources if source is not None)
+        self._replaced.append(definition.scope.producers[definition.name])
+        add_initializer(self._model, numpy_helper.from_array(value, definition.name))
+        return True
+
+    def fix_input(self, name: str, value: Array) -> None:
+        """Make a graph input the constant `value`; up to IR 3 it stays listed, as all initializers are."""
+        graph = self._model.graph
+        tensor = numpy_helper.from_array(value, name)
+        kept = next((old for old in graph.initializer if old.name == name), None)
+        if kept is None:
+            graph.initializer.append(tensor)
+        elif name not in self._defaults_kept:
+            kept.CopyFrom(tensor)
+        if self._model.ir_version >= FIRST_IR_WITH_DEFAULTS:
+            drop_input(self._model, name)
+
+    def add(self, scope: Scope, wanted: str, value: Array) -> str:
+        """A new constant that `scope` sees; returns its name."""
+        name = self._names.fresh(wanted)
+        tensor = numpy_helper.from_array(value, name)
+        if not scope.in_function:
+            add_initializer(self._model, tensor)
+            return name
+        while scope.parent is not None:
+            scope = scope.parent
+        self._inserted.append((scope, helper.make_node("Constant", [], [name], value=tensor)))
+        return name
+
+    def finish(self) -> None:
+        """Remove the nodes whose outputs became constants, and write the constants of local functions."""
+        for index in sorted(self._replaced, reverse=True):
+            del self._model.graph.node[index]
+        for scope, node in self._inserted:
+            insert_nodes(scope.body, 0, [node])
+
+
+def drop_input(model: ModelProto, name: str) -> None:
+    """Take a name off the list of graph inputs."""
+    inputs = model.graph.input
+    for index in reversed(range(len(inputs))):
+        if inputs[index].name == name:
+            del inputs[index]

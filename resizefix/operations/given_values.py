@@ -1,0 +1,127 @@
+"""The values that graph inputs are to be frozen at: what the user gives, else the default in the file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto, ValueInfoProto, helper
+
+from resizefix.document.constants import Constants
+from resizefix.document.document import Document
+from resizefix.document.scopes import Definition, DefinitionKind, Scopes
+from resizefix.document.shapes import Key, Shapes, dims_of
+from resizefix.errors import UsageError
+from resizefix.operations.sites import Site
+from resizefix.origins.origin import OriginKind
+from resizefix.origins.trace import Tracer
+
+Array = npt.NDArray[np.generic]
+
+
+class GivenValues:
+    """The inputs behind each site, and `arrays`, the values of those that have one.
+
+    Raises UsageError for a name that drives none of the sites, and for values that its type or shape does not take.
+    """
+
+    def __init__(self, document: Document, sites: Sequence[Site], values: Mapping[str, Sequence[float]]) -> None:
+        self.scopes = Scopes(document.proto)
+        self._tracer = Tracer(self.scopes, Constants(document, self.scopes), Shapes(document.proto))
+        self._by_path = {scope.path: scope for scope in self.scopes.all}
+        self._chains: dict[int, dict[Key, Definition]] = {
+            site.index: self._chain(site)
+            for site in sites
+            if site.origin.kind is OriginKind.GRAPH_INPUT and site.reading is not None
+        }
+        self._selected = {site.key for site in sites}
+        self.arrays: dict[str, Array] = {}
+        self.defaults: set[str] = set()  # names that keep the value they have in the file
+        declared = {value.name: value for value in document.proto.graph.input}
+        behind = dict.fromkeys(name for index in self._chains for name in self._inputs(index))
+        for name in values:
+            if name not in behind:
+                known = ", ".join(behind) or "none"
+                raise UsageError(f"--set {name}: it drives none of the selected nodes; inputs that do: {known}")
+        for name in behind:
+            if name in values:
+                self.arrays[name] = _as_array(declared[name], values[name])
+            elif name in self.scopes.main.initializers:
+                self.arrays[name] = document.array(self.scopes.main.initializers[name])
+                self.defaults.add(name)
+
+    def behind(self, site: Site) -> tuple[str, ...]:
+        """The graph inputs that the site's operand is computed from."""
+        return self._inputs(site.index)
+
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """An input's value, in row-major order."""
+        return tuple(self.arrays[name].reshape(-1).tolist())
+
+    def other_reader(self, site: Site) -> str | None:
+        """What but selected sites reads an input behind this one, or what is computed from it; None if nothing does."""
+        inside = {key for chain in self._chains.values() for key in chain}
+        pending = [self._chains[site.index][(), name] for name in self._inputs(site.index)]
+        seen: set[Key] = set()
+        while pending:
+            definition = pending.pop()
+            for reader in self.scopes.readers(definition):
+                if reader.node is None:
+                    return f"the graph output {definition.name!r}"
+                outputs = [self.scopes.definition(reader.scope, name) for name in reader.node.output if name]
+                found = [output for output in outputs if output is not None]
+                if any(output.key in inside for output in found):
+                    pending.extend(output for output in found if output.key not in seen)
+                    seen.update(output.key for output in found)
+                elif not any(output.key in self._selected for output in found):
+                    return f"the node {reader.node.name or reader.node.output[0]!r} ({reader.node.op_type})"
+        return None
+
+    def _inputs(self, index: int) -> tuple[str, ...]:
+        kinds = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
+        chain = self._chains[index].values()
+        names = {found.name for found in chain if found.scope is self.scopes.main and found.kind in kinds}
+        return tuple(value.name for value in self.scopes.model.graph.input if value.name in names)
+
+    def _chain(self, site: Site) -> dict[Key, Definition]:
+        """Everything behind the site's operand, up to constants and sizes."""
+        scope = self._by_path[site.scope.path]
+        start = self.scopes.definition(scope, operand_of(site)[1])
+        assert start is not None
+        found = {start.key: start}
+        pending = [start]
+        while pending:
+            fresh = [source for source in self._tracer.sources(pending.pop()) if source.key not in found]
+            found.update((source.key, source) for source in fresh)
+            pending.extend(fresh)
+        return found
+
+
+def operand_of(site: Site) -> tuple[int, str]:
+    """The input of the site's node that says how large its output is: position and name."""
+    assert site.dialect is not None
+    assert site.reading is not None
+    operands = site.reading.operands
+    slots = [(site.dialect.scales_input, operands.scales), (site.dialect.sizes_input, operands.sizes)]
+    named = [(position, name) for position, name in slots if position is not None and name is not None]
+    if site.origin.kind is OriginKind.COMPUTED:  # whose constants may be of the other kind
+        return next(slot for slot in named if slot[1] == site.origin.name)
+    wanted = slots[0] if site.extent.kind.value == "scales" else slots[1]
+    return next(slot for slot in named if slot == wanted)
+
+
+def _as_array(declared: ValueInfoProto, values: Sequence[float]) -> Array:
+    tensor = declared.type.tensor_type
+    given = np.array(values, np.float64).reshape(-1)
+    dims = dims_of(declared.type) if tensor.HasField("shape") else (None,)
+    fixed = [size for size in dims if isinstance(size, int)]
+    shape = tuple(fixed) if len(fixed) == len(dims) else (given.size,)
+    label = f"{TensorProto.DataType.Name(tensor.elem_type).lower()}{[size or '?' for size in dims]}"
+    if math.prod(shape) != given.size or (len(fixed) != len(dims) and len(dims) != 1):
+        raise UsageError(f"--set {declared.name}: {len(values)} values for {label}")
+    array = given.reshape(shape).astype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+    if array.dtype.kind in "iub" and np.any(array != given.reshape(shape)):
+        raise UsageError(f"--set {declared.name}: {list(values)} are no values for {label}")
+    return array

@@ -50,6 +50,16 @@ class Scope:
         """Whether the scope is a local function's body, or inside one."""
         return bool(self.path) and self.path[0].startswith("function ")
 
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the nodes run once for each turn of a Loop or Scan, so that sizes may differ from turn to turn."""
+        scope: Scope | None = self
+        while scope is not None and scope.parent is not None and scope.owner is not None:
+            if scope.parent.body.node[scope.owner].op_type in ("Loop", "Scan"):
+                return True
+            scope = scope.parent
+        return False
+
     def defines(self, name: str) -> bool:
         """Whether `name` gets its value in this very scope."""
         return name in self.producers or name in self.initializers or name in self.inputs

@@ -112,8 +112,11 @@ def _proven(
     allowed = INEXACT_BOUND if allow_inexact and not exact else 0.0 if exact else LOWERED_BOUND
     verification = prove_rewrite(before, after, {site.key: site.input for site in changed}, allowed, rules)
     measured = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=None)
+    bitwise = all(run.bitwise for run in verification.runs if not run.optimized)
     told = tuple(
-        outcome if outcome.exact or outcome.status is not Happened.CHANGED else replace(outcome, max_abs_diff=measured)
+        replace(outcome, exact=outcome.exact and bitwise, max_abs_diff=None if outcome.exact and bitwise else measured)
+        if outcome.status is Happened.CHANGED
+        else outcome
         for outcome in outcomes
     )
     if not verification.passed:

@@ -14,6 +14,7 @@ from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_with
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
+from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.equivalences.chain import Step
 from resizefix.equivalences.subject import Subject
@@ -25,10 +26,11 @@ from resizefix.operations.replacement import (
     Replacement,
     chain_replacement,
     lowered,
+    mend_shapes,
     rewritten,
     subject_of,
 )
-from resizefix.operations.sites import Site
+from resizefix.operations.sites import Site, find_sites
 from resizefix.outcome import Outcome, Status
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.gather import facts_of
@@ -46,7 +48,7 @@ class Legalization:
 def legalize(
     document: Document, sites: Sequence[Site], target: Target, *, allowance: Allowance | None = None
 ) -> Legalization:
-    """A copy of the document whose selected sites the target accepts, where that is possible; `document` stays as it is.
+    """A copy of the document whose selected sites the target accepts, where that can be; `document` stays as it is.
 
     A site that is accepted is left alone; one whose rules can be satisfied by no chain of equivalences is replaced by
     other operators, or refused with the rules it breaks.
@@ -69,18 +71,18 @@ def legalize(
             add_initializer(legal.proto, tensor)
         replace_with(body, site.output, replacement.nodes)
     remove_unread(legal.proto, unread)
-    outcomes = _confirmed(legal, target, [outcome for outcome, _ in found])
-    return Legalization(legal, outcomes)
+    changed = [site for site, (_, replacement) in zip(sites, found, strict=True) if replacement is not None]
+    mend_shapes(legal, changed)
+    _confirm(legal, target, {site.key for site in changed})
+    return Legalization(legal, tuple(outcome for outcome, _ in found))
 
 
-def _confirmed(legal: Document, target: Target, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+def _confirm(legal: Document, target: Target, changed: set[Key]) -> None:
     """Judge what stands in the document now: a rewrite that is still rejected would be a mistake of ours."""
-    verdicts = {facts.node: judge(target, facts) for facts in facts_of(legal)}
-    for outcome in outcomes:
-        violations = verdicts.get(outcome.node, ())
-        if outcome.status is Status.CHANGED and not accepted(violations):
-            raise AssertionError(f"{outcome.node} was rewritten and still breaks {violations[0].rule}")
-    return tuple(outcomes)
+    for site, facts in zip(find_sites(legal), facts_of(legal), strict=True):
+        violations = judge(target, facts) if site.key in changed else ()
+        if not accepted(violations):
+            raise AssertionError(f"{site.label} was rewritten and still breaks {violations[0].rule}")
 
 
 class _Legalizer:
@@ -133,7 +135,7 @@ class _Legalizer:
             raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
 
     def _accepts(self, subject: Subject, dialect: Dialect) -> bool:
-        operands = _operands(subject, self._site, dialect, "extent", "roi")
+        operands = _operands(subject, self._site, dialect, "extent", "roi", "empty")
         try:
             node = write(subject.interpolation, operands, dialect, name=self._site.node.name, output=self._site.output)
         except RefusedError:
@@ -144,7 +146,8 @@ class _Legalizer:
         """The node in its own dialect, its extent one FLOAT or INT64 initializer."""
         extent_name = self._fresh(f"{self._site.output}_{subject.extent.value}")
         roi_name = self._fresh(f"{self._site.output}_roi")
-        operands = _operands(subject, self._site, dialect, extent_name, roi_name)
+        empty_name = self._fresh(f"{self._site.output}_no_scales")
+        operands = _operands(subject, self._site, dialect, extent_name, roi_name, empty_name)
         node = write(subject.interpolation, operands, dialect, name=self._site.node.name, output=self._site.output)
         initializers = []
         if operands.roi == roi_name:
@@ -153,11 +156,13 @@ class _Legalizer:
         if extent_name in node.input:
             dtype = np.float32 if subject.extent is ExtentKind.SCALES else np.int64
             initializers.append(numpy_helper.from_array(np.array(subject.values, dtype), extent_name))
+        if operands.scales == empty_name:
+            initializers.append(numpy_helper.from_array(np.zeros(0, np.float32), empty_name))
         return chain_replacement(node, initializers, chain)
 
 
-def _operands(subject: Subject, site: Site, dialect: Dialect, extent: str, roi: str) -> Operands:
-    """Named as the targets want them: nothing empty, nothing trailing; a roi where the dialect or the meaning needs one."""
+def _operands(subject: Subject, site: Site, dialect: Dialect, extent: str, roi: str, empty: str) -> Operands:
+    """Named as the targets want them: nothing trailing; a roi where the dialect or the meaning needs one."""
     if dialect.scales_input is None:
         values = tuple(value for value in subject.values if value is not None)
         return Operands(site.input, scales_attribute=values)
@@ -170,7 +175,7 @@ def _operands(subject: Subject, site: Site, dialect: Dialect, extent: str, roi: 
     scales = extent if subject.extent is ExtentKind.SCALES else None
     sizes = extent if subject.extent is ExtentKind.SIZES else None
     if sizes is not None and not dialect.inputs[dialect.scales_input].optional:
-        scales = site.reading.operands.scales if site.reading is not None else None
+        scales = empty  # Resize-11 wants a tensor there
     return Operands(site.input, roi=named_roi, scales=scales, sizes=sizes)
 
 

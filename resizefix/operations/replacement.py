@@ -1,4 +1,4 @@
-"""What may take a site's place so that somebody accepts it: the smallest chain of equivalences, else other operators."""
+"""What may take a site's place so that somebody accepts it: the smallest chain of equivalences, or other operators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from onnx import NodeProto, TensorProto
 
-from resizefix.equivalences.chain import Step, reasons, smallest_chain
+from resizefix.document.document import Document
+from resizefix.document.shapes import rederive
+from resizefix.document.validity import why_invalid
+from resizefix.equivalences.chain import Step, smallest_chain
 from resizefix.equivalences.subject import Subject
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
@@ -55,7 +58,8 @@ def subject_of(site: Site) -> Subject:
         raise RefusedError(f"{why}; make them one first (resizefix freeze-scales)", rule="extent")
     shape = None
     if site.input_dims is not None:
-        shape = tuple(size if isinstance(size, int) else None for size in site.input_dims)
+        fixed = not site.scope.is_repeated  # what a loop carries may have another size at each turn
+        shape = tuple(size if isinstance(size, int) and fixed else None for size in site.input_dims)
     try:
         return Subject(site.interpolation, site.extent.kind, site.extent.values, shape, site.elem_type)
     except ValueError as error:
@@ -110,7 +114,20 @@ def _full_rank(subject: Subject) -> LoweringSubject:
     return LoweringSubject(subject.interpolation, scales, sizes, subject.shape, subject.element_type)
 
 
-def why_no_chain(subject: Subject) -> str:
-    """Why the whole-node equivalences do not lead further, in one sentence."""
-    found = reasons(subject)
-    return "; ".join(f"{equivalence.label} ({equivalence.name}): {reason}" for equivalence, reason in found)
+def mend_shapes(document: Document, changed: Sequence[Site]) -> str | None:
+    """Forget shapes that were stored wrongly before, where they hurt only now; returns what the checker still says.
+
+    In a loop a stored shape is that of one turn, which misleads operators that ask for it; elsewhere the checker finds
+    the contradiction when inference knows more of the new nodes than of the old one.
+    """
+    repeated = [site.key for site in changed if site.scope.is_repeated]
+    if repeated:
+        rederive(document.proto, dict.fromkeys(repeated))
+    invalid = why_invalid(document.proto) if changed else None
+    if invalid is not None:
+        mended = document.copy()
+        rederive(mended.proto, dict.fromkeys(site.key for site in changed))
+        if why_invalid(mended.proto) is None:
+            document.proto.CopyFrom(mended.proto)
+            return None
+    return invalid

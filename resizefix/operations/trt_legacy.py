@@ -1,4 +1,4 @@
-"""The form that TensorRT's first ONNX parsers read: every site an Upsample-7 with a `scales` attribute, opset 8 or 7, IR 3."""
+"""The form of TensorRT's first ONNX parsers: every site an Upsample-7 with a `scales` attribute, opset 8, IR 3."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, drop_overridable_inputs, remove_unread, replace_with
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
-from resizefix.document.shapes import Key, rederive
 from resizefix.document.text import node_text
-from resizefix.document.validity import why_invalid
 from resizefix.equivalences.subject import Subject
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
@@ -27,6 +25,7 @@ from resizefix.operations.replacement import (
     Replacement,
     chain_replacement,
     lowered,
+    mend_shapes,
     rewritten,
     subject_of,
 )
@@ -81,15 +80,15 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None) -> Leg
     found = [_replacement(site, allowance, names.fresh) for site in sites]
     outcomes = _apply(legacy, sites, found)
     lost = [site for site, replacement in zip(sites, found, strict=True) if isinstance(replacement, str)]
-    steps, blockers = _to_opset_8(legacy, [] if lost else [site.key for site in sites])
+    steps, blockers = _to_opset_8(legacy, [] if lost else sites)
     bounds = [replacement.bound for replacement in found if isinstance(replacement, Replacement)]
     known = [bound or 0.0 for bound in bounds if bound is not None]
     total = sum(known) if len(known) == len(bounds) else None
     return LegacyForm(legacy, outcomes, blockers, (*folded, *steps), total)
 
 
-def _to_opset_8(legacy: Document, sites: Sequence[Key]) -> tuple[tuple[OpsetStep, ...], tuple[Blocker, ...]]:
-    """Everything but the sites; those that could not be rewritten are no blockers of their own. None given: some were lost."""
+def _to_opset_8(legacy: Document, sites: Sequence[Site]) -> tuple[tuple[OpsetStep, ...], tuple[Blocker, ...]]:
+    """Everything but the sites, which are no blockers of their own; none given: some could not be rewritten."""
     down = downgrade(legacy.proto, to=8, value_of=legacy.array)
     blockers = tuple(blocker for blocker in down.blockers if blocker.op_type not in ("Resize", "Upsample"))
     if blockers or not sites:
@@ -100,10 +99,7 @@ def _to_opset_8(legacy: Document, sites: Sequence[Key]) -> tuple[tuple[OpsetStep
     steps = (*down.steps, *last.steps)
     if last.blockers:
         return steps, last.blockers
-    invalid = why_invalid(legacy.proto)
-    if invalid is not None:  # a shape that was stored wrongly shows only now that inference knows better
-        rederive(legacy.proto, dict.fromkeys(sites))
-        invalid = why_invalid(legacy.proto)
+    invalid = mend_shapes(legacy, sites)
     mend = "repair the model first: onnx.checker.check_model(model, full_check=True) says the same of it"
     return steps, () if invalid is None else (Blocker(legacy.proto.graph.name, "", 0, invalid, mend),)
 
@@ -132,7 +128,7 @@ def _replacement(site: Site, allowance: Allowance, fresh: Fresh) -> Replacement 
 
 
 def _without_resize(replacement: Replacement, opset: int) -> Replacement:
-    """A lowering may keep a simpler interpolation node, spelled for the model's opset: that too becomes an Upsample-7."""
+    """A lowering may keep a simpler interpolation, spelled for the model's opset: that too becomes an Upsample-7."""
     scales = {tensor.name: numpy_helper.to_array(tensor) for tensor in replacement.initializers}
     nodes = []
     for node in replacement.nodes:

@@ -34,7 +34,7 @@ def verify(
     runs: int = 1,
     atol: float = 0.0,
     rtol: float = 0.0,
-    relative: float = 0.0,
+    relative: float | None = None,
     feeds: Mapping[str, object] | None = None,
     custom_op_libraries: Sequence[str] = (),
 ) -> Verification:
@@ -70,10 +70,10 @@ class _Tolerance:
 
     atol: float
     rtol: float
-    relative: float
+    relative: float | None
 
     def allows(self, before: Outputs, after: Outputs) -> bool:
-        if self.relative and within(compare(before, after), relative_bounds(before, self.relative)):
+        if self.relative is not None and within(compare(before, after), relative_bounds(before, self.relative)):
             return True
         if self.atol == 0 and self.rtol == 0:
             return False

@@ -88,7 +88,6 @@ def _why_not(result: Any) -> str | None:
         parts.append(f"and {len(refused) - 1} more nodes")
     if kinds:
         first = result.blockers[0]
-        parts.append(
-            f"opset 8 cannot say {', '.join(kinds)} ({len(result.blockers)} in all; {first.node}: {first.reason}; {first.mend})"
-        )
+        where = f"{first.node}: {first.reason}; {first.mend}"
+        parts.append(f"opset 8 cannot say {', '.join(kinds)} ({len(result.blockers)} in all; {where})")
     return "nothing was written. " + "; ".join(parts)

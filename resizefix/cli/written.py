@@ -21,7 +21,7 @@ def written(
     show: Callable[[], None],
     fields: dict[str, Any] | None = None,
 ) -> Answer:
-    """Write the result's model unless there is a `refusal`; the answer holds the fields that all such commands share."""
+    """Write the result's model unless there is a `refusal`; the answer holds the fields that such commands share."""
     from resizefix.reports.json import blocker_json, input_json, outcome_json, verification_json
 
     shared = {

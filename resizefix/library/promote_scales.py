@@ -34,7 +34,8 @@ def promote_scales(
     """Turn constant scales into graph inputs, and prove with onnxruntime that nothing else changed.
 
     Without `node` patterns every promotable site is promoted that is free, that is, whose scale can move while
-    the model still runs; a coupled one is refused with the node where it breaks, unless `allow_coupled`. The options are those of
+    the model still runs; a coupled one is refused with the node where it breaks, unless `allow_coupled`. The options
+    are those of
     `resizefix promote-scales`. Raises UsageError for options that do not fit the model, VerificationFailedError
     (with a `result` whose model is the original) where the new model is not proven to compute what the old one does.
     """

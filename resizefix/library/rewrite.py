@@ -40,7 +40,8 @@ def legalize(
 ) -> Result:
     """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset, and prove it.
 
-    `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference measured.
+    `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference
+    measured.
     Raises UsageError for a target or pattern that does not exist, VerificationFailedError where the proof fails.
     """
     document = opened(model)

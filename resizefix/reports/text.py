@@ -47,7 +47,7 @@ def show_sites(sites: Sequence[Site], *, verbose: bool = False) -> None:
 
 
 def show_result(result: Result, *, texts: bool) -> None:
-    """What was done to each site, what stands in the way, the new inputs with the values that give the old numbers, the proof."""
+    """What was done to each site, what stands in the way, the new inputs and their old values, the proof."""
     console = _console()
     for outcome in result.outcomes:
         line = Text(f"{outcome.status.value:<9}", _STYLES[outcome.status])

@@ -1,7 +1,7 @@
 """The proof of a rewrite that keeps the model's signature: the new model computes what the old one does.
 
-Bitwise where every rewrite is exact; else within a part of the output's largest value. A model that onnxruntime cannot run
-as a whole is proven around each rewritten node, and the verification says so.
+Bitwise where every rewrite is exact; else within a part of the output's largest value. A model that onnxruntime
+cannot run as a whole is proven around each rewritten node, and the verification says so.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ def prove_rewrite(
 ) -> Verification:
     """Compare the models; `sites` names each rewritten node by scope path and output, with the tensor that it resizes.
 
-    `relative` is the largest difference allowed, as a part of an output's largest value. With 0 numbers must be equal, but
-    for the last bits of half-precision outputs: onnxruntime computes them in float32 between casts whose places depend on
-    the neighbouring nodes. Whether every bit agreed stands in the runs.
+    `relative` is the largest difference allowed, as a part of an output's largest value. With 0 numbers must be
+    equal, but
+    for the last bits of half-precision outputs: onnxruntime computes them in float32 between casts whose places
+    depend on the neighbouring nodes. Whether every bit agreed stands in the runs.
     """
     why_local = _why_not_whole(before, conditions)
     if why_local is None:

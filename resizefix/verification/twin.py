@@ -102,8 +102,10 @@ def _forget_shapes(scope: Scope) -> None:
 def neighbourhood(document: Document, data: Mapping[Key, str]) -> Document:
     """A model of the named sites alone: the tensors they resize are its inputs, what drives their operands comes along.
 
-    `data` gives, for each site by scope path and output, the name of the tensor that is resized; whatever stands between
-    the two belongs to it, be it one node or the several that took its place. For models that onnxruntime cannot run as a
+    `data` gives, for each site by scope path and output, the name of the tensor that is resized; whatever stands
+    between
+    the two belongs to it, be it one node or the several that took its place. For models that onnxruntime cannot run
+    as a
     whole. Names are kept, so two neighbourhoods of one site, before and after an edit, can be fed and compared like the
     whole models.
     """

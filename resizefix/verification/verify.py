@@ -41,7 +41,8 @@ def verify(
     """Whether `after` computes what `before` does, on `runs` feeds of consecutive seeds, each at two levels.
 
     With optimisation disabled every bit must agree, unless `atol` or `rtol` are given: then |after - before| ≤ atol +
-    rtol·|before|, or, given `relative`, at most that part of the output's largest value. At the default level outputs may also differ by the bounds of `bounds.default_level_bounds`.
+    rtol·|before|, or, given `relative`, at most that part of the output's largest value. At the default level
+    outputs may also differ by the bounds of `bounds.default_level_bounds`.
 
     Inputs of one name get one value. An input that only one model has needs a default or a value in `feeds`. Outputs go
     by name, or by position if no name is common. Sizes that the files leave open are those of `shapes`, else the first

@@ -11,6 +11,7 @@ from google.protobuf.message import EncodeError
 
 from resizefix.document.atomic_write import AtomicWrite
 from resizefix.document.detached import Detached, canonical, outline
+from resizefix.document.encoding import require_utf8
 from resizefix.document.external_data import (
     Home,
     Reference,
@@ -65,12 +66,17 @@ class Document:
 
     @classmethod
     def from_proto(cls, model: onnx.ModelProto, folder: str | os.PathLike[str] | None = None) -> Document:
-        """A copy of a model in memory; `folder` is where its external data lie, if it has any."""
+        """A copy of a model in memory; `folder` is where its external data lie, if it has any.
+
+        Raises UnreadableModelError for a model whose texts are not all UTF-8, UsageError for one beyond 2 GiB.
+        """
         proto = onnx.ModelProto()
         proto.CopyFrom(model)
         absolute = Path(os.path.abspath(folder)) if folder is not None else None
         home = Home(absolute, absolute) if absolute is not None else None
-        return cls(proto, path=None, folder=absolute, home=home, detached=None)
+        document = cls(proto, path=None, folder=absolute, home=home, detached=None)
+        require_utf8(document._canonical(), "the model")
+        return document
 
     def copy(self) -> Document:
         """An independent document: its own proto over the same file."""

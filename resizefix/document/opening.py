@@ -9,6 +9,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from resizefix.document.detached import Detached
+from resizefix.document.encoding import require_utf8
 from resizefix.document.external_data import Home, references_in
 from resizefix.document.foreign_formats import HEAD, describe
 from resizefix.document.schema import FIELDS, number_of
@@ -45,9 +46,11 @@ def _read(source: Source, file_name: str | None) -> tuple[Detached, onnx.ModelPr
     try:
         _require_graph(source)
         detached = Detached.of(source, file_name)
-        return detached, onnx.ModelProto.FromString(detached.light)
+        model = onnx.ModelProto.FromString(detached.light)
     except (MalformedError, DecodeError) as error:
         raise UnreadableModelError(f"{source.path}: {_diagnosis(source, error)}.") from error
+    require_utf8(detached.light, str(source.path))
+    return detached, model
 
 
 def _require_graph(source: Source) -> None:

@@ -24,6 +24,7 @@ from resizefix.version import __version__
 
 if TYPE_CHECKING:
     from resizefix.library.check import Verdict, check
+    from resizefix.library.freeze_scales import freeze_scales
     from resizefix.library.inspect import inspect
     from resizefix.library.promote_scales import promote_scales
     from resizefix.library.result import Result
@@ -43,6 +44,7 @@ __all__ = [
     "VerificationFailedError",
     "__version__",
     "check",
+    "freeze_scales",
     "inspect",
     "legalize",
     "promote_scales",
@@ -55,6 +57,7 @@ _HOMES = {
     "Site": "resizefix.operations.sites",
     "Verdict": "resizefix.library.check",
     "check": "resizefix.library.check",
+    "freeze_scales": "resizefix.library.freeze_scales",
     "inspect": "resizefix.library.inspect",
     "legalize": "resizefix.library.rewrite",
     "promote_scales": "resizefix.library.promote_scales",

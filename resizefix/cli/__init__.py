@@ -16,6 +16,7 @@ from resizefix.version import __version__
 _COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("inspect", "inspect", "Show every Upsample/Resize, where its scales come from, and what can be done with it."),
     ("promote-scales", "promote_scales", "Turn constant scales into graph inputs."),
+    ("freeze-scales", "freeze_scales", "Turn fed or computed scales into constants: the way back."),
     ("trt-legacy", "trt_legacy", "Write the form TensorRT's first parsers read: Upsample-7, opset 8."),
     ("legalize", "legalize", "Rewrite resizes into ones that a target accepts."),
     ("check", "check", "Say whether a target takes the resizes, rule by rule."),

@@ -23,7 +23,7 @@ from resizefix.errors import VerificationFailedError
 @manner
 @click.version_option(package_name="resizefix", prog_name="resizefix")
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
-    """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones that it accepts, which compute the same."""
+    """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones it accepts, which compute the same."""
     list_targets((options["target"],))
     conduct("legalize", model, manner_of(as_json, quiet, verbose), lambda: _work(model, options, verbose=verbose))
 

@@ -6,14 +6,14 @@ cannot run as a whole is proven around each rewritten node, and the verification
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.feeds import Feeder
+from resizefix.verification.feeds import Feeder, as_feed
 from resizefix.verification.fitting import fit_feeds
 from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
 from resizefix.verification.twin import neighbourhood
@@ -22,18 +22,27 @@ from resizefix.verification.verify import verify
 
 
 def prove_rewrite(
-    before: Document, after: Document, sites: Mapping[Key, str], relative: float, conditions: Conditions
+    before: Document,
+    after: Document,
+    sites: Mapping[Key, str],
+    relative: float,
+    conditions: Conditions,
+    *,
+    feeds: Mapping[str, Sequence[float]] | None = None,
 ) -> Verification:
     """Compare the models; `sites` names each rewritten node by scope path and output, with the tensor that it resizes.
+
+    `feeds` are values for inputs that only one of the two has.
 
     `relative` is the largest difference allowed, as a part of an output's largest value. With 0 numbers must be
     equal, but
     for the last bits of half-precision outputs: onnxruntime computes them in float32 between casts whose places
     depend on the neighbouring nodes. Whether every bit agreed stands in the runs.
     """
-    why_local = _why_not_whole(before, conditions)
+    fed = feeds or {}
+    why_local = _why_not_whole(before, conditions, fed)
     if why_local is None:
-        return _verify(before, after, relative, conditions, conditions.shapes)
+        return _verify(before, after, relative, conditions, conditions.shapes, fed)
     runs: list[Run] = []
     paths = {scope.path for scope in Scopes(after.proto).all} & {scope.path for scope in Scopes(before.proto).all}
     for key, data in sites.items():
@@ -43,7 +52,7 @@ def prove_rewrite(
             )
         pair = neighbourhood(before, {key: data}), neighbourhood(after, {key: data})
         try:
-            local = _verify(*pair, relative, conditions, {})
+            local = _verify(*pair, relative, conditions, {}, _those_of(pair, fed))
         except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
             local = Verification(Status.FAILED, str(error))
         runs.extend(local.runs)
@@ -55,10 +64,16 @@ def prove_rewrite(
     return Verification(Status.PASSED, reason, tuple(runs))
 
 
-def _why_not_whole(before: Document, conditions: Conditions) -> str | None:
+def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+    names = {value.name for document in pair for value in document.proto.graph.input}
+    return {name: value for name, value in feeds.items() if name in names}
+
+
+def _why_not_whole(before: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]) -> str | None:
     try:
         session = open_session(before, optimized=False, custom_op_libraries=conditions.custom_op_libraries)
-        fit_feeds(session, Feeder(session.inputs, conditions.shapes, conditions.seed))
+        hints = {entry.name: as_feed(entry, list(feeds[entry.name])) for entry in session.inputs if entry.name in feeds}
+        fit_feeds(session, Feeder(session.inputs, conditions.shapes, conditions.seed, hints))
     except (CannotLoadError, CannotRunError) as error:
         return str(error)
     return None
@@ -70,6 +85,7 @@ def _verify(
     relative: float,
     conditions: Conditions,
     shapes: Mapping[str, tuple[int, ...]],
+    feeds: Mapping[str, Sequence[float]],
 ) -> Verification:
     return verify(
         before,
@@ -77,5 +93,6 @@ def _verify(
         shapes=shapes,
         seed=conditions.seed,
         relative=relative,
+        feeds=feeds,
         custom_op_libraries=conditions.custom_op_libraries,
     )

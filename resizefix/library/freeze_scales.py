@@ -1,0 +1,50 @@
+"""`resizefix.freeze_scales`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from resizefix.errors import VerificationFailedError
+from resizefix.interop import Model, opened, returned
+from resizefix.library.result import Result
+from resizefix.operations.freeze_scales import freeze_scales as freeze
+from resizefix.operations.sites import find_sites, select
+from resizefix.outcome import Status as Happened
+from resizefix.verification.conditions import conditions
+from resizefix.verification.verification import Status, Verification
+
+
+def freeze_scales(
+    model: Model,
+    *,
+    set: Mapping[str, Sequence[float]] | None = None,
+    node: Sequence[str] = (),
+    verify: bool = True,
+    shape: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+    custom_op_library: Sequence[str] = (),
+) -> Result:
+    """Make scales constants that are fed or computed: the way back from `promote_scales`.
+
+    `set` gives the values of graph inputs that drive a resize (`{"Resize_2_scales": [1, 1, 2, 2]}`); one with a default
+    keeps it. Computed scales become the constants that give the same sizes at every size the file allows. Proven in
+    onnxruntime: fed the same values, the model before computes what the frozen one does, bit for bit.
+    Raises UsageError for values and patterns that do not fit, VerificationFailedError where the proof fails.
+    """
+    document = opened(model)
+    sites = select(find_sites(document), node)
+    made = freeze(document, sites, values=set)
+    changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
+    if not changed or not verify:
+        reason = "switched off (--no-verify)" if changed else "nothing was frozen"
+        return Result(returned(made.document, model), made.outcomes, (), Verification(Status.SKIPPED, reason))
+
+    from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
+
+    rules = conditions(shape, seed, custom_op_library)
+    keys = {site.key: site.input for site in changed}
+    verification = prove_rewrite(document, made.document, keys, 0.0, rules, feeds=made.values)
+    if not verification.passed:
+        result = Result(document, made.outcomes, (), verification)
+        raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)
+    return Result(returned(made.document, model), made.outcomes, (), verification)

@@ -1,8 +1,9 @@
 """Types and shapes that can be trusted: onnx.shape_inference over a light copy prepared so that it cannot be misled.
 
 What misleads it, and what is done: stored shapes may be stale (they are dropped where they can be derived); the default
-of a graph input is no constant (it is dropped); a small constant may lie in another file (it is read); and Upsample-7
-in a model of a newer opset is unknown to it (its output is worked out here).
+of a graph input is no constant (it is dropped); a small constant may lie in another file (it is read); Upsample-7 in a
+model of a newer opset is unknown to it (its output is worked out here); and it gives up the rank of a Reshape whose
+sizes are computed, though their number is known.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def inferred(model: ModelProto, value_of: ValueOf) -> ModelProto:
     upsamples = _hide_upsamples(copy)
     while True:
         result = _infer(copy)
-        if not _settle(upsamples, result):
+        settled = _settle(upsamples, result)
+        if not _rank_by_operand(copy, result) and not settled:
             return result
 
 
@@ -104,13 +106,60 @@ def _hide_upsamples(model: ModelProto) -> list[_Hidden]:
             if scales is None:
                 continue
             node.domain = _OPAQUE
-            outputs = [value for value in scope.body.output if value.name == node.output[0]]
-            stored = outputs[0] if outputs else scope.body.value_info.add()
-            stored.name = node.output[0]
-            found.append(_Hidden(scope.order, index, scales, stored))
+            found.append(_Hidden(scope.order, index, scales, _stored(scope.body, node.output[0])))
     if found:
         model.opset_import.append(onnx.helper.make_opsetid(_OPAQUE, 1))
     return found
+
+
+# operator -> position of the operand that lists the sizes of its output
+_SIZES = {"Reshape": 1, "Expand": 1, "ConstantOfShape": 0}
+
+
+def _rank_by_operand(model: ModelProto, result: ModelProto) -> bool:
+    """Store the rank that follows from the length of a list of sizes, where no shape is known; whether any was new."""
+    grown = False
+    for scope, known in zip(Scopes(model).all, Scopes(result).all, strict=True):
+        for node in scope.body.node:
+            position = _SIZES.get(node.op_type)
+            if position is None or node.domain not in DEFAULT_DOMAINS or not isinstance(scope.body, GraphProto):
+                continue
+            before = _type_in(known, node.output[0])
+            if before is None or before.tensor_type.HasField("shape"):
+                continue
+            ranks = [_length(_type_in(known, node.input[position]))]
+            if node.op_type == "Expand":
+                ranks.append(_rank(_type_in(known, node.input[0])))
+            if None not in ranks:
+                stored = _stored(scope.body, node.output[0])
+                stored.type.tensor_type.elem_type = before.tensor_type.elem_type
+                set_shape(stored, [None] * max(rank for rank in ranks if rank is not None))
+                grown = True
+    return grown
+
+
+def _rank(value_type: TypeProto | None) -> int | None:
+    if value_type is None or not value_type.tensor_type.HasField("shape"):
+        return None
+    return len(value_type.tensor_type.shape.dim)
+
+
+def _length(value_type: TypeProto | None) -> int | None:
+    if value_type is None or _rank(value_type) != 1:
+        return None
+    (dim,) = value_type.tensor_type.shape.dim
+    return dim.dim_value if dim.HasField("dim_value") else None
+
+
+def _stored(graph: GraphProto, name: str) -> ValueInfoProto:
+    """Where the type of a value of this graph is stored: among its outputs, or among the values in between."""
+    present: Iterable[ValueInfoProto] = (*graph.output, *graph.value_info)
+    for value in present:
+        if value.name == name:
+            return value
+    added: ValueInfoProto = graph.value_info.add()
+    added.name = name
+    return added
 
 
 def upsample_scales(node: NodeProto) -> list[float] | None:

@@ -7,15 +7,16 @@ the shapes are fixed or the condition is a single value; or by Min and Max with 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.opsets.comparison import less
+from resizefix.opsets.comparison import is_number, less
 from resizefix.opsets.inference import Dims
 from resizefix.opsets.row import Row
 from resizefix.opsets.site import Site
-from resizefix.opsets.verdict import FIX_SHAPES, Blocked
+from resizefix.opsets.verdict import EQUAL, FIX_SHAPES, Blocked
 
 # A choice by index writes one int64 per element into the file; beyond this a model would grow by more than 32 MB.
 _MOST_INDICES = 1 << 22
@@ -33,7 +34,7 @@ def select(site: Site, condition: str, yes: str, no: str, sizes: Dims | None, in
     elif kind.kind in "iu" and kind.itemsize < 4:
         wide = site.cast(yes, TensorProto.INT32), site.cast(no, TensorProto.INT32)
         site.add("Cast", site.add("Add", *_masked(site, condition, *wide)), into=into, to=elem_type)
-    elif _is_single(site.dims(condition)):
+    elif _is_single(site, condition, yes, no):
         _select_whole(site, condition, yes, no, into)
     elif kind.kind == "f" and _is_number(site, yes) and _is_number(site, no):
         _select_numbers(site, condition, yes, no, into)
@@ -47,8 +48,11 @@ def _masked(site: Site, condition: str, yes: str, no: str) -> tuple[str, str]:
     return site.add("Mul", mask, yes), site.add("Mul", inverse, no)
 
 
-def _is_single(dims: Dims | None) -> bool:
-    return dims is not None and all(size == 1 for size in dims)
+def _is_single(site: Site, condition: str, yes: str, no: str) -> bool:
+    """Whether the condition is one value, and has no more axes than what it chooses from."""
+    sizes, *others = (site.dims(name) for name in (condition, yes, no))
+    ranks = [len(dims) for dims in others if dims is not None]
+    return sizes is not None and all(size == 1 for size in sizes) and len(ranks) == 2 and len(sizes) <= max(ranks)
 
 
 def _is_number(site: Site, name: str) -> bool:
@@ -56,17 +60,14 @@ def _is_number(site: Site, name: str) -> bool:
     return known is not None and not np.isnan(known.astype(np.float64)).any()
 
 
-def _select_whole(site: Site, condition: str, yes: str, no: str, into: str) -> None:
+def _select_whole(site: Site, condition: str, yes: str, no: str, into: str | None = None) -> str:
     """One condition for all: stack both, take one."""
-    if site.rank(condition) > max(site.rank(yes), site.rank(no)):
-        raise Blocked("Where came with opset 9, and this condition has more axes than the values", FIX_SHAPES)
     full = site.add("Shape", site.add("Expand", yes, site.add("Shape", no)))
     both = [site.add("Unsqueeze", site.add("Expand", name, full), axes=[0]) for name in (no, yes)]
     stacked = site.add("Concat", *both, axis=0)
-    index = site.add(
-        "Reshape", site.add("Cast", condition, to=TensorProto.INT64), site.value(np.zeros(0, np.int64), "scalar")
-    )
-    site.add("Gather", stacked, index, into=into, axis=0)
+    scalar = site.value(np.zeros(0, np.int64), "scalar")
+    index = site.add("Reshape", site.add("Cast", condition, to=TensorProto.INT64), scalar)
+    return site.add("Gather", stacked, index, into=into, axis=0)
 
 
 def _select_numbers(site: Site, condition: str, yes: str, no: str, into: str) -> None:
@@ -113,6 +114,8 @@ def broadcast(*shapes: Dims | None) -> Dims | None:
 def _where(site: Site) -> None:
     condition, yes, no = site.input(0), site.input(1), site.input(2)
     select(site, condition, yes, no, broadcast(*(site.dims(name) for name in (condition, yes, no))))
+    if site.dtype(yes).kind == "f":
+        site.closeness = EQUAL  # onnxruntime's own Where turns some negative zeros into positive ones
 
 
 def _trilu(site: Site) -> None:
@@ -160,14 +163,14 @@ def _extreme(site: Site) -> None:
     elif kind == np.int64:
         found = site.node.input[0]
         for name in site.node.input[1:]:
-            found = _extreme_of_two(site, found, name)
+            found = _extreme_of_two(site, site.node.op_type, found, name)
         site.add("Identity", found, into=site.output())
     else:
         raise Blocked(f"{site.node.op_type}-8 takes no {kind}", "cast to int32, int64 or a float type before")
 
 
-def _extreme_of_two(site: Site, left: str, right: str) -> str:
-    right_wins = less(site, left, right) if site.node.op_type == "Max" else less(site, right, left)
+def _extreme_of_two(site: Site, op_type: str, left: str, right: str) -> str:
+    right_wins = less(site, left, right) if op_type == "Max" else less(site, right, left)
     return site.add("Add", *_masked(site, right_wins, right, left))
 
 
@@ -175,39 +178,48 @@ def _clip(site: Site) -> None:
     """Clip-6 keeps float32 bounds in attributes; bounds that are computed, or no float32, become Max and Min."""
     data = site.input(0)
     kind = site.dtype(data)
-    if kind.kind == "f" and kind.itemsize <= 4:
-        limits = np.finfo(kind)
-        bounds = [
-            site.constant(name) if (name := site.input(at)) else side for at, side in ((1, limits.min), (2, limits.max))
-        ]
-        if all(bound is not None for bound in bounds):
-            low, high = (float(np.asarray(bound).reshape(-1)[0]) for bound in bounds)
-            site.restate(inputs=[data], min=low, max=high)
-            return
-    _clip_by_extremes(site, data)
-
-
-def _clip_by_extremes(site: Site, data: str) -> None:
-    kind, elem_type = site.dtype(data), site.elem_type(data)
-    if kind == np.int64:
-        clipped = data
-        for name, op_type in ((site.input(1), "Max"), (site.input(2), "Min")):
-            if name:
-                wins = less(site, clipped, name) if op_type == "Max" else less(site, name, clipped)
-                clipped = site.add("Add", *_masked(site, wins, name, clipped))
-        site.add("Identity", clipped, into=site.output())
+    if kind.kind != "f":
+        _clip_integers(site, data, kind)
         return
-    if kind.kind in "iu" and kind.itemsize > 4:
+    # Without a bound the type's own limit holds (Clip-11), and an infinity becomes the largest number.
+    low, high = _bound(site, 1, np.finfo(kind).min, -math.inf), _bound(site, 2, np.finfo(kind).max, math.inf)
+    if kind.itemsize <= 4 and low is not None and high is not None and low <= high:
+        site.restate(inputs=[data], min=float(low), max=float(high))
+        return
+    raised = site.add("Max", data, _bound_name(site, 1, low, -math.inf))
+    site.add("Min", raised, _bound_name(site, 2, high, math.inf), into=site.output())
+
+
+def _bound(site: Site, position: int, limit: float, nothing: float) -> Any:
+    """The bound at an input position: `limit` where none is given, None where it is computed at run time. A NaN binds
+    nothing, not even infinities (onnxruntime)."""
+    if not site.input(position):
+        return limit
+    known = site.constant(site.input(position))
+    if known is None:
+        return None
+    value = known.reshape(-1)[0]
+    return nothing if np.isnan(value) else value
+
+
+def _bound_name(site: Site, position: int, value: Any, nothing: float) -> str:
+    if value is not None:
+        return site.scalar(value, like=site.input(0))
+    given = site.input(position)
+    return _select_whole(site, is_number(site, given), given, site.scalar(nothing, like=given))
+
+
+def _clip_integers(site: Site, data: str, kind: np.dtype[Any]) -> None:
+    """Small integers are exact in double; int64 are compared and chosen. A bound that is left out binds nothing."""
+    if kind.kind not in "iu" or (kind.itemsize > 4 and kind != np.int64):
         raise Blocked(f"Clip-6 takes no {kind}", "cast to int32, int64 or a float type before")
-    wide = elem_type if kind.kind == "f" else TensorProto.DOUBLE
-    clipped = site.cast(data, wide)
-    # Without a bound the type's own limit holds (Clip-11), which for floats turns an infinity into the largest number.
-    limits = (np.finfo(kind).min, np.finfo(kind).max) if kind.kind == "f" else (None, None)
-    for position, op_type, limit in ((1, "Max", limits[0]), (2, "Min", limits[1])):
-        if site.input(position):
-            clipped = site.add(op_type, clipped, site.cast(site.input(position), wide))
-        elif limit is not None:
-            clipped = site.add(op_type, clipped, site.value(np.array(limit, kind), "limit"))
+    elem_type = site.elem_type(data)
+    clipped = data if kind == np.int64 else site.cast(data, TensorProto.DOUBLE)
+    for op_type, name in (("Max", site.input(1)), ("Min", site.input(2))):
+        if name and kind == np.int64:
+            clipped = _extreme_of_two(site, op_type, clipped, name)
+        elif name:
+            clipped = site.add(op_type, clipped, site.cast(name, TensorProto.DOUBLE))
     site.deliver(clipped, elem_type)
 
 

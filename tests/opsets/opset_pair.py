@@ -12,6 +12,7 @@ from onnx import ModelProto, numpy_helper
 
 from resizefix.opsets.downgrade import default_opset, downgrade
 from resizefix.opsets.ir3 import to_ir3
+from resizefix.opsets.table import TO_OPSET_8
 from resizefix.opsets.verdict import Blocker, Downgrade
 
 Feeds = Mapping[str, np.ndarray]  # type: ignore[type-arg]
@@ -97,3 +98,21 @@ AWKWARD = np.array(
     [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-40, 3e38, -3e38, np.inf, -np.inf, np.nan, 1.0, -1.0, 8388609.0],
     np.float32,
 )
+
+
+def versions_of(op_type: str) -> tuple[int, ...]:
+    """Every version of an operator that its row reads; a model of the opset of that number uses it."""
+    return TO_OPSET_8[op_type].reads
+
+
+def read_versions(*op_types: str) -> list[tuple[str, int]]:
+    """(operator, version) for every version that the rows of these operators read."""
+    return [(op_type, version) for op_type in op_types for version in versions_of(op_type)]
+
+
+def ints(name: str, values: list[int], as_attribute: bool) -> tuple[str, str, str]:
+    """Integers in either spelling: an initializer's declaration, what to append to the inputs, and an attribute."""
+    listed = ",".join(map(str, values))
+    if as_attribute:
+        return "", "", f"{name}=[{listed}]"
+    return f"int64[{len(values)}] {name} = {{{listed}}}", f", {name}", ""

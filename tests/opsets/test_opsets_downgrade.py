@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, helper, numpy_helper
+from opset_pair import assert_same, blockers_of, lowered, model_of, normal, operators, run
+
+from resizefix.errors import UsageError
+from resizefix.opsets.downgrade import downgrade
+
+
+@pytest.mark.parametrize("to", [6, 9, 13])
+def test_only_opsets_8_and_7_can_be_asked_for(to: int) -> None:
+    with pytest.raises(UsageError, match=f"opset 8 or 7, not {to}"):
+        downgrade(ModelProto(), to=to, value_of=numpy_helper.to_array)
+
+
+@pytest.mark.parametrize(("opset", "to"), [(8, 8), (7, 8), (7, 7), (6, 7)])
+def test_a_model_that_is_old_enough_is_left_alone(opset: int, to: int) -> None:
+    model = model_of(opset, "g (float[2] x) => (float[2] y) { k = Constant<value = float {2}>() y = Mul(x, k) }")
+    before = model.SerializeToString()
+    result = downgrade(model, to=to, value_of=numpy_helper.to_array)
+    assert result.blockers == result.steps == ()
+    assert model.SerializeToString() == before
+
+
+def test_all_blockers_are_told_at_once_with_node_version_reason_and_mend() -> None:
+    graph = """g (float[2,3] x, int64[1] p) => (float[A,B] y) <float s = {1}, uint8 z = {0}> {
+        q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) n = NonZero(d) r = Resize(d, , f) e = Sinh(r)
+        [last] y = Squeeze(e, p) }"""
+    model = model_of(13, graph)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([1, 2], np.float32), "f"))
+    found = blockers_of(model)
+    assert [(b.node, b.op_type, b.since_version) for b in found] == [
+        ("QuantizeLinear#0", "QuantizeLinear", 13),
+        ("DequantizeLinear#1", "DequantizeLinear", 13),
+        ("NonZero#2", "NonZero", 13),
+        ("Resize#3", "Resize", 13),
+        ("Sinh#4", "Sinh", 9),
+        ("last", "Squeeze", 13),
+    ]
+    assert found[0].reason == "quantised operators did not exist before opset 10"
+    assert found[3].reason.startswith("not handled here")
+    assert all(b.reason and b.mend for b in found)
+
+
+@pytest.mark.parametrize("opset", [9, 10, 11, 13, 18, 25])
+def test_an_upsample_7_in_a_newer_opset_is_what_it_is(opset: int) -> None:
+    model = model_of(opset, "g (float[1,1,2,3] x) => (float[1,1,4,9] y) { r = Relu(u) y = Tanh(r) }")
+    upsample = helper.make_node("Upsample", ["x"], ["u"], name="up", mode="nearest", scales=[1.0, 1.0, 2.0, 3.0])
+    model.graph.node.insert(0, upsample)
+    after, result = lowered(model)
+    assert not result.steps
+    assert after.graph.node[0] == upsample
+    x = normal(1, 1, 2, 3)
+    expected = np.tanh(np.maximum(x, 0)).repeat(2, 2).repeat(3, 3)
+    assert np.allclose(run(after, {"x": x})[0], expected)
+
+
+@pytest.mark.parametrize("opset", [9, 10])
+def test_an_upsample_with_a_scales_input_is_not_handled_here(opset: int) -> None:
+    graph = "g (float[1,1,2,3] x) => (float[1,1,4,9] y) <float[4] s = {1,1,2,3}> { y = Upsample(x, s) }"
+    (blocker,) = blockers_of(model_of(opset, graph))
+    assert blocker.reason.startswith("not handled here")
+
+
+def test_an_operator_from_before_its_time_is_refused() -> None:
+    (blocker,) = blockers_of(model_of(9, "g (float[2] x) => (float[2] y) { y = HardSwish(x) }"))
+    assert blocker.reason == "opset 9 has no operator HardSwish"
+
+
+def test_an_operator_newer_than_the_table_is_refused() -> None:
+    if onnx.defs.onnx_opset_version() < 27:
+        pytest.skip("this onnx knows no opset above 26")
+    (blocker,) = blockers_of(model_of(27, "g (int64 a, int64 b, int64 d) => (int64[N] y) { y = Range(a, b, d) }"))
+    assert blocker.reason == "no rule reads Range-27 (versions up to 11 are known)"
+
+
+def test_names_docs_and_stored_shapes_of_what_remains_are_kept() -> None:
+    graph = (
+        "g (float[2,3] x) => (float[1,2,3] y) <int64[1] a = {0}> { [first] r = Relu(x) [second] y = Unsqueeze(r, a) }"
+    )
+    model = model_of(13, graph)
+    model.graph.node[1].doc_string = "a note"
+    model.graph.node[1].metadata_props.add(key="k", value="v")
+    model.graph.value_info.append(helper.make_tensor_value_info("r", 1, [2, 3]))
+    after, _ = lowered(model)
+    assert [node.name for node in after.graph.node] == ["first", "second"]
+    assert after.graph.node[1].doc_string == "a note"
+    assert after.graph.node[1].metadata_props[0].value == "v"
+    assert after.graph.value_info == model.graph.value_info
+    assert after.graph.input == model.graph.input
+    assert after.graph.output == model.graph.output
+
+
+def test_the_stored_shape_of_a_value_that_is_gone_goes_too() -> None:
+    graph = """g (float[2,3] x) => (float[3,2] y) <int64[1] a = {0}>
+        { s = Shape(x) t = Slice(s, a, a) r = Concat<axis=0>(t, k) y = Reshape(x, r) }"""
+    model = model_of(13, graph)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([3, 2]), "k"))
+    for name in ("s", "t", "r"):
+        model.graph.value_info.append(helper.make_tensor_value_info(name, 7, [None]))
+    after, _ = lowered(model)
+    assert operators(after) == ["Reshape"]
+    assert not after.graph.value_info
+
+
+def test_new_names_collide_with_nothing() -> None:
+    graph = (
+        """g (float[2,3] x) => (float[2,3] y, float[2,3] y_hardsigmoid) { y = HardSwish(x) y_hardsigmoid = Relu(x) }"""
+    )
+    after = assert_same(model_of(14, graph), {"x": normal(2, 3)})
+    names = [name for node in after.graph.node for name in node.output]
+    assert len(set(names)) == len(names)
+
+
+def test_what_was_unread_from_the_start_stays() -> None:
+    graph = "g (float[2] x) => (float[2] y) <float[2] spare = {1,2}> { idle = Tanh(x) y = Relu(x) }"
+    after = assert_same(model_of(13, graph), {"x": normal(2)})
+    assert operators(after) == ["Tanh", "Relu"]
+    assert [tensor.name for tensor in after.graph.initializer] == ["spare"]
+
+
+def test_a_default_that_nobody_reads_any_more_still_is_an_input() -> None:
+    graph = "g (float[2] x, float r) => (float[2] y) <float r = {0.5}> { y = Dropout(x, r) }"
+    after = assert_same(model_of(13, graph), {"x": normal(2)})
+    assert [value.name for value in after.graph.input] == ["x", "r"]
+    assert [tensor.name for tensor in after.graph.initializer] == ["r"]
+
+
+def test_a_model_of_ir_3_lists_its_new_constants_among_its_inputs() -> None:
+    graph = "g (float[2,3] x) => (float[3,2] y) { s = Constant<value = int64[2] {3,2}>() y = Reshape(x, s) }"
+    after = assert_same(model_of(9, graph, ir_version=3), {"x": normal(2, 3)})
+    assert [value.name for value in after.graph.input] == ["x", "s"]
+    assert after.ir_version == 3
+
+
+def test_other_imports_stay() -> None:
+    model = model_of(13, "g (float[2] x) => (float[2] y) { y = Relu(x) }")
+    model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    after, _ = lowered(model)
+    assert [(entry.domain, entry.version) for entry in after.opset_import] == [("", 8), ("ai.onnx.ml", 3)]

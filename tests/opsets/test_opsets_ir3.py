@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from opset_pair import model_of, normal, run
+
+from resizefix.opsets.ir3 import to_ir3
+
+
+def test_every_initializer_becomes_an_input_after_the_models_own() -> None:
+    model = model_of(
+        8, "g (float[2] x) => (float[2] y) <float[2] w = {1,2}, float b = {3}> { a = Add(x, w) y = Add(a, b) }"
+    )
+    before = run(model, {"x": normal(2)})
+    result = to_ir3(model)
+    assert not result.blockers
+    assert [value.name for value in model.graph.input] == ["x", "w", "b"]
+    assert model.ir_version == 3
+    onnx.checker.check_model(model, full_check=True)
+    assert run(model, {"x": normal(2)})[0].tobytes() == before[0].tobytes()
+
+
+def test_it_is_done_once_only() -> None:
+    model = model_of(8, "g (float[2] x) => (float[2] y) <float[2] w = {1,2}> { y = Add(x, w) }")
+    to_ir3(model)
+    once = model.SerializeToString()
+    assert to_ir3(model).steps == ()
+    assert model.SerializeToString() == once
+
+
+def test_initializers_of_bodies_move_to_the_main_graph_under_free_names() -> None:
+    graph = """g (bool c, float[2] x) => (float[2] y) <float[2] m = {0,0}> {
+        z = Add(x, m)
+        y = If(c) < then_branch = t () => (float[2] a) <float k = {2}, float[2] l = {5,6}>
+                        { u = Mul(z, k) a = Add(u, l) },
+                    else_branch = e () => (float[2] b) <float k = {3}> { b = Mul(z, k) } > }"""
+    model = model_of(8, graph)
+    expected = [run(model, {"c": np.array(c), "x": normal(2)})[0] for c in (True, False)]
+    assert not to_ir3(model).blockers
+    onnx.checker.check_model(model, full_check=True)
+    assert [run(model, {"c": np.array(c), "x": normal(2)})[0].tolist() for c in (True, False)] == [
+        one.tolist() for one in expected
+    ]
+    names = [tensor.name for tensor in model.graph.initializer]
+    assert len(set(names)) == len(names) == 4
+    assert "l" in names
+
+
+def test_a_body_that_returns_its_initializer_computes_it() -> None:
+    graph = """g (bool c, float[2] x) => (float[2] y) {
+        y = If(c) < then_branch = t () => (float[2] a) <float[2] a = {5,6}> { },
+                    else_branch = e () => (float[2] b) { b = Relu(x) } > }"""
+    model = model_of(8, graph)
+    assert not to_ir3(model).blockers
+    onnx.checker.check_model(model, full_check=True)
+    assert run(model, {"c": np.array(True), "x": normal(2)})[0].tolist() == [5, 6]
+
+
+def test_a_default_becomes_a_constant_and_the_step_says_so() -> None:
+    model = model_of(8, "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1,2}> { y = Add(x, w) }")
+    result = to_ir3(model)
+    assert [(step.node, step.closeness.note) for step in result.steps] == [
+        ("w", "at IR 3 these inputs are constants: they can no longer be fed")
+    ]
+    assert [value.name for value in model.graph.input] == ["x", "w"]
+
+
+def with_function() -> onnx.ModelProto:
+    return onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 8, "local": 1]> g (float[2] x) => (float[2] y) { y = local.f(x) }
+        <opset_import: ["": 8], domain: "local"> f (u) => (w) { w = Relu(u) }"""
+    )
+
+
+def with_sparse_initializer() -> onnx.ModelProto:
+    model = model_of(8, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    values = numpy_helper.from_array(np.array([4], np.float32), "k")
+    model.graph.sparse_initializer.append(
+        helper.make_sparse_tensor(values, numpy_helper.from_array(np.array([2])), [3])
+    )
+    return model
+
+
+def with_newer_type() -> onnx.ModelProto:
+    model = model_of(8, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    model.graph.initializer.append(helper.make_tensor("w", TensorProto.BFLOAT16, [1], [1.0]))
+    return model
+
+
+def with_optional_input() -> onnx.ModelProto:
+    model = model_of(8, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    optional = helper.make_optional_type_proto(helper.make_tensor_type_proto(1, [2]))
+    model.graph.input.append(helper.make_value_info("o", optional))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("build", "reason"),
+    [
+        (with_function, "a local function came with IR 8"),
+        (with_sparse_initializer, "a sparse initializer came with IR 6"),
+        (with_newer_type, "the element type BFLOAT16 came after IR 3"),
+        (with_optional_input, "an optional value came after IR 3"),
+    ],
+)
+def test_what_ir_3_cannot_hold_is_refused_and_the_model_left_alone(build, reason: str) -> None:  # type: ignore[no-untyped-def]
+    model = build()
+    before = model.SerializeToString()
+    (blocker,) = to_ir3(model).blockers
+    assert blocker.reason == reason
+    assert blocker.mend
+    assert model.SerializeToString() == before
+
+
+def test_fields_that_only_annotate_stay_and_everyone_reads_past_them() -> None:
+    model = model_of(8, "g (float[2] x) => (float[2] y) <float[2] w = {1,2}> { y = Add(x, w) }")
+    for holder in (model, model.graph, model.graph.node[0], model.graph.input[0], model.graph.initializer[0]):
+        holder.metadata_props.add(key="k", value="v")
+    model.graph.quantization_annotation.add().tensor_name = "y"
+    model.training_info.add()
+    assert not to_ir3(model).blockers
+    onnx.checker.check_model(model, full_check=True)
+    run(model, {"x": normal(2)})
+    assert model.graph.node[0].metadata_props[0].key == "k"
+    assert model.graph.quantization_annotation

@@ -25,12 +25,12 @@ def require_utf8(model: bytes, name: str) -> None:
     try:
         _strict().FromString(model)
     except DecodeError:
+        # Nothing is found where the file states a field twice and only the last, which counts, is UTF-8.
         for place, text in _offending("", onnx.ModelProto.FromString(model)):
             raise UnreadableModelError(
                 f"{name}: {place} is {text[:80]!r}, which is not UTF-8, as every text in an ONNX model must be; "
                 "correct it with onnx.load and onnx.save, or export the model again."
             ) from None
-        raise
 
 
 def _offending(place: str, message: Message) -> Iterator[tuple[str, bytes]]:

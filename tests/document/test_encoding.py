@@ -8,6 +8,7 @@ from model_bytes import hostile, rich_model
 
 from resizefix.document.document import Document
 from resizefix.document.encoding import require_utf8
+from resizefix.document.wire import encode_bytes
 from resizefix.errors import UnreadableModelError
 
 MODEL = rich_model().SerializeToString()
@@ -44,3 +45,11 @@ def test_bytes_that_are_no_text_may_be_anything():
     require_utf8(model.SerializeToString(), "m")
     for _ in range(20):
         require_utf8(hostile(model, rng), "m")
+
+
+def test_a_text_that_is_overridden_later_in_the_file_does_not_count():
+    model = rich_model()
+    producer_name = 2
+    require_utf8(encode_bytes(producer_name, b"\xff") + model.SerializeToString(), "m")
+    with pytest.raises(UnreadableModelError, match="producer_name"):
+        require_utf8(model.SerializeToString() + encode_bytes(producer_name, b"\xff"), "m")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from resizefix.interpolation import ExtentKind
 
 
@@ -43,6 +45,14 @@ class Driven:
     output_dims: tuple[int | str | None, ...] | None
     min_scale: float
     resized_dims: tuple[int | None, ...]  # of the input, for each position of the operand
+    axes: tuple[int, ...] | None = None  # that the operand's positions stand for; None: all, in order
+    denominator: int | None = None  # the input holds int64 numerators over it (TensorRT takes no float input)
+    by_shape: bool = False  # the graph multiplies the tensor's shape by the input: the node reads sizes
+
+    @property
+    def reads(self) -> ExtentKind:
+        """Which of its operands the node reads."""
+        return ExtentKind.SIZES if self.by_shape else self.kind
 
     @property
     def key(self) -> tuple[tuple[str, ...], str]:
@@ -50,7 +60,9 @@ class Driven:
         return self.scope, self.output
 
     def input_value(self, operand: Sequence[float]) -> tuple[float, ...]:
-        """What to feed so that the node gets `operand`."""
+        """What to feed so that the node gets `operand`, as nearly as whole numbers over the denominator say it."""
+        if self.denominator is not None:
+            operand = [round(scale * self.denominator) for scale in operand]
         if self.form is Form.FACTOR:
             return (operand[self.entries[0]],)
         if self.form is Form.SPATIAL:
@@ -58,7 +70,9 @@ class Driven:
         return tuple(operand)
 
     def operand(self, value: Sequence[float]) -> tuple[float, ...]:
-        """The operand the node gets when the input is fed `value`."""
+        """The scales or sizes (as `kind` says) that the node gets when the input is fed `value`."""
+        if self.denominator is not None:
+            value = [float(np.float32(number / self.denominator)) for number in value]
         if self.form in (Form.SCALES, Form.SIZES):
             return tuple(value)
         full: list[float] = list(self.base)
@@ -79,7 +93,8 @@ class PromotedInput:
     @property
     def elem_type(self) -> str:
         """`float` or `int64`, in ONNX's spelling."""
-        return "int64" if self.sites[0].form is Form.SIZES else "float"
+        driven = self.sites[0]
+        return "int64" if driven.form is Form.SIZES or driven.denominator is not None else "float"
 
     @property
     def shape(self) -> tuple[int, ...]:

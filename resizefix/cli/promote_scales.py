@@ -21,13 +21,22 @@ from resizefix.errors import VerificationFailedError
 @click.option(
     "--form",
     type=click.Choice(["scales", "spatial", "factor", "sizes"]),
-    default="scales",
-    show_default=True,
-    help="What the input holds: all scales, those of the scaled axes, one factor, or the output sizes.",
+    help="The input holds all scales (the default), those of the scaled axes, one factor, or the output sizes.",
 )
 @click.option("--input-name", metavar="NAME", help="The new input's name.  [default: the node's name + _scales]")
 @click.option("--shared", is_flag=True, help="One input drives all selected nodes.")
 @click.option("--keep-default", is_flag=True, help="The old value stays as the input's default.")
+@click.option(
+    "--for",
+    "for_",
+    type=click.Choice(["onnxruntime", "tensorrt"]),
+    default="onnxruntime",
+    show_default=True,
+    help="Who runs it: TensorRT takes no float input, so it gets an int64 factor.",
+)
+@click.option(
+    "--denominator", type=click.IntRange(min=1), help="What TensorRT's factor is divided by.  [default: 1 or 1000]"
+)
 @click.option("--at", type=NumbersOption(), multiple=True, help="Also verify at this scale (repeatable).")
 @click.option("--allow-coupled", is_flag=True, help="Promote nodes whose scale cannot move alone, too.")
 @writing
@@ -45,6 +54,8 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     target = target_file_of(model, options)
     from resizefix.library.promote_scales import promote_scales
+    from resizefix.library.tensorrt_profile import trtexec_flags
+    from resizefix.reports.json import profile_json
 
     try:
         result = promote_scales(
@@ -53,6 +64,8 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
             input_name=options["input_name"],
             shared=options["shared"],
             keep_default=options["keep_default"],
+            for_=options["for_"],
+            denominator=options["denominator"],
             node=options["node"],
             allow_coupled=options["allow_coupled"],
             verify=not options["no_verify"],
@@ -71,8 +84,15 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         result, refusal = error.result, str(error)
 
     def show() -> None:
-        from resizefix.reports.text import show_result
+        from resizefix.reports.text import show_profile, show_result
 
         show_result(result, texts=verbose or options["dry_run"])
+        if flags:
+            show_profile(flags)
 
-    return written(result, refusal, target, as_external_data=options["save_as_external_data"], show=show)
+    fields: dict[str, Any] = {}
+    flags = ""
+    if result.profile is not None:
+        flags = trtexec_flags(target.path or model, result.profile)
+        fields = {"profile": profile_json(result.profile), "trtexec": flags}
+    return written(result, refusal, target, as_external_data=options["save_as_external_data"], show=show, fields=fields)

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from resizefix.document.shapes import Key
-from resizefix.errors import VerificationFailedError
+from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.result import Result
-from resizefix.operations.promote_scales import Naming, Promotion
+from resizefix.library.tensorrt_profile import profile_of
+from resizefix.operations.promote_scales import Integers, Naming, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.sites import Site, find_sites, select
+from resizefix.outcome import Status as Happened
 from resizefix.promotion import Form
+from resizefix.targets.catalogue import target_named
+from resizefix.targets.gather import facts_of
+from resizefix.targets.target import Effect, judge
 from resizefix.verification.conditions import conditions
 from resizefix.verification.verification import Coupling, Status, Verdict, Verification
+
+RUNTIMES = ("onnxruntime", "tensorrt")
 
 
 def promote_scales(
     model: Model,
     *,
-    form: Form | str = Form.SCALES,
+    form: Form | str | None = None,
     input_name: str | None = None,
     shared: bool = False,
     keep_default: bool = False,
+    for_: str = "onnxruntime",
+    denominator: int | None = None,
     node: Sequence[str] = (),
     allow_coupled: bool = False,
     verify: bool = True,
@@ -33,19 +43,37 @@ def promote_scales(
 ) -> Result:
     """Turn constant scales into graph inputs, and prove with onnxruntime that nothing else changed.
 
-    Without `node` patterns every promotable site is promoted that is free, that is, whose scale can move while
-    the model still runs; a coupled one is refused with the node where it breaks, unless `allow_coupled`. The options
-    are those of
-    `resizefix promote-scales`. Raises UsageError for options that do not fit the model, VerificationFailedError
-    (with a `result` whose model is the original) where the new model is not proven to compute what the old one does.
+    Without `node` patterns every promotable site is promoted that is free, that is, whose scale can move while it
+    still runs; a coupled one is refused with the node where it breaks, unless `allow_coupled`. `form` is "scales" (the
+    default), "spatial", "factor" or "sizes". `for_="tensorrt"` makes int64 inputs that TensorRT takes, numerators over
+    `denominator`, and fills `result.profile`. Options are named as those of `resizefix promote-scales`.
+
+    Raises UsageError for options that do not fit the model, VerificationFailedError (with a `result` whose model is the
+    original) where the new model is not proven to compute what the old one does.
     """
+    if for_ not in RUNTIMES:
+        raise UsageError(f"for whom? {' or '.join(RUNTIMES)}, not {for_!r}")
+    if for_ == "tensorrt" and keep_default:
+        raise UsageError(
+            "--keep-default with --for tensorrt: TensorRT takes the default for a constant and drops the input"
+        )
     document = opened(model)
     sites = select(find_sites(document), node)
-    naming = Naming(input_name, shared)
-    candidate = promote(document, sites, form=Form(form), naming=naming, keep_default=keep_default)
+    integers = Integers(denominator) if for_ == "tensorrt" else None
+
+    def promoted(refused: Mapping[int, str]) -> Promotion:
+        wanted = None if form is None else Form(form)
+        naming = Naming(input_name, shared)
+        made = promote(
+            document, sites, form=wanted, naming=naming, keep_default=keep_default, integers=integers, refused=refused
+        )
+        rejected = _rejected(made) if integers is not None else {}
+        return promoted({**refused, **rejected}) if rejected else made
+
+    candidate = promoted({})
     if not candidate.inputs or not verify:
         reason = "nothing was promoted" if not candidate.inputs else "switched off (--no-verify)"
-        return _result(candidate, model, Verification(Status.SKIPPED, reason))
+        return _result(candidate, model, Verification(Status.SKIPPED, reason), integers, shape or {})
 
     from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
@@ -53,15 +81,29 @@ def promote_scales(
     coupling = prover.couplings(candidate.document, candidate.inputs)
     refused = {} if allow_coupled else _refusals(sites, coupling, shared)
     if refused:
-        candidate = promote(document, sites, form=Form(form), naming=naming, keep_default=keep_default, refused=refused)
+        candidate = promoted(refused)
     if not candidate.inputs:
         nothing = Verification(Status.SKIPPED, "nothing was promoted", coupling=tuple(coupling.values()))
-        return _result(candidate, model, nothing)
+        return _result(candidate, model, nothing, integers, {})
     verification = prover.prove(candidate.document, candidate.inputs, coupling)
     if not verification.passed:
         result = Result(document, candidate.outcomes, candidate.inputs, verification)
         raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)
-    return _result(candidate, model, verification)
+    ran = verification.runs[0].shapes if verification.runs else {}
+    return _result(candidate, model, verification, integers, {**ran, **(shape or {})})
+
+
+def _rejected(promotion: Promotion) -> dict[int, str]:
+    """Promoted sites that TensorRT refuses for other reasons than their scales, by index, each with what to do."""
+    changed = {outcome.index for outcome in promotion.outcomes if outcome.status is Happened.CHANGED}
+    found = {}
+    for index, facts in enumerate(facts_of(promotion.document)):
+        violations = judge(target_named("tensorrt-rtx"), facts) if index in changed else ()
+        rejections = [violation for violation in violations if violation.effect is Effect.REJECTED]
+        if rejections:
+            first = rejections[0]
+            found[index] = f"TensorRT refuses the node ({first.rule}): {first.because}; first {first.mend}"
+    return found
 
 
 def _refusals(sites: Sequence[Site], coupling: Mapping[Key, Coupling], shared: bool) -> dict[int, str]:
@@ -81,5 +123,23 @@ def _refusals(sites: Sequence[Site], coupling: Mapping[Key, Coupling], shared: b
     return refused
 
 
-def _result(promotion: Promotion, like: Model, verification: Verification) -> Result:
-    return Result(returned(promotion.document, like), promotion.outcomes, promotion.inputs, verification)
+def _result(
+    promotion: Promotion,
+    like: Model,
+    verification: Verification,
+    integers: Integers | None,
+    shapes: Mapping[str, Sequence[int]],
+) -> Result:
+    profile = None
+    if integers is not None and promotion.inputs:
+        profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
+    bitwise = all(run.bitwise for run in verification.runs if not run.optimized)
+    measured = None if bitwise else max(run.max_abs_diff for run in verification.runs if not run.optimized)
+    outcomes = tuple(
+        replace(outcome, exact=False, max_abs_diff=measured)
+        if outcome.status is Happened.CHANGED and not bitwise
+        else outcome
+        for outcome in promotion.outcomes
+    )
+    model = returned(promotion.document, like)
+    return Result(model, outcomes, promotion.inputs, verification, profile=profile)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from onnx import ModelProto
 
 from resizefix.document.document import Document
+from resizefix.library.tensorrt_profile import Range
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import PromotedInput
@@ -27,6 +29,8 @@ class Result:
     verification: Verification
     blockers: tuple[Blocker, ...] = ()
     """Operators that keep a whole model from an older opset (`trt_legacy`)."""
+    profile: Mapping[str, Range] | None = None
+    """The optimization profile with which TensorRT builds the model (`promote_scales` for TensorRT)."""
 
     @property
     def changed(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from resizefix.errors import RefusedError
@@ -23,6 +25,7 @@ def drive(site: Site, form: Form) -> Driven:
         raise RefusedError(f"its axes are scaled by different numbers ({values}); ask for --form spatial", rule="form")
     entries = scaled if form in (Form.SPATIAL, Form.FACTOR) else tuple(range(len(base)))
     assert site.dialect is not None
+    assert site.interpolation is not None
     return Driven(
         scope=site.scope.path,
         input=site.input,
@@ -36,7 +39,44 @@ def drive(site: Site, form: Form) -> Driven:
         output_dims=_fixed_dims(site, form, kind, base, axes, scaled),
         min_scale=site.dialect.min_scale,
         resized_dims=tuple(_static_dim(site, axis) for axis in axes),
+        axes=None if axes == tuple(range(len(axes))) and site.interpolation.axes is None else axes,
     )
+
+
+def drive_by_integers(site: Site, form: Form | None, denominator: int | None) -> Driven:
+    """The site as an input would drive it that TensorRT takes: whole numbers, multiplied with the tensor's own shape.
+
+    TensorRT refuses float inputs that decide a shape ("must have type Int32 or Int64"). So the factor is a numerator
+    over
+    `denominator`: by default 1, or 1000 where a scale is fractional. The form is one factor where all scaled axes share
+    it, else one for each. Without an input for sizes (before opset 11) the whole number is cast and fed as scales.
+    """
+    if form is Form.SCALES:
+        raise RefusedError("TensorRT takes no float input; ask for --form factor, spatial or sizes", rule="form")
+    if form is Form.SIZES:
+        return drive(site, form)
+    floats = drive(site, Form.SPATIAL if form is None else form)
+    scales = [floats.base[position] for position in floats.scaled]
+    if form is None and len(set(scales)) == 1:
+        floats = drive(site, Form.FACTOR)
+    chosen = denominator or (1 if all(float(scale).is_integer() for scale in scales) else 1000)
+    for scale in scales:
+        if np.float32(round(scale * chosen) / chosen) != np.float32(scale):
+            raise RefusedError(
+                f"its scale {scale:g} is no whole number over {chosen}; give another --denominator", rule="denominator"
+            )
+    assert site.dialect is not None
+    by_shape = site.dialect.sizes_input is not None
+    if not by_shape and chosen != 1:
+        raise RefusedError(
+            f"{site.dialect.name} has no input for sizes, and TensorRT builds no quotient of an input as scales; bring "
+            "the model to opset 11 or later",
+            rule="form",
+        )
+    assert site.interpolation is not None
+    if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
+        raise RefusedError("tf_crop_and_resize reads sizes and scales differently", rule="form")
+    return replace(floats, denominator=chosen, by_shape=by_shape)
 
 
 def _axes(site: Site, count: int) -> tuple[int, ...]:

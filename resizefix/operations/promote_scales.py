@@ -19,8 +19,8 @@ from resizefix.document.shapes import Key, rederive
 from resizefix.document.text import node_text
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.forms import drive
-from resizefix.operations.glue import Glue
+from resizefix.operations.forms import drive, drive_by_integers
+from resizefix.operations.glue import Glue, Place
 from resizefix.operations.sites import Site
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
@@ -45,25 +45,35 @@ class Naming:
     shared: bool = False
 
 
+@dataclass(frozen=True)
+class Integers:
+    """Inputs for TensorRT: int64 numerators over `denominator` (None: 1, or 1000 where a scale is fractional)."""
+
+    denominator: int | None = None
+
+
 def promote_scales(
     document: Document,
     sites: Sequence[Site],
     *,
-    form: Form = Form.SCALES,
+    form: Form | None = None,
     naming: Naming | None = None,
     keep_default: bool = False,
+    integers: Integers | None = None,
     refused: Mapping[int, str] | None = None,
 ) -> Promotion:
     """A copy of the document in which the sites that can be promoted are; `document` stays as it is.
 
-    `refused` holds, by site index, reasons found elsewhere (coupled sites). Sites inside If/Loop/Scan bodies read the
+    `form` None is scales, or with `integers` what suits the site. `refused` holds, by site index, reasons found
+    elsewhere (coupled sites). Sites inside If/Loop/Scan bodies read the
     new input from the outer scope. Raises UsageError where the asked-for input name is taken.
     """
     naming = naming or Naming()
     plans: dict[int, Driven] = {}
     outcomes: dict[int, Outcome] = {}
     for site in sites:
-        plan = _plan(site, form, (refused or {}).get(site.index), list(plans.values()) if naming.shared else [])
+        others = list(plans.values()) if naming.shared else []
+        plan = _plan(site, form, integers, (refused or {}).get(site.index), others)
         if isinstance(plan, Outcome):
             outcomes[site.index] = plan
         else:
@@ -76,7 +86,9 @@ def promote_scales(
     return Promotion(promoted, ordered, inputs)
 
 
-def _plan(site: Site, form: Form, refusal: str | None, others: Sequence[Driven]) -> Driven | Outcome:
+def _plan(
+    site: Site, form: Form | None, integers: Integers | None, refusal: str | None, others: Sequence[Driven]
+) -> Driven | Outcome:
     before = node_text(site.node)
     if site.reason is not None:
         status = Status.UNCHANGED if site.origin.kind is OriginKind.GRAPH_INPUT else Status.REFUSED
@@ -84,7 +96,10 @@ def _plan(site: Site, form: Form, refusal: str | None, others: Sequence[Driven])
     if refusal is not None:
         return Outcome(site.index, site.label, Status.REFUSED, refusal, before)
     try:
-        driven = drive(site, form)
+        if integers is not None:
+            driven = drive_by_integers(site, form, integers.denominator)
+        else:
+            driven = drive(site, form or Form.SCALES)
     except RefusedError as error:
         return Outcome(site.index, site.label, Status.REFUSED, str(error), before)
     if others and others[0].input_value(others[0].base) != driven.input_value(driven.base):
@@ -140,10 +155,11 @@ def _apply(
         found = (scopes.definition(scope, name) for name in node.input[1:] if name)
         old_operands.extend(definition.key for definition in found if definition is not None)
         # What feeds an operand stands in the main graph, before the node or the one around the node's body.
-        place = scope.order[1] if scope.parent is not None else scope.producers[site.output]
-        _rewire(site, plans[site.index], node, by_key[site.key], glue, place)
+        here = Place(site.scope.path, scope.producers[site.output])
+        outside = Place((), scope.order[1]) if scope.parent is not None else here
+        _rewire(site, plans[site.index], node, by_key[site.key], glue, outside, here)
     for place, made in sorted(glue.nodes.items(), reverse=True):
-        insert_nodes(model.graph, place, made)
+        insert_nodes(by_path[place.path].body, place.index, made)
     remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
     for source in inputs:
         add_graph_input(model, _value_info(source), _default(source) if source.optional else None)
@@ -151,14 +167,17 @@ def _apply(
     return {index: _outcome(site, nodes[index]) for site in sites if (index := site.index) in nodes}
 
 
-def _rewire(site: Site, driven: Driven, node: NodeProto, source: PromotedInput, glue: Glue, place: int) -> None:
+def _rewire(
+    site: Site, driven: Driven, node: NodeProto, source: PromotedInput, glue: Glue, outside: Place, here: Place
+) -> None:
     dialect, reading = site.dialect, site.reading
     assert dialect is not None
     assert reading is not None
-    operand = glue.operand(source.name, driven, place)
+    by_shape = driven.by_shape
+    operand = glue.sizes(source.name, driven, here) if by_shape else glue.operand(source.name, driven, outside)
     scales_input, sizes_input = dialect.scales_input, dialect.sizes_input
     assert scales_input is not None
-    if driven.kind is ExtentKind.SCALES:
+    if driven.reads is ExtentKind.SCALES:
         if sizes_input is not None:
             set_input(node, sizes_input, "")
         set_input(node, scales_input, operand)
@@ -166,7 +185,7 @@ def _rewire(site: Site, driven: Driven, node: NodeProto, source: PromotedInput, 
         assert sizes_input is not None
         scales_are_optional = dialect.inputs[scales_input].optional
         if site.extent.kind is ExtentKind.SCALES:
-            set_input(node, scales_input, "" if scales_are_optional else glue.empty_scales(place))
+            set_input(node, scales_input, "" if scales_are_optional else glue.empty_scales(outside))
         set_input(node, sizes_input, operand)
     after = read(node, dialect)
     if after.interpolation != reading.interpolation:

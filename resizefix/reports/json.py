@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 from resizefix.interpolation import Interpolation
 from resizefix.library.check import Verdict
+from resizefix.library.tensorrt_profile import Range
 from resizefix.operations.diff import Change
 from resizefix.operations.sites import Site
 from resizefix.opsets.verdict import Blocker
@@ -89,6 +90,13 @@ def verification_json(verification: Verification) -> dict[str, Any]:
             {"node": found.node, "verdict": found.verdict.value, "breaks_at": found.breaks_at}
             for found in verification.coupling
         ],
+    }
+
+
+def profile_json(profile: Mapping[str, Range]) -> dict[str, Any]:
+    """The optimization profile of the contract."""
+    return {
+        name: {"min": list(found.min), "opt": list(found.opt), "max": list(found.max)} for name, found in profile.items()
     }
 
 

@@ -83,6 +83,13 @@ def _show_blockers(console: Console, blockers: Sequence[Blocker]) -> None:
         console.print(line)
 
 
+def show_profile(flags: str) -> None:
+    """The command that builds the promoted model, on one line so that it can be copied."""
+    console = _console()
+    console.print("TensorRT needs an optimization profile; trtexec takes it so:")
+    console.print(Text(printable(flags)), soft_wrap=True)
+
+
 def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
     """A line for each target, with the rules that are broken; `chosen` is marked."""
     console = _console()

@@ -25,9 +25,10 @@ def probe(session: Session, feeds: Mapping[str, Value], inputs: Sequence[Promote
     found: dict[Key, Coupling] = {}
     for source in inputs:
         breaks_at: str | None
-        trial = Trial(((source, trials_of(source)[0]),))
+        others = trials_of(source)[:1]  # none where the input can say no other value
         try:
-            session.run({**feeds, **trial.feeds(inputs)})
+            for value in others:
+                session.run({**feeds, **Trial(((source, value),)).feeds(inputs)})
         except CannotRunError as error:
             where = error.node or error.op_type or error.reason
             verdict, breaks_at = Verdict.COUPLED, where

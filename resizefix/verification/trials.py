@@ -35,6 +35,19 @@ class Trial:
             for driven in source.sites
         }
 
+    def samples_by_size(self, inputs: Sequence[PromotedInput]) -> bool:
+        """Whether a node that read scales now reads sizes that the graph makes, at scales that are no whole numbers.
+
+        Fed sizes, a runtime samples at float32(out)/float32(in), which only whole scales are sure to equal.
+        """
+        chosen = {source.name: value for source, value in self.values}
+        return any(
+            driven.by_shape and not all(float(scale).is_integer() for scale in driven.operand(value))
+            for source in inputs
+            for value in (chosen.get(source.name, tuple(source.value)),)
+            for driven in source.sites
+        )
+
     def split(self) -> Iterator[Trial]:
         """One trial for each input alone."""
         if len(self.values) > 1:
@@ -48,12 +61,13 @@ def promoted_feed(source: PromotedInput, value: Sequence[float]) -> Array:
 
 
 def trials_of(source: PromotedInput) -> tuple[tuple[float, ...], ...]:
-    """Other values for one input: the first is a whole step up, the second a fraction.
+    """Other values for one input: the first is a whole step up, the second a fraction (if the input can say it).
 
     A whole step decides whether a site is free: it cannot be lost in rounding, as a fraction on a small tensor can.
     """
     driven = source.sites[0]
-    return tuple(driven.input_value(_moved(driven, fraction=fraction)) for fraction in (False, True))
+    moved = (driven.input_value(_moved(driven, fraction=fraction)) for fraction in (False, True))
+    return tuple(dict.fromkeys(value for value in moved if value != source.value))
 
 
 def _moved(driven: Driven, *, fraction: bool) -> tuple[float, ...]:

@@ -1,0 +1,208 @@
+"""The optimization profile an engine is built with: the ranges the user gave, and some for what is left open.
+
+For an input with open sizes a profile says which sizes it takes, for one whose values decide shapes (TensorRT's "shape
+tensor") which values; each as smallest, most usual and largest, like trtexec's --minShapes, --optShapes, --maxShapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from resizefix.document.constants import Constant, Constants
+from resizefix.document.document import Document
+from resizefix.document.scopes import Scopes
+from resizefix.errors import UsageError
+from resizefix.targets.tensorrt_live import NetworkInput, Range
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.inputs import TensorInput, Value, model_inputs
+from resizefix.verification.sizing import Role, image_of, roles_of
+
+BOUNDS = ("min", "opt", "max")
+_GROWTH = (1, 2, 4)  # of open heights and widths, from those that the model was found to run at
+
+Profile = Mapping[str, Range]
+Bounds = dict[str, list[int]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to build with. `narrow` leaves the `chosen` inputs one size only, for models that `wide` is too much for."""
+
+    wide: dict[str, Bounds]
+    narrow: dict[str, Bounds]
+    chosen: tuple[str, ...]
+
+
+def checked(given: Profile, document: Document) -> dict[str, Bounds]:
+    """The user's ranges, complete: `opt` alone stands for all three, as in trtexec.
+
+    Raises UsageError for an input that the model does not have, and for bounds that are missing or out of order.
+    """
+    known = {entry.name: entry for entry in model_inputs(document.proto)}
+    profile = {}
+    for name, bounds in given.items():
+        if name not in known:
+            raise UsageError(f"there is no input {name!r} to give a range; there are {', '.join(known) or 'none'}")
+        told = {bound: [int(value) for value in bounds[bound]] for bound in BOUNDS if bound in bounds}
+        if set(told) == {"opt"}:
+            told = dict.fromkeys(BOUNDS, told["opt"])
+        if set(told) != set(BOUNDS):
+            missing = ", ".join(bound for bound in BOUNDS if bound not in told)
+            raise UsageError(f"input {name!r}: give min, opt and max shapes, or opt alone; {missing} is missing")
+        rows = [told[bound] for bound in BOUNDS]
+        if len({len(row) for row in rows}) > 1 or any(low > high for low, high in (*_pairs(rows, 0), *_pairs(rows, 1))):
+            raise UsageError(f"input {name!r}: min ≤ opt ≤ max must hold for each number; they are {rows}")
+        profile[name] = told
+    return profile
+
+
+def _pairs(rows: Sequence[Sequence[int]], at: int) -> Iterator[tuple[int, int]]:
+    return zip(rows[at], rows[at + 1], strict=False)
+
+
+def planned(document: Document, inputs: Sequence[NetworkInput], given: Mapping[str, Bounds]) -> Plan:
+    """The profile for the network's inputs: `given`, and ranges around what the model runs with in onnxruntime.
+
+    Raises UsageError where a given range does not fit its input.
+    """
+    for entry in inputs:
+        if entry.name in given:
+            _require_fit(entry, given[entry.name])
+    frozen = [name for name in given if name not in {entry.name for entry in inputs}]
+    if frozen:
+        raise UsageError(
+            f"input {frozen[0]!r} has a default, which TensorRT takes for a constant: the network has no such input, "
+            "so it can be given no range"
+        )
+    unsaid = [entry for entry in inputs if entry.needs_range and entry.name not in given]
+    if not unsaid:
+        return Plan(dict(given), dict(given), ())
+    feeds = _fitting_feeds(document, inputs, given)
+    named = {entry.name: entry for entry in model_inputs(document.proto)}
+    wide, narrow = dict(given), dict(given)
+    for entry in unsaid:
+        usual, grows = _usual(entry, named[entry.name], feeds, document)
+        narrow[entry.name] = {bound: list(usual) for bound in BOUNDS}
+        wide[entry.name] = {
+            bound: [value * times if grown else value for value, grown in zip(usual, grows, strict=True)]
+            for bound, times in zip(BOUNDS, _GROWTH, strict=True)
+        }
+    return Plan(wide, narrow, tuple(entry.name for entry in unsaid))
+
+
+def _require_fit(entry: NetworkInput, bounds: Bounds) -> None:
+    numbers = bounds["opt"]
+    if entry.decides_shapes:
+        length = int(np.prod([1 if size is None else size for size in entry.dims]))
+        if None not in entry.dims and len(numbers) != length:
+            raise UsageError(
+                f"input {entry.name!r} decides shapes, so its range is of its {length} values; {numbers} are given"
+            )
+        return
+    fixed = [(size, row[axis]) for row in bounds.values() for axis, size in enumerate(entry.dims) if axis < len(row)]
+    if len(numbers) != len(entry.dims) or any(size not in (None, given) for size, given in fixed):
+        shape = "x".join("?" if size is None else str(size) for size in entry.dims)
+        raise UsageError(f"input {entry.name!r} is of shape {shape}; {'x'.join(map(str, numbers))} does not fit it")
+
+
+# ---- ranges nobody gave ---------------------------------------------------------------------------------------------
+
+
+def _usual(
+    entry: NetworkInput, declared: TensorInput, feeds: Mapping[str, Value], document: Document
+) -> tuple[list[int], list[bool]]:
+    """The sizes, or values, that the input is taken to have, and which of them may as well be larger."""
+    fed = feeds.get(entry.name)
+    if not entry.decides_shapes:
+        roles = roles_of(declared.shape if declared.shape is not None else entry.dims)
+        usual = list(fed.shape) if isinstance(fed, np.ndarray) else [1 if size is None else size for size in entry.dims]
+        return usual, [size is None and role is Role.SPATIAL for size, role in zip(entry.dims, roles, strict=True)]
+    values = np.ravel(fed).astype(int).tolist() if isinstance(fed, np.ndarray) else [1]
+    meaning = _meaning(document, entry.name)
+    if meaning is None:
+        return values, [False] * len(values)
+    if meaning.is_factor:
+        return [meaning.unit] * len(values), _spatial(len(values), document)
+    return values, _spatial(len(values), document)
+
+
+def _fitting_feeds(
+    document: Document, inputs: Sequence[NetworkInput], given: Mapping[str, Bounds]
+) -> Mapping[str, Value]:
+    """Feeds that the model runs with in onnxruntime; where it runs with none, the most sensible ones."""
+    from resizefix.verification.fitting import fit_feeds  # onnxruntime is imported where something is run
+    from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
+
+    deciding = {entry.name for entry in inputs if entry.decides_shapes}
+    shapes = {name: tuple(bounds["opt"]) for name, bounds in given.items() if name not in deciding}
+    values: dict[str, object] = {name: bounds["opt"] for name, bounds in given.items() if name in deciding}
+    declared = model_inputs(document.proto)
+    for name in deciding - given.keys():
+        meaning = _meaning(document, name)
+        dims = next((entry.dims for entry in inputs if entry.name == name), ())
+        if meaning is not None and meaning.is_factor and None not in dims:
+            count = int(np.prod(dims))
+            doubled = [meaning.unit * (2 if grown else 1) for grown in _spatial(count, document)]
+            values[name] = np.array(doubled).reshape([size for size in dims if size is not None])
+    feeder = Feeder(declared, shapes, hints=values)
+    try:
+        return fit_feeds(open_session(document, optimized=False), feeder).feeds
+    except (CannotLoadError, CannotRunError):
+        return next(feeder.candidates(), {})
+
+
+def _spatial(count: int, document: Document) -> list[bool]:
+    """Which of `count` values beside an image concern heights and widths: all, or those of its spatial dimensions."""
+    image = image_of(model_inputs(document.proto))
+    if image is None or image.shape is None or len(image.shape) != count:
+        return [True] * count
+    return [role is Role.SPATIAL for role in roles_of(image.shape)]
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """What an integer input says: a factor in units of 1/`unit`, or a size."""
+
+    is_factor: bool
+    unit: int = 1
+
+
+# Operators that pass numbers on as they are; reaching a resize's operand through them alone, the input is that operand.
+_PASSING = frozenset(
+    {"Cast", "Concat", "Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Unsqueeze"}
+)
+
+
+def _meaning(document: Document, name: str) -> _Meaning | None:
+    """How the main graph uses an integer input: times a size or as scales: a factor; as sizes: a size; else None."""
+    scopes = Scopes(document.proto)
+    constants = Constants(document, scopes)
+    pending, seen, unit, is_factor = [name], {name}, 1, False
+    is_size = False
+    while pending:
+        current = pending.pop()
+        for node in scopes.main.body.node:
+            if current not in node.input:
+                continue
+            at = list(node.input).index(current)
+            if node.op_type in ("Resize", "Upsample"):
+                by_sizes = node.op_type == "Resize" and at == 3
+                is_size |= by_sizes and not is_factor
+                is_factor |= not by_sizes and at > 0
+                continue
+            if node.op_type == "Mul":
+                is_factor = True
+            elif node.op_type == "Div" and at == 0:
+                divisor = constants.value_of(scopes.main, node.input[1])
+                unit = max(unit, int(divisor.value.max())) if isinstance(divisor, Constant) else unit
+            elif node.op_type not in _PASSING:
+                continue
+            fresh = [output for output in node.output if output and output not in seen]
+            seen.update(fresh)
+            pending.extend(fresh)
+    if is_factor:
+        return _Meaning(True, unit)
+    return _Meaning(False) if is_size else None

@@ -1,0 +1,124 @@
+"""The words for one site that every report shares; all that comes from the file is made printable."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from onnx import TensorProto
+
+from resizefix.document.shapes import Dims
+from resizefix.interpolation import Interpolation
+from resizefix.operations.sites import Extent, Site
+from resizefix.origins.origin import Origin
+from resizefix.reports.printable import printable
+
+_MOST_NAMES = 3
+_MOST_OPERATORS = 6
+_DEFAULT_CUBIC_COEFF_A = -0.75
+
+
+def operator(site: Site) -> str:
+    """`Resize-11`."""
+    return f"{site.op_type}-{site.since_version}"
+
+
+def place(site: Site) -> str:
+    """The node's name, and the bodies and functions that it stands in, innermost first."""
+    return " in ".join([printable(site.label), *(printable(step) for step in reversed(site.scope.path))])
+
+
+def meaning(interpolation: Interpolation | None) -> str:
+    """`nearest asymmetric floor`, in the words of the specification; what is default there is left out."""
+    if interpolation is None:
+        return "not valid"
+    parts = [interpolation.mode.value, interpolation.coordinate_transformation_mode.value]
+    if interpolation.nearest_mode is not None:
+        parts.append(interpolation.nearest_mode.value)
+    if interpolation.cubic_coeff_a not in (None, _DEFAULT_CUBIC_COEFF_A):
+        parts.append(f"cubic_coeff_a={interpolation.cubic_coeff_a:g}")
+    parts.extend(flag for flag in ("antialias", "exclude_outside") if getattr(interpolation, flag))
+    if interpolation.axes is not None:
+        parts.append(f"axes={list(interpolation.axes)}")
+    if interpolation.keep_aspect_ratio_policy is not None:
+        parts.append(interpolation.keep_aspect_ratio_policy.value)
+    return " ".join(parts)
+
+
+def extent(found: Extent) -> str:
+    """`scales 1×1×2×2`; a question mark where the file does not fix them."""
+    if found.values is None:
+        return f"{found.kind.value} ?"
+    return f"{found.kind.value} {times(found.values)}"
+
+
+def origin(found: Origin) -> str:
+    """Where the scales come from, who else reads them, and what a computed chain follows."""
+    text = found.kind.value if found.name is None else f"{found.kind.value} {printable(found.name)}"
+    if found.chain:
+        dots = " ← …" if len(found.chain) > _MOST_OPERATORS else ""
+        text += f" ({' ← '.join(map(printable, found.chain[:_MOST_OPERATORS]))}{dots})"
+    if found.says is not None:
+        text += f": {printable(found.says)}"
+    if found.shared_by:
+        text += f"; also read by {some_of(found.shared_by)}"
+    return text
+
+
+def tensor(dims: Dims | None, elem_type: int | None) -> str:
+    """`float 1×64×h×w`; sizes and type are left out where they are not known."""
+    kind = "" if not elem_type else _elem_type_name(elem_type)
+    if dims is None:
+        return kind
+    sizes = times(dims) if dims else "scalar"
+    return f"{kind} {sizes}".strip()
+
+
+def times(values: Sequence[float | int | str | None]) -> str:
+    """Numbers and names of sizes with × between, as people write shapes and scales."""
+    return "×".join(
+        "?" if value is None else printable(value) if isinstance(value, str) else f"{value:.9g}" for value in values
+    )
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(map(printable, names[:_MOST_NAMES]))}{more}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 site`, `2 sites`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def columns(text: str) -> int:
+    """How many columns of a fixed-width font the text takes."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+def shortened(text: str, most: int) -> str:
+    """The text in at most so many columns, its middle left out: of a path, the end tells the most."""
+    if columns(text) <= most:
+        return text
+    head, tail = "", ""
+    before, after = text, text
+    while True:
+        # Two characters of the end for each one of the beginning.
+        for _ in range(2):
+            if columns(head) + columns(tail) + columns(after[-1:]) >= most:
+                return f"{head}…{tail}"
+            tail, after = after[-1] + tail, after[:-1]
+        if columns(head) + columns(tail) + columns(before[:1]) >= most:
+            return f"{head}…{tail}"
+        head, before = head + before[0], before[1:]
+
+
+def _elem_type_name(elem_type: int) -> str:
+    try:
+        return TensorProto.DataType.Name(elem_type).lower()  # type: ignore[arg-type]
+    except ValueError:
+        return f"type {elem_type}"

@@ -6,6 +6,7 @@ it from the original file, so the model opens without its weights ever passing t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ DATA_LOCATION = number_of("TensorProto", "data_location")
 _FLOAT, _DOUBLE, _COMPLEX64, _COMPLEX128, _STRING = 1, 11, 14, 15, 8
 # Packed typed data whose bytes are those of raw_data (little-endian), and the data types for which it is so.
 FORMS = {FLOAT_DATA: (_FLOAT, _COMPLEX64), DOUBLE_DATA: (_DOUBLE, _COMPLEX128)}
+_NUMBER_SIZE = {FLOAT_DATA: 4, DOUBLE_DATA: 8}
 # The fields that can hold a tensor's data, and all that hold it or say where it lies.
 OWN_DATA = ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
 _DATA = frozenset(number_of("TensorProto", name) for name in (*OWN_DATA, "external_data", "segment"))
@@ -53,6 +55,13 @@ _ENTERED: dict[str, tuple[str, dict[str, str]]] = {
 }
 _CHILDREN = {
     name: {number_of(kind, field): child for field, child in row.items()} for name, (kind, row) in _ENTERED.items()
+}
+# Fields of one message: where a file states one twice, parsers merge the two, so neither is a tensor by itself.
+_SINGULAR = {
+    kind: frozenset(
+        number for number, field in fields.items() if field.message in TENSOR_HOLDERS and not field.repeated
+    )
+    for kind, fields in FIELDS.items()
 }
 _OP_TYPE, _DOMAIN = number_of("NodeProto", "op_type"), number_of("NodeProto", "domain")
 
@@ -90,9 +99,12 @@ def detach(
     """
 
     def entering(kind: str, start: int, end: int) -> Iterator[tuple[Record, str]]:
+        merged = _stated_twice(data, kind, start, end)
         for record in records(data, start, end):
             child = _holder(kind, record.number) if everywhere else _CHILDREN[kind].get(record.number)
             if child is None or record.wire_type != LENGTH_DELIMITED or record.end - record.body < THRESHOLD:
+                continue
+            if record.number in merged:
                 continue
             if child == "NodeProto" and not everywhere and _is_constant(data, record):
                 child = "Constant"
@@ -111,6 +123,15 @@ def detach(
 def _holder(kind: str, number: int) -> str | None:
     row = FIELDS[kind].get(number)
     return row.message if row is not None and row.message in TENSOR_HOLDERS else None
+
+
+def _stated_twice(data: Readable, kind: str, start: int, end: int) -> set[int]:
+    """The numbers of the singular fields that the message between `start` and `end` states more than once."""
+    singular = _SINGULAR[_ENTERED[kind][0] if kind in _ENTERED else kind]
+    if not singular:
+        return set()
+    counts = Counter(record.number for record in records(data, start, end) if record.number in singular)
+    return {number for number, count in counts.items() if count > 1}
 
 
 def _is_constant(data: Readable, node: Record) -> bool:
@@ -135,6 +156,9 @@ def _payload_of(data: Readable, start: int, end: int) -> tuple[Record, Payload] 
         return None
     record = holders[0]
     plain = (record.number == RAW_DATA and data_type != _STRING) or data_type in FORMS.get(record.number, ())
-    if not plain or record.wire_type != LENGTH_DELIMITED or record.end - record.body < THRESHOLD:
+    length = record.end - record.body
+    if not plain or record.wire_type != LENGTH_DELIMITED or length < THRESHOLD:
         return None
+    if length % _NUMBER_SIZE.get(record.number, 1):
+        return None  # no parser reads such a file, nor shall we
     return record, Payload(record.number, record.body, record.end, location is not None)

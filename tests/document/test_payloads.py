@@ -6,8 +6,11 @@ import pytest
 from model_bytes import LARGE, constant, rich_model, typed_weights, value, weights
 from onnx import TensorProto, helper, numpy_helper
 
+from resizefix.document.document import Document
 from resizefix.document.payloads import THRESHOLD, Payload, detach, records_of_reference
 from resizefix.document.pieces import as_bytes
+from resizefix.document.wire import encode_bytes
+from resizefix.errors import UnreadableModelError
 
 
 def detached(model: onnx.ModelProto, everywhere: bool = False) -> tuple[onnx.ModelProto, list[Payload], bytes]:
@@ -103,3 +106,27 @@ def test_the_stated_default_location_is_remembered():
     light, (payload,), _ = detached(of(tensor))
     assert payload.location_stated is True
     assert light.graph.initializer[0].data_location == TensorProto.EXTERNAL
+
+
+@pytest.mark.parametrize(("data_type", "spare"), [(TensorProto.FLOAT, 1), (TensorProto.DOUBLE, 4)])
+def test_packed_numbers_that_no_parser_reads_are_not_taken_for_a_payload(tmp_path, data_type, spare):
+    field = {TensorProto.FLOAT: 4, TensorProto.DOUBLE: 10}[data_type]
+    tensor = encode_bytes(field, bytes(8192 + spare)) + TensorProto(name="w", data_type=data_type).SerializeToString()
+    graph, initializer = 7, 5
+    (tmp_path / "m.onnx").write_bytes(encode_bytes(graph, encode_bytes(initializer, tensor)))
+    with pytest.raises(UnreadableModelError, match="or a damaged one"):
+        Document.open(tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_tensors_that_parsers_merge_stay_inline(everywhere):
+    graph, node, attribute, value_field = 7, 1, 5, 5
+    halves = [TensorProto(dims=[1024], data_type=1, raw_data=bytes([n]) * 4096).SerializeToString() for n in (1, 2)]
+    said = helper.make_attribute("value", TensorProto())
+    said.ClearField("t")
+    twice = said.SerializeToString() + b"".join(encode_bytes(value_field, half) for half in halves)
+    constant_node = onnx.NodeProto(op_type="Constant", output=["c"]).SerializeToString() + encode_bytes(
+        attribute, twice
+    )
+    data = encode_bytes(graph, encode_bytes(node, constant_node))
+    assert detach(data, lambda start, end: data[start:end], lambda payload: [b"never"], everywhere=everywhere) == [data]

@@ -118,7 +118,7 @@ class _Planner:
         if kind is not OriginKind.GRAPH_INPUT:
             return outcome(Status.REFUSED, site.reason)
         plan = self._of_inputs(site)
-        return plan if isinstance(plan, _Plan) else outcome(Status.REFUSED, plan)
+        return outcome(Status.REFUSED, plan) if isinstance(plan, str) else plan
 
     def _of_inputs(self, site: Site) -> _Plan | str:
         assert site.reading is not None
@@ -140,13 +140,12 @@ class _Planner:
         wrong = _wrong(value, kind, site.dialect.min_scale)
         return _Plan(site, kind, value, inputs) if wrong is None else wrong
 
-    def _only_inputs(self, site: Site, inputs: tuple[str, ...], why: str | None) -> _Plan | str:
-        """The chain stays. Then the inputs themselves must become constants, which others who read them would feel."""
+    def _only_inputs(self, site: Site, inputs: tuple[str, ...], why: str | None) -> _Plan:
+        """The chain stays, and the inputs themselves become constants, for all who read them."""
         kind, other = site.extent.kind, self._given.other_reader(site)
-        if other is None:
-            note = f"the chain stays, its inputs are constants now: with them its {kind.value} {why}"
-            return _Plan(site, kind, None, inputs, note)
-        return f"with {inputs[0]!r} given its {kind.value} {why}; the input itself cannot go, as {other} reads it too"
+        too = "" if other is None else f", also for {other}"
+        note = f"{', '.join(map(repr, inputs))} became a constant{too}; the chain stays, for its {kind.value} {why}"
+        return _Plan(site, kind, None, inputs, note)
 
 
 def _wrong(value: Array, kind: ExtentKind, min_scale: float) -> str | None:

@@ -28,6 +28,8 @@ _LEAST_IR = 8
 _RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
 )
+# What gives the output its size, by operator: fed sizes there, a chain of a few numbers would fill the memory.
+_GROWING = {"ConstantOfShape": (0,), "Expand": (1,), "Tile": (1,), "Range": (0, 1, 2), "OneHot": (1,), "Pad": (1,)}
 # Integers divided by zero end the process, not the run.
 _DIVISIONS = frozenset({"Div", "Mod"})
 
@@ -152,7 +154,8 @@ class _Cutter:
         elif over is not None or (node is not None and node.op_type == "If"):
             self._names[definition.key] = self._names[sources[0].key]
         elif node is None:
-            raise UntraceableError(f"it depends on the values of the input {definition.name!r}")
+            what = "the input" if definition.tensor is None else "the large tensor"
+            raise UntraceableError(f"it depends on the values of {what} {definition.name!r}")
         elif node.op_type in SHAPE_READERS and node.domain in DEFAULT_DOMAINS:
             self._feed(definition)
         else:
@@ -166,6 +169,8 @@ class _Cutter:
             raise UntraceableError(f"{definition.name!r}: its function's calls give attributes of {label}")
         if definition.scope.opset != self._opset:
             raise UntraceableError("the chain crosses into a function of another opset")
+        for position in _GROWING.get(node.op_type, ()):
+            self._require_constant(definition, node, position)
         if node.op_type in _DIVISIONS:
             self._divisors.extend(self._divisor(definition, node.input[1]))
         copy = NodeProto(op_type=node.op_type)
@@ -177,6 +182,12 @@ class _Cutter:
             output = self._tracer.scopes.definition(definition.scope, name) if name else None
             copy.output.append("" if output is None else self._fresh(output))
         self._nodes.append(copy)
+
+    def _require_constant(self, definition: Definition, node: NodeProto, position: int) -> None:
+        name = node.input[position] if position < len(node.input) else ""
+        traced = self._tracer.trace(definition.scope, name) if name else None
+        if traced is not None and not (isinstance(traced, Traced) and traced.value is not None):
+            raise UntraceableError(f"{definition.name!r}: {node.op_type} makes a tensor that grows with a size")
 
     def _divisor(self, definition: Definition, name: str) -> list[Expression]:
         traced = self._tracer.trace(definition.scope, name)

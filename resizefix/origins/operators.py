@@ -22,6 +22,7 @@ DTYPES = frozenset(
 )
 # Chains hold a few numbers; a longer tensor is data.
 MOST_ELEMENTS = 1024
+_ENDLESS = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +147,12 @@ def _slice(call: Call) -> list[Traced]:
     elements = data.elements
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         length = elements.shape[axis]
-        # Bounds out of range are clamped as in Python, but an end before the first element is "-length - 1" there.
-        stop = None if step < 0 and end < -length else end
-        elements = elements[(slice(None),) * (axis % elements.ndim) + (slice(start, stop, step),)]
+        if step < 0 and end >= _ENDLESS:  # the first element for the specification, past it for onnxruntime
+            raise UntraceableError("a Slice backwards to the largest integer is not followed")
+        low, high = (0, length) if step > 0 else (-1, length - 1)
+        first, last = (bound + length if bound < 0 else bound for bound in (start, end))
+        first, last = min(max(first, 0), high), min(max(last, low), length)
+        elements = np.take(elements, range(first, last, step), axis=axis)
     return _moved(data, elements)
 
 

@@ -1,0 +1,62 @@
+"""Models whose resize gets its operand from a chain, and what is recovered from them."""
+
+from __future__ import annotations
+
+import onnx.parser
+
+from resizefix.document.constants import Constants
+from resizefix.document.document import Document
+from resizefix.document.scopes import Scopes
+from resizefix.document.shapes import Shapes
+from resizefix.interpolation import ExtentKind
+from resizefix.operations.sites import Site, find_sites
+from resizefix.origins.recover import Recoverer, Recovery
+
+# Sizes as TorchScript writes them: each spatial size of x by itself, batch and channels sliced off its shape.
+SIZES = """
+  shape = Shape (x)
+  h0 = Gather <axis = 0> (shape, two)
+  w0 = Gather <axis = 0> (shape, three)
+  {steps}
+  h2 = Unsqueeze <axes = [0]> (h1)
+  w2 = Unsqueeze <axes = [0]> (w1)
+  nc = Slice (shape, i0, i2, i0)
+  k = Concat <axis = 0> (nc, h2, w2)
+"""
+NEAREST = 'mode = "nearest"'
+INDICES = "int64 two = {2}, int64 three = {3}, int64[1] i0 = {0}, int64[1] i2 = {2}, int64[1] i4 = {4}"
+
+
+def document(
+    nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", *, opset: int = 11, ir: int = 8
+) -> Document:
+    text = (
+        f'<ir_version: {ir}, opset_import: ["" : {opset}]> g ({inputs}) => (float[?,?,?,?] y) '
+        f"<{INDICES}{', ' + extra if extra else ''}> {{ {nodes} }}"
+    )
+    return Document.from_proto(onnx.parser.parse_model(text))
+
+
+def sized(steps: str, inputs: str = "float[n,3,h,w] x", extra: str = "", attributes: str = NEAREST) -> Document:
+    """A Resize-11 by sizes, made from h0 and w0 (int64 scalars) by `steps`, which define h1 and w1."""
+    nodes = SIZES.format(steps=steps) + f"y = Resize <{attributes}> (x, e, e, k)"
+    return document(nodes, inputs, "float[0] e = {}" + (", " + extra if extra else ""))
+
+
+def both(steps: str) -> str:
+    """The same steps for height and width: `#0` is the size read, `#1` the size made, `#a`, `#b`, … what is between."""
+    return " ".join(steps.replace("#", axis) for axis in "hw")
+
+
+def only_site(doc: Document) -> Site:
+    (site,) = find_sites(doc)
+    return site
+
+
+def recovered(doc: Document, operand: str = "k", kind: ExtentKind = ExtentKind.SIZES) -> Recovery | str:
+    site = only_site(doc)
+    scopes = Scopes(doc.proto)
+    scope = next(scope for scope in scopes.all if scope.path == site.scope.path)
+    assert site.interpolation is not None
+    recoverer = Recoverer(scopes, Constants(doc, scopes), Shapes(doc.proto))
+    return recoverer.recover(scope, site.input, operand, kind, site.interpolation)

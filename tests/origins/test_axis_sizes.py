@@ -1,0 +1,135 @@
+import onnx.parser
+import pytest
+
+from resizefix.document.scopes import Scopes
+from resizefix.document.shapes import Shapes
+from resizefix.origins.axis_sizes import AxisSizes
+from resizefix.origins.expression import Number, Size, sizes_in
+
+X = Size(((), "x"), 2)
+
+
+def sizes(nodes: str, inputs: str = "float[n,3,h,w] x, float[n,3,u,v] z") -> AxisSizes:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "acme" : 1]> '
+        f"g ({inputs}, float[4,3,3,3] W, float[1,3,1,1] B) => (float[] t) {{ {nodes} }}"
+    )
+    model = onnx.parser.parse_model(text)
+    return AxisSizes(Scopes(model), Shapes(model))
+
+
+def source(nodes: str, axis: int = 2, **others):
+    return sizes(nodes, **others).source(((), "t"), axis)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "t = Relu (x)",
+        "t = Identity (x)",
+        "t = Cast <to = 10> (x)",
+        "t = Mul (x, B)",
+        "t = Add (B, x)",
+        "a = Relu (x) t = Add (a, x)",
+        "t = Clip (x)",
+        "t, m = Dropout (x)",
+        "t = Conv <pads = [1, 1, 1, 1]> (x, W)",
+        "t = Conv <pads = [2, 2, 2, 2], dilations = [2, 2]> (x, W)",
+        "t = Conv <pads = [0, 0, 2, 2]> (x, W)",
+        't = Conv <auto_pad = "SAME_UPPER"> (x, W)',
+        "t = com.microsoft.FusedConv <pads = [1, 1, 1, 1]> (x, W)",
+        "t = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x)",
+        "t = Concat <axis = 1> (x, z)",
+        "t = Concat <axis = -3> (x, z)",
+        "a = Transpose <perm = [0, 2, 3, 1]> (x) b = Relu (a) t = Transpose <perm = [0, 3, 1, 2]> (b)",
+        "a = Conv <pads = [1, 1, 1, 1]> (x, W) b = Relu (a) t = Softmax <axis = 1> (b)",
+    ],
+)
+def test_the_size_is_provably_the_inputs(nodes):
+    assert source(nodes) == X
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "t = Conv (x, W)",
+        "t = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (x, W)",
+        "t = MaxPool <kernel_shape = [2, 2]> (x)",
+        "t = MaxPool <kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1> (x)",
+        "t = Add (x, z)",
+        "t = Concat <axis = 2> (x, x)",
+        "t = Transpose (x)",
+        "t = acme.Relu (x)",
+        "a = Shape (x) t = Reshape (x, a)",
+        "m, t = Dropout (x)",
+    ],
+)
+def test_the_size_is_not_the_inputs_or_not_provably(nodes):
+    assert source(nodes) != X
+
+
+def test_windows_of_one_stride_on_two_ways_give_equal_sizes():
+    found = sizes(
+        "a = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (x, W) b = Relu (x) "
+        "t = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]> (b)"
+    )
+    half = found.source(((), "t"), 2)
+    assert half == found.source(((), "a"), 2)
+    assert sizes_in(half) == {X}
+
+
+def test_windows_of_another_padding_do_not():
+    found = sizes(
+        "a = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (x, W) "
+        "t = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)"
+    )
+    assert found.source(((), "t"), 2) != found.source(((), "a"), 2)
+
+
+def test_a_convolution_has_as_many_channels_as_filters():
+    assert source("t = Conv (x, W)", axis=1) == Number(4, "int64")
+
+
+def test_one_symbol_is_one_size():
+    found = sizes("t = Relu (x)", inputs="float[n,3,s,s] x, float[n,3,s,v] z")
+    assert found.source(((), "t"), 2) == found.source(((), "z"), 2) == found.source(((), "x"), 3)
+
+
+def test_equal_numbers_in_the_file_do_not_make_one_size_another():
+    found = sizes("t = Relu (x)", inputs="float[1,3,8,8] x, float[1,3,8,8] z")
+    assert found.source(((), "t"), 2) != found.source(((), "z"), 2)
+    assert found.fixed(((), "t"), 2) == 8
+
+
+def test_a_file_whose_nodes_depend_on_themselves_ends():
+    assert source("a = Relu (t) t = Relu (a)") in {Size(((), "a"), 2), Size(((), "t"), 2)}
+
+
+def test_a_deep_network_does_not_exhaust_the_stack():
+    layers = " ".join(f"l{n + 1} = Relu (l{n})" for n in range(3000))
+    assert source(f"l0 = Relu (x) {layers} t = Relu (l3000)") == X
+
+
+def test_a_rank_that_inference_does_not_know_is_that_of_what_the_tensor_is_made_of():
+    found = sizes("a = com.microsoft.FusedConv (x, W) t = Relu (a)")
+    assert found.shapes.dims(((), "t")) is None
+    assert found.rank(((), "t")) == 4
+    assert sizes("a = acme.Op (x) t = Relu (a)").rank(((), "t")) is None
+
+
+def test_what_a_loop_carries_is_not_as_long_as_in_its_first_round():
+    model = onnx.parser.parse_model("""
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,3,8,8] x, int64 n) => (float[?,?,?,?] y)
+    {
+      c = Constant <value = bool {1}> ()
+      [loop] y = Loop (n, c, x) <
+        body = b (int64 i, bool c1, float[1,3,8,8] s) => (bool c2, float[1,3,u,v] r) {
+          c2 = Identity (c1) r = Relu (s)
+        }>
+    }
+    """)
+    scopes = Scopes(model)
+    found = AxisSizes(scopes, Shapes(model))
+    assert found.fixed((scopes.all[1].path, "s"), 2) is None
+    assert found.fixed(((), "x"), 2) == 8

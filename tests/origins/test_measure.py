@@ -1,0 +1,105 @@
+import numpy as np
+import onnx.parser
+import pytest
+
+from resizefix.document.constants import Constants
+from resizefix.document.document import Document
+from resizefix.document.scopes import Scopes
+from resizefix.document.shapes import Shapes
+from resizefix.origins.expression import Size, UntraceableError
+from resizefix.origins.measure import Chain, cut
+from resizefix.origins.trace import Tracer
+
+
+def chain(nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", more: str = "", opset: int = 13) -> Chain:
+    text = (
+        f'<ir_version: 8, opset_import: ["" : {opset}, "local" : 1]> g ({inputs}) => (float[] t) {extra} '
+        f"{{ {nodes} }} {more}"
+    )
+    document = Document.from_proto(onnx.parser.parse_model(text))
+    scopes = Scopes(document.proto)
+    tracer = Tracer(scopes, Constants(document, scopes), Shapes(document.proto))
+    definition = scopes.definition(scopes.main, "t")
+    assert definition is not None
+    return cut(tracer, definition)
+
+
+def at(*lengths: int):
+    return lambda size: lengths[size.axis]
+
+
+def test_a_chain_is_run_with_the_sizes_it_is_given():
+    found = chain("s = Shape (x) t = Mul (s, k)", extra="<int64[4] k = {1, 1, 2, 2}>")
+    assert found.sizes == tuple(Size(((), "x"), axis) for axis in range(4))
+    np.testing.assert_array_equal(found.run(at(2, 3, 5, 7)), [2, 3, 10, 14])
+
+
+def test_an_operator_that_the_walk_does_not_know_is_run():
+    found = chain("s = Shape (x) t = CumSum (s, k)", extra="<int64 k = {0}>")
+    np.testing.assert_array_equal(found.run(at(1, 3, 5, 7)), [1, 4, 9, 16])
+
+
+def test_constants_that_the_reference_cannot_fold_are_run():
+    found = chain("t = DequantizeLinear (q, s, z)", extra="<int8[2] q = {2, 4}, float s = {0.5}, int8 z = {0}>")
+    assert found.sizes == ()
+    np.testing.assert_array_equal(found.run(at()), np.array([1, 2], np.float32))
+
+
+def test_the_start_of_a_shape_and_the_product_of_sizes_are_fed_as_such():
+    shape = chain("t = Shape <start = 2> (x)", opset=15)
+    np.testing.assert_array_equal(shape.run(at(1, 3, 5, 7)), [5, 7])
+    product = chain("t = Size (x)")
+    np.testing.assert_array_equal(product.run(at(1, 3, 5, 7)), 105)
+
+
+def test_names_of_two_branches_do_not_meet():
+    found = chain(
+        """s = Shape (x) t = If (c) <
+          then_branch = a () => (int64[4] p) { v = Identity (s) p = Mul (v, v) },
+          else_branch = b () => (int64[4] p) { v = Identity (s) p = Mul (v, v) }
+        >""",
+        inputs="float[n,3,h,w] x, bool c",
+    )
+    np.testing.assert_array_equal(found.run(at(1, 3, 5, 7)), [1, 9, 25, 49])
+
+
+def test_a_call_of_a_local_function_is_run_as_its_body():
+    function = '<domain: "local", opset_import: ["" : 13]> Twice (a) => (b) { s = Shape (a) b = Add (s, s) }'
+    found = chain("h = Relu (x) t = local.Twice (h)", more=function)
+    assert found.sizes[0] == Size(((), "h"), 0)
+    np.testing.assert_array_equal(found.run(at(1, 3, 5, 7)), [2, 6, 10, 14])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "inputs", "extra", "reason"),
+    [
+        ("t = Mul (f, f)", "float[4] f", "", "the values of the input 'f'"),
+        ("t = RandomNormal <shape = [4]> ()", "float[1] x", "", "RandomNormal, which is not run"),
+        ("s = Shape (x) t = local.Op (s)", "float[n,3,h,w] x", "", "local::Op, which is not run"),
+        ("s = Shape (x) t = ConstantOfShape (s)", "float[n,3,h,w] x", "", "grows with a size"),
+        (
+            "s = Shape (x) o = Size (x) t = Range (z, o, d)",
+            "float[n,3,h,w] x",
+            "<int64 z = {0}, int64 d = {1}>",
+            "grows",
+        ),
+        ("s = Shape (x) c = CumSum (s, k) t = Div (s, c)", "float[n,3,h,w] x", "<int64 k = {0}>", "might be zero"),
+        ("t = Identity (b) b = Identity (t)", "float[1] x", "", "depends on itself"),
+    ],
+)
+def test_what_is_more_than_a_few_numbers_of_sizes_is_not_run(nodes, inputs, extra, reason):
+    with pytest.raises(UntraceableError, match=reason):
+        chain(nodes, inputs, extra)
+
+
+def test_an_integer_divided_by_zero_does_not_end_the_process():
+    found = chain("s = Shape (x) m = Sub (s, k) t = Div (s, m)", extra="<int64[4] k = {5, 5, 5, 5}>")
+    np.testing.assert_array_equal(found.run(at(10, 10, 10, 10)), [2, 2, 2, 2])
+    with pytest.raises(UntraceableError, match="divide by zero"):
+        found.run(at(10, 10, 5, 10))
+
+
+def test_a_chain_that_onnxruntime_refuses_is_not_answered():
+    found = chain("s = Shape (x) t = Mul (s, k)", extra="<float[4] k = {1, 1, 2, 2}>")
+    with pytest.raises(UntraceableError, match="onnxruntime cannot run the chain"):
+        found.run(at(1, 3, 5, 7))

@@ -1,0 +1,252 @@
+"""What is recovered from chains as exporters write them, and that a run of the whole model agrees."""
+
+import numpy as np
+import pytest
+from chain_models import both, document, only_site, recovered, sized
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from resizefix.interpolation import ExtentKind
+from resizefix.origins import expression
+from resizefix.origins.recover import Recovery
+from resizefix.verification.runtime import CannotRunError, open_session
+
+FLOORED = both("#f = Cast <to = 1> (#0) #m = Mul (#f, c) #r = Floor (#m) #1 = Cast <to = 7> (#r)")
+DOUBLED = both("#1 = Mul (#0, two)")
+FIXED = "h1 = Identity (hk) w1 = Identity (wk)"
+HW = "int64 hk = {480}, int64 wk = {640}"
+
+
+def recovery(*arguments, **others) -> Recovery:
+    found = recovered(sized(*arguments, **others))
+    assert isinstance(found, Recovery), found
+    return found
+
+
+def test_sizes_twice_the_inputs_are_scales_2_for_every_input():
+    found = recovery(DOUBLED)
+    assert found.says == "height and width are 2 × the input's"
+    assert found.scales == (1, 1, 2, 2)
+    assert found.right_under_every_rule
+    assert (found.kind, found.values) == (ExtentKind.SCALES, (1, 1, 2, 2))
+
+
+def test_sizes_1_8_times_the_inputs_have_a_scale_but_no_constant_computes_the_same():
+    found = recovery(FLOORED, extra="float c = {1.8}")
+    assert found.scales == (1, 1, np.float32(1.8), np.float32(1.8))
+    assert not found.right_under_every_rule
+    assert found.says == (
+        "height and width are floor(1.8 × the input's); as a constant, 1.8 makes 5 into 9 in onnxruntime's kernels and "
+        "8 in shape inference, the chain makes it 9"
+    )
+    assert found.values is None
+    assert found.reason is not None
+    assert "onnxruntime samples by 57/32" in found.reason
+
+
+def test_with_align_corners_a_scale_that_is_robust_computes_the_same():
+    corners = 'mode = "linear", coordinate_transformation_mode = "align_corners"'
+    found = recovery(FLOORED, extra="float c = {1.8}", attributes=corners)
+    robust = np.nextafter(np.float32(1.8), np.float32(2))
+    assert (found.kind, found.values) == (ExtentKind.SCALES, (1, 1, robust, robust))
+
+
+def test_at_a_fixed_input_size_the_sizes_are_constants():
+    found = recovery(FLOORED, "float[1,3,32,32] x", "float c = {1.8}")
+    assert (found.kind, found.values) == (ExtentKind.SIZES, (1, 3, 57, 57))
+    assert found.scales == (1, 1, np.float32(1.8), np.float32(1.8))
+
+
+def test_where_only_the_batch_moves_the_scales_are_those_of_the_fixed_sizes():
+    found = recovery(FIXED, "float[n,3,32,40] x", HW)
+    assert found.says == "height is 480, width is 640"
+    assert (found.kind, found.values) == (ExtentKind.SCALES, (1, 1, 15, 16))
+
+
+def test_a_fixed_size_over_an_open_input_is_no_scale():
+    found = recovery(FIXED, extra=HW)
+    assert found.scales is None
+    assert found.values is None
+    assert found.reason == (
+        "make its height 480 whatever the size of its input, which the file does not fix: no scale says that. Fix the "
+        "sizes of the model's input first"
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "formula"),
+    [
+        ("#m = Mul (#0, two) #1 = Add (#m, one)", "2 × the input's + 1"),
+        ("#m = Div (#0, two) #1 = Mul (#m, three)", "3 × floor(the input's / 2)"),
+        ("#f = Cast <to = 1> (#0) #m = Mul (#f, c) #r = Ceil (#m) #1 = Cast <to = 7> (#r)", "ceil(1.5 × the input's)"),
+        (
+            "#f = Cast <to = 1> (#0) #m = Mul (#f, c) #r = Round (#m) #1 = Cast <to = 7> (#r)",
+            "round(1.5 × the input's)",
+        ),
+    ],
+)
+def test_what_is_no_constant_multiple_is_written_as_a_formula(steps, formula):
+    found = recovery(both(steps), extra="int64 one = {1}, float c = {1.5}")
+    assert found.scales is None
+    assert found.says == f"height and width are {formula}"
+    assert found.reason == f"make its height {formula}, which is no constant multiple of the input's size"
+
+
+def test_a_width_that_follows_the_height_is_no_multiple_of_the_width():
+    found = recovery("h1 = Mul (h0, two) w1 = Mul (h0, two)")
+    assert found.says == "height is 2 × the input's, width is 2 × the input's height"
+    assert found.scales is None
+
+
+SKIP = "s = Shape (z) h1 = Gather <axis = 0> (s, two) w1 = Gather <axis = 0> (s, three)"
+
+
+def test_sizes_of_another_tensor_follow_that_tensor():
+    found = recovery(SKIP, "float[n,3,h,w] x, float[n,8,u,v] z")
+    assert found.says == "height and width are the size of 'z'"
+    assert found.reason == "follow the size of 'z', which no constant can"
+
+
+def test_sizes_of_another_tensor_of_fixed_size_are_numbers():
+    found = recovery(SKIP, "float[n,3,32,40] x, float[n,8,64,80] z")
+    assert (found.says, found.values) == ("height is 64, width is 80", (1, 1, 2, 2))
+
+
+def test_the_input_by_another_name_is_the_input():
+    # As an exporter writes 2 × the size of the picture, though what is resized comes out of a convolution.
+    nodes = (
+        "c = Conv <pads = [1, 1, 1, 1]> (x, W) "
+        "s = Shape (x) sh = Slice (s, i2, i4, i0) sd = Mul (sh, two) "
+        "v = Shape (c) nc = Slice (v, i0, i2, i0) k = Concat <axis = 0> (nc, sd) "
+        "y = Resize (c, e, e, k)"
+    )
+    found = recovered(document(nodes, "float[n,3,h,w] x, float[4,3,3,3] W", "float[0] e = {}"))
+    assert isinstance(found, Recovery)
+    assert found.values == (1, 1, 2, 2)
+    strided = recovered(document(nodes.replace("pads", "strides = [2, 2], pads"), "float[n,3,h,w] x, float[4,3,3,3] W",
+                                 "float[0] e = {}"))  # fmt: skip
+    assert isinstance(strided, Recovery)
+    assert strided.values is None
+    assert strided.reason == "follow the size of 'x', which no constant can"
+
+
+def quotient(target: str) -> str:
+    """Scales as TorchScript writes them at opset 9 and 10: the target divided by the size."""
+    return (
+        f"{target} s = Shape (x) ic = Slice (s, i2, i4, i0) ix = Cast <to = 1> (ic) "
+        "h2 = Unsqueeze <axes = [0]> (h1) w2 = Unsqueeze <axes = [0]> (w1) hw = Concat <axis = 0> (h2, w2) "
+        "t = Cast <to = 1> (hw) q = Div (t, ix) k = Concat <axis = 0> (ones, q) y = Resize <mode = \"nearest\"> (x, k)"
+    )  # fmt: skip
+
+
+def scaled(steps: str, inputs: str = "float[n,3,h,w] x", extra: str = "c"):
+    nodes = "shape = Shape (x) h0 = Gather <axis = 0> (shape, two) w0 = Gather <axis = 0> (shape, three) "
+    return document(nodes + quotient(steps), inputs, f"float[2] ones = {{1, 1}}, {extra}", opset=10)
+
+
+def test_a_quotient_of_twice_the_size_by_the_size_is_2():
+    found = recovered(scaled(DOUBLED, extra="float c = {1}"), kind=ExtentKind.SCALES)
+    assert isinstance(found, Recovery)
+    assert (found.says, found.values) == ("height and width are 2 × the input's", (1, 1, 2, 2))
+
+
+def test_a_quotient_of_another_multiple_loses_a_pixel_and_says_so():
+    found = recovered(scaled(FLOORED, extra="float c = {1.7}"), kind=ExtentKind.SCALES)
+    assert isinstance(found, Recovery)
+    assert found.scales == (1, 1, np.float32(1.7), np.float32(1.7))
+    assert "1.7 makes 294 into 499, the chain makes it 498" in found.says
+    assert found.values is None
+
+
+def test_a_quotient_of_a_fixed_size_is_a_fixed_size():
+    found = recovered(scaled(FIXED, extra=HW), kind=ExtentKind.SCALES)
+    assert isinstance(found, Recovery)
+    assert found.says == "height is 480, width is 640"
+    assert found.scales is None
+
+
+def test_an_operator_that_the_walk_does_not_know_is_measured():
+    steps = both("#u = Unsqueeze <axes = [0]> (#0) #d = Concat <axis = 0> (#u, #u) #s = CumSum (#d, z) "
+                 "#1 = Gather <axis = 0> (#s, one)")  # fmt: skip
+    found = recovery(steps, extra="int64 z = {0}, int64 one = {1}")
+    assert found.says == "height and width are 2 × the input's"
+    assert found.values == (1, 1, 2, 2)
+
+
+def test_what_is_measured_to_follow_two_sizes_is_no_multiple():
+    steps = (
+        "hu = Unsqueeze <axes = [0]> (h0) wu = Unsqueeze <axes = [0]> (w0) d = Concat <axis = 0> (hu, wu) "
+        "s = CumSum (d, z) h1 = Gather <axis = 0> (s, one) w1 = Mul (w0, two)"
+    )
+    found = recovery(steps, extra="int64 z = {0}, int64 one = {1}")
+    assert found.scales is None
+    assert found.says == "height is computed from the sizes of the input, width is 2 × the input's"
+
+
+def test_a_walk_that_onnxruntime_contradicts_is_not_believed(monkeypatch):
+    monkeypatch.setitem(expression.OPERATORS, "Mul", np.add)
+    found = recovered(sized(DOUBLED))
+    assert isinstance(found, str)
+    assert "onnxruntime computes" in found
+
+
+def test_a_size_of_nothing_is_no_constant():
+    found = recovery(both("#1 = Mul (#0, z)"), extra="int64 z = {0}")
+    assert (found.scales, found.values) == (None, None)
+
+
+def test_an_aspect_ratio_policy_makes_sizes_mean_something_else():
+    found = recovered(document("s = Shape (x) k = Mul (s, f) y = Resize <keep_aspect_ratio_policy = \"not_larger\"> "
+                               "(x, , , k)", extra="int64[4] f = {1, 1, 2, 3}", opset=18))  # fmt: skip
+    assert isinstance(found, str)
+    assert "not_larger" in found
+
+
+def test_axes_say_which_sizes_the_operand_speaks_of():
+    nodes = "s = Shape <start = -2> (x) k = Mul (s, f) y = Resize <axes = [-2, 3]> (x, , , k)"
+    found = recovered(document(nodes, extra="int64[2] f = {2, 3}", opset=18))
+    assert isinstance(found, Recovery)
+    assert (found.says, found.values) == ("height is 2 × the input's, width is 3 × the input's", (2, 3))
+
+
+def test_a_site_shows_what_was_recovered():
+    site = only_site(sized(DOUBLED))
+    assert site.promotable
+    assert site.origin.says == "height and width are 2 × the input's"
+    assert (site.origin.recovered_scales, site.origin.right_under_every_rule) == ((1, 1, 2, 2), True)
+    refused = only_site(sized(SKIP, "float[n,3,h,w] x, float[n,8,u,v] z"))
+    assert refused.reason == "its sizes follow the size of 'z', which no constant can"
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.sampled_from([1.0, 2.0, 3.0, 0.5, 1.5, 1.8, 0.7, 2.3, 1.3333333, 0.25]),
+    st.sampled_from(["Floor", "Ceil", "Round"]),
+    st.sampled_from([1, 11]),
+    st.lists(st.integers(1, 90), min_size=6, max_size=6),
+)
+def test_recovered_scales_are_what_a_run_of_the_model_gives(scale, rounding, elem_type, lengths):
+    steps = both(f"#f = Cast <to = {elem_type}> (#0) #m = Mul (#f, c) #r = {rounding} (#m) #1 = Cast <to = 7> (#r)")
+    kind = "float" if elem_type == 1 else "double"
+    model = sized(steps, extra=f"{kind} c = {{{scale}}}")
+    found = recovered(model)
+    assert isinstance(found, Recovery)
+    session = open_session(model, optimized=False)
+    pairs = []
+    for height, width in zip(lengths[::2], lengths[1::2], strict=True):
+        try:
+            made = session.output_shapes({"x": np.zeros((1, 3, height, width), np.float32)})["y"]
+        except CannotRunError:  # an output of nothing, which Resize refuses
+            continue
+        assert made is not None
+        pairs += [(height, made[2]), (width, made[3])]
+    if rounding == "Floor" or scale in (1, 2, 3):
+        assert found.scales == (1, 1, np.float32(scale), np.float32(scale))
+    elif scale in (1.5, 0.5, 0.25, 1.3333333):
+        assert found.scales is None
+    if found.scales is not None and found.right_under_every_rule:
+        assert [int(np.float32(found.scales[2]) * np.float32(size)) for size, _ in pairs] == [out for _, out in pairs]
+
+
+def test_what_neither_the_walk_nor_a_run_can_tell_is_said_in_a_sentence():
+    assert isinstance(recovered(document("k = Op (x) y = Resize (x, e, e, k)", extra="float[0] e = {}")), str)

@@ -14,7 +14,7 @@ import numpy as np
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.promotion import PromotedInput
-from resizefix.verification.bounds import Bound, default_level_bounds, within
+from resizefix.verification.bounds import Bound, default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder
@@ -137,9 +137,15 @@ class Bench:
             max((bound.relative for bound in bounds.values()), default=0.0) if bounds else 0.0,
         )
         same = within(comparison, bounds) if bounds is not None else comparison.bitwise
-        if not same and np.isfinite(comparison.max_abs_diff) and trial.samples_by_size(inputs):
+        if same:
+            return
+        if np.isfinite(comparison.max_abs_diff) and trial.samples_by_size(inputs):
             self.notes.append(f"at {at} sizes decide where it samples, not the scale: {comparison.reason}")
-        elif not same:
+        elif any(driven.by_shape for source in inputs for driven in source.sites) and within(
+            comparison, relative_bounds(expected, 0.0)
+        ):  # onnxruntime computes half precision between casts whose places the new nodes move
+            self.notes.append(f"at {at} the last bits of half precision differ: {comparison.reason}")
+        else:
             yield f"at {at} ({level}) the new model differs from the original with these scales: {comparison.reason}"
 
 

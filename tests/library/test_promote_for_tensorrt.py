@@ -1,0 +1,116 @@
+"""Inputs that TensorRT takes: whole numbers times the tensor's own shape, with the profile that builds them."""
+
+import numpy as np
+import onnx
+import onnx.parser
+import onnxruntime as ort
+import pytest
+
+import resizefix
+
+
+def model(nodes: str, extra: str, *, opset: int = 13, x: str = "float[1,3,8,8]") -> onnx.ModelProto:
+    return onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : {opset}]> g ({x} x) => (float[?,?,?,?] y) {extra} {{ {nodes} }}'
+    )
+
+
+DOUBLE = ("[up] y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 2}>")
+
+
+def run(promoted: onnx.ModelProto, value: list[int], size: int = 8) -> np.ndarray:
+    session = ort.InferenceSession(promoted.SerializeToString(), providers=["CPUExecutionProvider"])
+    x = np.arange(3 * size * size, dtype=np.float32).reshape(1, 3, size, size)
+    return session.run(None, {"x": x, session.get_inputs()[1].name: np.array(value, np.int64)})[0]
+
+
+def test_one_factor_multiplies_the_shape_of_the_tensor():
+    result = resizefix.promote_scales(model(*DOUBLE), for_="tensorrt")
+    (source,) = result.inputs
+    assert (source.elem_type, source.shape, source.value) == ("int64", (1,), (2,))
+    assert [node.op_type for node in result.model.graph.node] == ["Shape", "Constant", "Concat", "Mul", "Resize"]
+    assert run(result.model, [3]).shape == (1, 3, 24, 24)
+    assert all(run.bitwise for run in result.verification.runs)
+    assert result.profile is not None
+    assert result.profile["up_scales"].opt == (2,)
+
+
+def test_a_fraction_is_a_numerator_over_a_denominator():
+    nodes, extra = "[up] y = Resize (x, , s)", "<float[4] s = {1, 1, 1.5, 1.5}>"
+    result = resizefix.promote_scales(model(nodes, extra), for_="tensorrt")
+    assert result.inputs[0].value == (1500,)
+    assert run(result.model, [1250]).shape == (1, 3, 10, 10)
+    result = resizefix.promote_scales(model(nodes, extra), for_="tensorrt", denominator=2)
+    assert result.inputs[0].value == (3,)
+
+
+def test_a_fraction_that_no_numerator_says_is_refused_with_the_mend():
+    result = resizefix.promote_scales(
+        model("y = Resize (x, , s)", "<float[4] s = {1, 1, 1.3333334, 1.3333334}>"), for_="tensorrt"
+    )
+    assert not result.changed
+    assert "--denominator" in (result.outcomes[0].reason or "")
+
+
+def test_where_sizes_move_the_samples_the_difference_is_stated():
+    nodes = '[up] y = Resize <mode = "linear"> (x, , s)'
+    result = resizefix.promote_scales(
+        model(nodes, "<float[4] s = {1, 1, 1.3, 1.3}>", x="float[1,3,9,9]"), for_="tensorrt", verify=True
+    )
+    assert result.verification.passed
+    assert "sizes decide where it samples" in (result.verification.reason or "")
+    assert (result.outcomes[0].exact, (result.outcomes[0].max_abs_diff or 0) > 0) == (False, True)
+
+
+def test_axes_pick_the_lengths_they_name():
+    nodes, extra = "[up] y = Resize <axes = [3, 2]> (x, , s)", "<float[2] s = {2, 3}>"
+    result = resizefix.promote_scales(model(nodes, extra, opset=18), for_="tensorrt")
+    assert result.inputs[0].value == (2, 3)
+    assert run(result.model, [2, 3]).shape == (1, 3, 24, 16)
+
+
+def test_before_opset_11_the_whole_number_is_cast_and_a_fraction_refused():
+    result = resizefix.promote_scales(model("y = Upsample (x, s)", DOUBLE[1], opset=9), for_="tensorrt")
+    assert "Cast" in [node.op_type for node in result.model.graph.node]
+    assert run(result.model, [4]).shape == (1, 3, 32, 32)
+    result = resizefix.promote_scales(
+        model("y = Upsample (x, s)", "<float[4] s = {1, 1, 1.5, 1.5}>", opset=9), for_="tensorrt"
+    )
+    assert "opset 11" in (result.outcomes[0].reason or "")
+
+
+def test_a_node_that_tensorrt_refuses_anyway_is_refused_with_the_rule():
+    nodes = 'y = Resize <mode = "linear", antialias = 1> (x, , s)'
+    result = resizefix.promote_scales(model(nodes, DOUBLE[1], opset=18), for_="tensorrt")
+    assert not result.changed
+    assert "antialias" in (result.outcomes[0].reason or "")
+
+
+def test_a_default_would_silently_become_a_constant():
+    with pytest.raises(resizefix.UsageError, match="constant"):
+        resizefix.promote_scales(model(*DOUBLE), for_="tensorrt", keep_default=True)
+
+
+def test_float_scales_are_refused():
+    result = resizefix.promote_scales(model(*DOUBLE), for_="tensorrt", form="scales")
+    assert "no float input" in (result.outcomes[0].reason or "")
+
+
+def test_the_profile_covers_dynamic_inputs_and_the_flags_spell_it():
+    from resizefix.library.tensorrt_profile import trtexec_flags
+
+    result = resizefix.promote_scales(model(*DOUBLE, x="float[n,3,h,w]"), for_="tensorrt", shape={"x": [1, 3, 20, 30]})
+    assert result.profile is not None
+    ranges = result.profile["x"]
+    assert (ranges.min, ranges.opt, ranges.max) == ((1, 3, 10, 15), (1, 3, 20, 30), (2, 3, 40, 60))
+    assert trtexec_flags("m.onnx", result.profile) == (
+        "trtexec --onnx=m.onnx --minShapes=x:1x3x10x15,up_scales:1 --optShapes=x:1x3x20x30,up_scales:2 "
+        "--maxShapes=x:2x3x40x60,up_scales:4"
+    )
+
+
+def test_a_second_run_has_nothing_to_do():
+    once = resizefix.promote_scales(model(*DOUBLE), for_="tensorrt")
+    again = resizefix.promote_scales(once.model, for_="tensorrt")
+    assert not again.changed
+    assert "already follow the graph input" in (again.outcomes[0].reason or "")

@@ -16,6 +16,7 @@ from resizefix.reports.printable import printable
 _MOST_NAMES = 3
 _MOST_OPERATORS = 6
 _DEFAULT_CUBIC_COEFF_A = -0.75
+_INVENTED = "unk__"  # what onnx.shape_inference calls sizes that it knows nothing of
 
 
 def operator(site: Site) -> str:
@@ -76,9 +77,12 @@ def tensor(dims: Dims | None, elem_type: int | None) -> str:
 
 def times(values: Sequence[float | int | str | None]) -> str:
     """Numbers and names of sizes with × between, as people write shapes and scales."""
-    return "×".join(
-        "?" if value is None else printable(value) if isinstance(value, str) else f"{value:.9g}" for value in values
-    )
+    return "×".join(_size(value) for value in values)
+
+
+def numbers(values: Sequence[object]) -> str:
+    """Values of a constant with commas between; floats as short as float32 allows."""
+    return ", ".join(f"{value:.9g}" if isinstance(value, float) else printable(str(value)) for value in values)
 
 
 def some_of(names: Sequence[str]) -> str:
@@ -115,6 +119,12 @@ def shortened(text: str, most: int) -> str:
         if columns(head) + columns(tail) + columns(before[:1]) >= most:
             return f"{head}…{tail}"
         head, before = head + before[0], before[1:]
+
+
+def _size(value: float | int | str | None) -> str:
+    if value is None or (isinstance(value, str) and value.startswith(_INVENTED)):
+        return "?"
+    return printable(value) if isinstance(value, str) else f"{value:.9g}"
 
 
 def _elem_type_name(elem_type: int) -> str:

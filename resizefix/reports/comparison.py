@@ -1,0 +1,125 @@
+"""Two models site by site: what each site was and what it is, with what is new, changed or gone around it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from onnx import TensorProto
+
+from resizefix.document.document import Document
+from resizefix.document.scopes import Definition, DefinitionKind, Scopes
+from resizefix.document.text import node_text
+from resizefix.errors import ResizefixError
+from resizefix.operations.diff import Change, diff
+from resizefix.reports.neighbourhood import Mark, Neighbourhood
+from resizefix.reports.surroundings import Surroundings
+from resizefix.reports.survey import Survey, Surveyed, survey
+
+_MOST_COMPARED = 4096  # elements of a tensor; the list of changes compares the others
+_INPUTS = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
+
+
+class Fate(str, Enum):
+    """What became of a site."""
+
+    CHANGED = "changed"
+    REPLACED = "replaced"  # other operators make its output
+    REMOVED = "removed"  # nothing makes its output any more
+    NEW = "new"
+    SAME = "unchanged"
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One site of the two models; `before` is None where it is new, `after` where it is no resize any more.
+
+    `after_picture` is what makes the output now, a resize or not.
+    """
+
+    fate: Fate
+    before: Surveyed | None
+    after: Surveyed | None
+    after_picture: Neighbourhood | None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two surveys, all changes, and the sites in pairs: those that differ first."""
+
+    before: Survey
+    after: Survey
+    changes: tuple[Change, ...]
+    pairs: tuple[Pair, ...]
+
+
+def compare(before: Document, after: Document) -> Comparison:
+    """Compare two models. Sites are matched by the tensor that they make."""
+    old = survey(before, Surroundings(before, _Marker(before, after, Mark.REMOVED)))
+    new = survey(after, Surroundings(after, _Marker(after, before, Mark.NEW)))
+    later = {surveyed.site.key: surveyed for surveyed in new.sites}
+    pairs = []
+    for surveyed in old.sites:
+        match = later.pop(surveyed.site.key, None)
+        picture = match.picture if match else new.surroundings.around(surveyed.site.key)
+        pairs.append(Pair(_fate(surveyed, match, picture), surveyed, match, picture))
+    pairs.extend(Pair(Fate.NEW, None, surveyed, surveyed.picture) for surveyed in later.values())
+    pairs.sort(key=lambda pair: pair.fate is Fate.SAME)
+    return Comparison(old, new, tuple(diff(before, after)), tuple(pairs))
+
+
+def _fate(before: Surveyed, after: Surveyed | None, picture: Neighbourhood | None) -> Fate:
+    if picture is None:
+        return Fate.REMOVED
+    if after is None:
+        return Fate.REPLACED
+    same = (
+        before.picture is not None
+        and before.picture.boxes == picture.boxes
+        and before.picture.edges == picture.edges
+        and node_text(before.site.node) == node_text(after.site.node)
+        and not picture.is_marked
+        and not before.picture.is_marked
+    )
+    return Fate.SAME if same else Fate.CHANGED
+
+
+class _Marker:
+    """Says how what stands in a document differs from what `other` has under the same name; `word` if it has
+    nothing."""
+
+    def __init__(self, document: Document, other: Document, word: Mark) -> None:
+        self._document = document
+        self._other = other
+        self._word = word
+        self._scopes = Scopes(other.proto)
+        self._by_path = {scope.path: scope for scope in self._scopes.all}
+
+    def __call__(self, made: Definition) -> Mark | None:
+        scope = self._by_path.get(made.scope.path)
+        found = self._scopes.definition(scope, made.name) if scope is not None and scope.defines(made.name) else None
+        if found is None or (found.kind in _INPUTS) != (made.kind in _INPUTS):
+            return self._word
+        if found.node is not None and made.node is not None:
+            if found.node.op_type != made.node.op_type:
+                return self._word
+            return None if node_text(found.node) == node_text(made.node) else Mark.CHANGED
+        if found.kind is not made.kind:
+            return Mark.CHANGED
+        if made.tensor is None or found.tensor is None:
+            return None
+        same = _same(self._document, made.tensor, self._other, found.tensor)
+        return None if same else Mark.CHANGED
+
+
+def _same(document: Document, tensor: TensorProto, other: Document, match: TensorProto) -> bool:
+    if tensor.data_type != match.data_type or tensor.dims != match.dims:
+        return False
+    if math.prod(tensor.dims) > _MOST_COMPARED:
+        return True
+    try:
+        return bool(np.array_equal(document.array(tensor), other.array(match)))
+    except ResizefixError:
+        return False

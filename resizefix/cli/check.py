@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 from resizefix.cli.envelope import Answer, conduct
-from resizefix.cli.options import list_targets, manner, manner_of
+from resizefix.cli.options import F, list_targets, manner, manner_of
+
+
+class ShapesOption(click.ParamType):  # type: ignore[type-arg]
+    """`NAME:1x3x224x224,OTHER:2`, as trtexec writes shapes; `NAME:1,3,224,224` means the same."""
+
+    name = "NAME:DxD…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, tuple[int, ...]]:
+        """Input names with their sizes, or their values where those decide shapes."""
+        if isinstance(value, dict):
+            return value
+        shapes: dict[str, tuple[int, ...]] = {}
+        name = ""
+        for piece in str(value).split(","):
+            before, separator, sizes = piece.rpartition(":")
+            name = before if separator else name
+            try:
+                numbers = tuple(int(size) for size in sizes.strip("[] ").split("x"))
+            except ValueError:
+                numbers = (-1,)
+            if not name or any(number < 0 for number in numbers):
+                self.fail(f"{value!r} gives no shapes; write for example input:1x3x224x224", param, ctx)
+            shapes[name] = shapes.get(name, ()) + numbers
+        return shapes
+
+
+def _shapes(*names: str, text: str) -> Callable[[F], F]:
+    return click.option(*names, type=ShapesOption(), multiple=True, help=text)
 
 
 @click.command("check", epilog="Example: resizefix check fixtures/srcnn_x3_opset11.onnx --target tensorrt-8.0")
@@ -18,32 +51,71 @@ from resizefix.cli.options import list_targets, manner, manner_of
     metavar="TARGET",
     help="Whose rules to judge by (repeatable); `list` prints them all.",
 )
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Also ask a real parser: TensorRT-RTX (pip install 'resizefix[tensorrt]'), which stands in for TensorRT 10.",
+)
+@click.option("--build", is_flag=True, help="--live, and have it build the engine; no GPU is needed.")
+@_shapes("--min-shapes", "--minShapes", text="Smallest shapes for --build, or values of inputs that decide shapes.")
+@_shapes("--opt-shapes", "--optShapes", text="Usual shapes; given alone, the only ones.")
+@_shapes("--max-shapes", "--maxShapes", text="Largest shapes. Where none are given, ranges are chosen and shown.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for one answer of --live.",
+)
 @manner
 @click.version_option(package_name="resizefix", prog_name="resizefix")
-def command(model: str, targets: tuple[str, ...], as_json: bool, quiet: bool, verbose: bool) -> None:
+def command(model: str, targets: tuple[str, ...], as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Say whether TARGET takes the Upsample/Resize nodes of MODEL, rule by rule.
 
-    Exit code 0: every target accepts them; 1: one does not.
+    Exit code 0: every target accepts them, and where --live asked a real parser, that accepts the whole model; 1: one
+    does not.
     """
     list_targets(targets)
+    conduct("check", model, manner_of(as_json, quiet, verbose), lambda: _work(model, targets, options))
 
-    def work() -> Answer:
-        from resizefix.document.document import Document
-        from resizefix.errors import UsageError
-        from resizefix.library.check import check
-        from resizefix.reports.json import verdict_json
 
-        if not model:
-            raise UsageError("which model? Give MODEL, or --target list")
-        document = Document.open(model)
-        verdicts = [check(document, target=name) for name in dict.fromkeys(targets)]
+def _work(model: str, targets: tuple[str, ...], options: dict[str, Any]) -> Answer:
+    from resizefix.errors import UsageError
+    from resizefix.library.check import check_all
+    from resizefix.reports.json import verdict_json
 
-        def show() -> None:
-            from resizefix.reports.text import show_verdicts
+    if not model:
+        raise UsageError("which model? Give MODEL, or --target list")
+    verdicts = check_all(
+        model,
+        targets,
+        live=options["live"],
+        build=options["build"],
+        profile=_profile(options),
+        timeout=options["timeout"],
+    )
+    for reason in dict.fromkeys(verdict.live_reason for verdict in verdicts if verdict.live_reason):
+        click.echo(f"resizefix check: {reason}", err=True)
 
-            show_verdicts(verdicts, chosen=None)
+    def show() -> None:
+        from resizefix.reports.text import show_verdicts
 
-        fields = {"targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts}}
-        return Answer(fields, show, exit_code=0 if all(verdict.accepted for verdict in verdicts) else 1)
+        show_verdicts(verdicts, chosen=None)
 
-    conduct("check", model, manner_of(as_json, quiet, verbose), work)
+    fields = {"targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts}}
+    return Answer(fields, show, exit_code=0 if all(verdict.taken for verdict in verdicts) else 1)
+
+
+def _profile(options: dict[str, Any]) -> dict[str, dict[str, tuple[int, ...]]]:
+    """The three shape options as one optimization profile."""
+    from resizefix.errors import UsageError
+
+    profile: dict[str, dict[str, tuple[int, ...]]] = {}
+    for bound in ("min", "opt", "max"):
+        for given in options[f"{bound}_shapes"]:
+            for name, numbers in given.items():
+                profile.setdefault(name, {})[bound] = numbers
+    if profile and not options["build"]:
+        raise UsageError("shapes are what an engine is built for: give --build too")
+    return profile

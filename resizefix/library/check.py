@@ -1,30 +1,93 @@
-"""`resizefix.check`: whether a target takes the resizes of a model, rule by rule."""
+"""`resizefix.check`: whether a target takes the resizes of a model, rule by rule, and whether a real parser agrees."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from resizefix.document.document import Document
 from resizefix.interop import Model, opened
+from resizefix.library.profile import Profile
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_of
+from resizefix.targets.namesakes import namesakes_of
 from resizefix.targets.target import Target, Violation, accepted, judge
+from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a target says to every Upsample/Resize of a model; `accepted` unless a rule is broken."""
+    """What a target says to every Upsample/Resize of a model; `accepted` unless a rule is broken.
+
+    `live` is what a real parser said to the whole model; None where none was asked or none could be, and then
+    `live_reason` says why.
+    """
 
     target: Target
     violations: tuple[Violation, ...]
+    live: LiveVerdict | None = None
+    live_reason: str | None = None
 
     @property
     def accepted(self) -> bool:
-        """Whether the target runs all of them and computes what ONNX says."""
+        """Whether the target runs all of them and computes what ONNX says, by its rules."""
         return accepted(self.violations)
 
+    @property
+    def taken(self) -> bool:
+        """Whether the rules and, where it was asked, the real parser (and builder) have nothing against the model."""
+        return self.accepted and (self.live is None or self.live.taken)
 
-def check(model: Model, *, target: str) -> Verdict:
-    """Judge the model's resizes by the rules of `target`. Raises UsageError where there is no such target."""
-    judged = target_named(target)
-    found = facts_of(opened(model))
-    return Verdict(judged, tuple(violation for facts in found for violation in judge(judged, facts)))
+
+def check(
+    model: Model,
+    *,
+    target: str,
+    live: bool = False,
+    build: bool = False,
+    profile: Profile | None = None,
+    timeout: float = 300.0,
+) -> Verdict:
+    """Judge the model's resizes by the rules of `target`, and with `live` ask a real parser about the whole model.
+
+    `build` (which asks for `live` too) has TensorRT build the engine, with the optimization profile `profile`,
+    `{input: {"min": [..], "opt": [..], "max": [..]}}`; for what that leaves open, ranges are made. `timeout` is that of
+    one answer, in seconds. Without the extra `resizefix[tensorrt]` the verdict is that of the rules. Raises UsageError
+    where there is no such target, or the profile does not fit the model.
+    """
+    return check_all(model, (target,), live=live, build=build, profile=profile, timeout=timeout)[0]
+
+
+def check_all(
+    model: Model,
+    targets: Sequence[str],
+    *,
+    live: bool = False,
+    build: bool = False,
+    profile: Profile | None = None,
+    timeout: float = 300.0,
+) -> tuple[Verdict, ...]:
+    """`check` for several targets, with the model read, parsed and built once."""
+    judged = [target_named(name) for name in dict.fromkeys(targets)]
+    document = opened(model)
+    facts = facts_of(document)
+    found = {
+        target.name: (*(broken for node in facts for broken in judge(target, node)), *namesakes_of(document, target))
+        for target in judged
+    }
+    answers = _answers(document, list(found), build, profile, timeout) if live or build else {}
+    verdicts = []
+    for target in judged:
+        answer = answers.get(target.name)
+        reason = answer.reason if isinstance(answer, LiveUnavailable) else None
+        said = answer if isinstance(answer, LiveVerdict) else None
+        verdicts.append(Verdict(target, found[target.name], said, reason or (said.unanswered if said else None)))
+    return tuple(verdicts)
+
+
+def _answers(
+    document: Document, targets: Sequence[str], build: bool, profile: Profile | None, timeout: float
+) -> dict[str, LiveVerdict | LiveUnavailable]:
+    from resizefix.library.live import live_verdicts
+
+    return live_verdicts(document, targets, build=build, profile=profile, time_limit=timeout)

@@ -1,18 +1,21 @@
-"""What a real parser says: TensorRT-RTX where the extra `resizefix[tensorrt]` is installed, and onnxruntime itself."""
+"""What a real parser says: TensorRT-RTX where the extra `resizefix[tensorrt]` is installed, and onnxruntime."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scope, Scopes, node_label
+from resizefix.document.scopes import Scopes, node_label
+from resizefix.errors import UsageError
 from resizefix.library.profile import Plan, Profile, checked, planned
+from resizefix.operations.sites import Site, find_sites
 from resizefix.targets.tensorrt_live import LiveError, LiveParser, LiveUnavailable, LiveVerdict
 
-# The targets that the installable TensorRT can speak for, and what to call it then.
-STANDS_FOR = {
+# The targets that the TensorRT which can be installed speaks for, and what it is called then.
+SPEAKS_FOR = {
     "tensorrt-rtx": "{parser}",
-    "tensorrt-10": "{parser}, standing in for TensorRT 10 (its parser is of the same sources, its builder another)",
+    "tensorrt-10": "{parser}, standing in for TensorRT 10 (a parser of the same sources, but another builder)",
 }
 
 
@@ -21,23 +24,22 @@ def live_verdict(
 ) -> LiveVerdict | LiveUnavailable:
     """Ask TensorRT-RTX whether it parses the model, and with `build` whether it builds the engine, without a GPU.
 
-    `profile` gives `{input: {"min": [..], "opt": [..], "max": [..]}}`: sizes of an input whose shape is open, values of
-    one that decides shapes; for inputs it leaves out, ranges are made (`LiveVerdict.chosen`). `time_limit` is that of
-    one answer, in seconds. Large weights stay in the document's file. Errors name nodes as `inspect` does.
+    `profile` gives `{input: {"min": [..], "opt": [..], "max": [..]}}`: the sizes of an input whose shape is open, the
+    values of one that decides shapes; for those it leaves out, ranges are made (`LiveVerdict.chosen`). `time_limit` is
+    that of one answer, in seconds. Large weights stay in the document's file. Errors name nodes as `inspect` does.
     Raises UsageError where `profile` does not fit the model.
     """
     given = checked(profile or {}, document)
     model = document.light_bytes()
     with LiveParser(time_limit=time_limit) as parser:
         found = parser.ask(model, document.folder)
-        if not isinstance(found, LiveVerdict) or not found.accepted or not build:
-            return _labelled(found, document)
-        plan = planned(document, found.inputs, given)
-        return _labelled(_built(parser, model, document, plan, found), document)
+        if isinstance(found, LiveVerdict) and found.accepted and build:
+            found = _built(parser, model, document, planned(document, found.inputs, given), found)
+    return found if isinstance(found, LiveUnavailable) else _labelled(found, document)
 
 
 def _built(parser: LiveParser, model: bytes, document: Document, plan: Plan, parsed: LiveVerdict) -> LiveVerdict:
-    """The verdict on the widest profile that builds, of the two."""
+    """The verdict with the wide profile, or, where that does not build, with the narrow one."""
     found = parsed
     for profile in (plan.wide, plan.narrow):
         answer = parser.ask(model, document.folder, build=True, profile=profile)
@@ -49,16 +51,89 @@ def _built(parser: LiveParser, model: bytes, document: Document, plan: Plan, par
     return found
 
 
-def live_answer(
-    document: Document, target: str, *, build: bool = False, profile: Profile | None = None, time_limit: float = 300.0
-) -> LiveVerdict | LiveUnavailable:
-    """Ask the parser of a target of the catalogue, or one that stands in for it; see `live_verdict`."""
-    if target == "onnxruntime":
-        return _onnxruntime_verdict(document)
-    if target not in STANDS_FOR:
-        return LiveUnavailable(
-            f"no parser of {target} can be run here: the one to install is TensorRT-RTX, whose parser is that of "
-            f"TensorRT 10; for {target} the rules alone speak"
-        )
-    found = live_verdict(document, build=build, profile=profile, time_limit=time_limit)
-    return replace(found, parser=STANDS_FOR[target].format(parser=found.parser)) if _is_verdict(found) else found
+def onnxruntime_verdict(document: Document) -> LiveVerdict:
+    """Whether onnxruntime loads the model at its default optimization level."""
+    from resizefix.verification.runtime import CannotLoadError, open_session
+
+    try:
+        open_session(document, optimized=True)
+    except CannotLoadError as error:
+        complaint = LiveError(error.node, None, None, error.op_type or "", error.reason)
+        return LiveVerdict("onnxruntime, CPU", False, (complaint,))
+    return LiveVerdict("onnxruntime, CPU", True)
+
+
+def live_verdicts(
+    document: Document,
+    targets: Sequence[str],
+    *,
+    build: bool = False,
+    profile: Profile | None = None,
+    time_limit: float = 300.0,
+) -> dict[str, LiveVerdict | LiveUnavailable]:
+    """For each target what its own parser says, or one that stands in for it; TensorRT is asked once for all."""
+    if profile and not set(targets) & SPEAKS_FOR.keys():
+        raise UsageError(f"shapes for a build are of use with {' or '.join(SPEAKS_FOR)} alone")
+    answers: dict[str, LiveVerdict | LiveUnavailable] = {}
+    asked: LiveVerdict | LiveUnavailable | None = None
+    for target in targets:
+        if target == "onnxruntime":
+            answers[target] = onnxruntime_verdict(document)
+        elif target in SPEAKS_FOR:
+            asked = asked or live_verdict(document, build=build, profile=profile, time_limit=time_limit)
+            called = SPEAKS_FOR[target].format(parser=getattr(asked, "parser", ""))
+            answers[target] = asked if isinstance(asked, LiveUnavailable) else replace(asked, parser=called)
+        else:
+            answers[target] = LiveUnavailable(
+                f"no parser of {target} can be run here: the one to install is TensorRT-RTX, which parses as "
+                f"TensorRT 10 does; of {target} the rules alone speak"
+            )
+    return answers
+
+
+def why_live_refuses(before: Document, after: Document, changed: Sequence[Site]) -> str | None:
+    """What TensorRT-RTX has against the nodes that a rewrite put in the place of `changed`; None: nothing.
+
+    What it has against other nodes of the model is not the rewrite's fault, nor is it where the original crashes it
+    as well. None too where it is not installed.
+    """
+    found = live_verdict(after, time_limit=60)
+    if isinstance(found, LiveUnavailable) or found.accepted:
+        return None
+    old = {node.SerializeToString(deterministic=True) for scope in Scopes(before.proto).all for node in scope.body.node}
+    made = {
+        name
+        for scope in Scopes(after.proto).all
+        for node in scope.body.node
+        if node.SerializeToString(deterministic=True) not in old
+        for name in node.output
+    }
+    for error in found.errors:
+        if error.output in made:
+            return (
+                f"{found.parser} refuses what was written in the place of {', '.join(site.label for site in changed)}, "
+                f"at node {error.node!r}: {error.message}"
+            )
+    if all(error.output is None for error in found.errors):
+        original = live_verdict(before, time_limit=60)
+        if isinstance(original, LiveVerdict) and original.accepted:
+            return f"{found.parser} takes the original and refuses the rewritten model: {found.errors[0].message}"
+    return None
+
+
+def _labelled(found: LiveVerdict, document: Document) -> LiveVerdict:
+    """Errors at nodes without a name get the label that reports give such a node."""
+    if all(error.node != "" for error in found.errors):
+        return found
+    labels = {
+        (node.op_type, node.output[0]): node_label(node, index)
+        for scope in Scopes(document.proto).all
+        for index, node in enumerate(scope.body.node)
+        if node.output
+    }
+    labels.update({(site.op_type, site.output): site.label for site in find_sites(document)})
+    errors = (
+        replace(error, node=labels.get((error.op_type, error.output or ""))) if error.node == "" else error
+        for error in found.errors
+    )
+    return replace(found, errors=tuple(errors))

@@ -6,6 +6,7 @@ tensor") which values; each as smallest, most usual and largest, like trtexec's 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -96,7 +97,7 @@ def planned(document: Document, inputs: Sequence[NetworkInput], given: Mapping[s
 def _require_fit(entry: NetworkInput, bounds: Bounds) -> None:
     numbers = bounds["opt"]
     if entry.decides_shapes:
-        length = int(np.prod([1 if size is None else size for size in entry.dims]))
+        length = math.prod(size for size in entry.dims if size is not None)
         if None not in entry.dims and len(numbers) != length:
             raise UsageError(
                 f"input {entry.name!r} decides shapes, so its range is of its {length} values; {numbers} are given"
@@ -144,9 +145,9 @@ def _fitting_feeds(
         meaning = _meaning(document, name)
         dims = next((entry.dims for entry in inputs if entry.name == name), ())
         if meaning is not None and meaning.is_factor and None not in dims:
-            count = int(np.prod(dims))
-            doubled = [meaning.unit * (2 if grown else 1) for grown in _spatial(count, document)]
-            values[name] = np.array(doubled).reshape([size for size in dims if size is not None])
+            shape = [size for size in dims if size is not None]
+            doubled = [meaning.unit * (2 if grown else 1) for grown in _spatial(math.prod(shape), document)]
+            values[name] = np.array(doubled).reshape(shape)
     feeder = Feeder(declared, shapes, hints=values)
     try:
         return fit_feeds(open_session(document, optimized=False), feeder).feeds

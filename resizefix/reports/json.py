@@ -15,6 +15,7 @@ from resizefix.operations.sites import Site
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome
 from resizefix.promotion import PromotedInput
+from resizefix.targets.tensorrt_live import LiveVerdict
 from resizefix.verification.verification import Verification
 
 
@@ -96,7 +97,8 @@ def verification_json(verification: Verification) -> dict[str, Any]:
 def profile_json(profile: Mapping[str, Range]) -> dict[str, Any]:
     """The optimization profile of the contract."""
     return {
-        name: {"min": list(found.min), "opt": list(found.opt), "max": list(found.max)} for name, found in profile.items()
+        name: {"min": list(found.min), "opt": list(found.opt), "max": list(found.max)}
+        for name, found in profile.items()
     }
 
 
@@ -126,7 +128,23 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
             }
             for violation in verdict.violations
         ],
-        "live": None,
+        "live": None if verdict.live is None else _live_json(verdict.live),
+        "live_reason": verdict.live_reason,
+    }
+
+
+def _live_json(live: LiveVerdict) -> dict[str, Any]:
+    """What a real parser said; `profile` is what was built with, `chosen` names the inputs whose ranges nobody gave."""
+    return {
+        "parser": live.parser,
+        "accepted": live.accepted,
+        "errors": [
+            {"node": error.node, "op": error.op_type, "output": error.output, "message": error.message}
+            for error in live.errors
+        ],
+        "built": live.built,
+        "profile": {name: {bound: list(row[bound]) for bound in row} for name, row in live.profile.items()},
+        "chosen": list(live.chosen),
     }
 
 

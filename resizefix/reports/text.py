@@ -16,6 +16,7 @@ from resizefix.operations.sites import Site
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Status
 from resizefix.reports.printable import printable
+from resizefix.targets.tensorrt_live import LiveVerdict
 from resizefix.verification.verification import Verification
 
 _STYLES = {Status.CHANGED: "green", Status.UNCHANGED: "dim", Status.REFUSED: "yellow"}
@@ -101,6 +102,28 @@ def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
             told = f"    {printable(violation.node)}: {violation.because} [{violation.rule}; {violation.source}]"
             console.print(Text(told, "default"))
             console.print(Text(f"      {violation.mend}", "dim"))
+        if verdict.live is not None:
+            _show_live(console, verdict.live, accepted=verdict.accepted)
+
+
+def _show_live(console: Console, live: LiveVerdict, *, accepted: bool) -> None:
+    """What a real parser said, and what an engine was built for; `accepted`: no rule is broken."""
+    word = Text("takes the model", "green") if live.taken else Text("refuses the model", "red")
+    if live.accepted and live.built is not None:
+        word.append(" and builds the engine" if live.built else ": it parses, but no engine is built", "default")
+    console.print(Text(f"  live: {live.parser} ").append_text(word))
+    for error in live.errors:
+        where = f"{printable(error.node or error.op_type)}: " if error.node or error.op_type else ""
+        console.print(Text(f"    {where}{printable(error.message, keep_lines=True)}", "default"))
+    if accepted and not live.taken:
+        if any(error.op_type in ("Resize", "Upsample") for error in live.errors):
+            console.print(Text("    no rule foresaw this of a resize; please report it, with the model", "yellow"))
+        else:
+            console.print(Text("    that is not about an Upsample or Resize", "dim"))
+    for name, bounds in live.profile.items():
+        ranges = " … ".join("x".join(map(str, bounds[bound])) for bound in ("min", "opt", "max"))
+        chosen = " (chosen here)" if name in live.chosen else ""
+        console.print(Text(f"    built for {printable(name)}: {ranges}{chosen}", "dim"))
 
 
 def show_verification(verification: Verification) -> None:

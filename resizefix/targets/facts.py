@@ -92,6 +92,16 @@ class SiteFacts:
         return self.op_type == "Upsample"
 
     @property
+    def is_hybrid(self) -> bool:
+        """Upsample in the form of old tutorials: opset 9 or later, the attribute `scales`, and no second input."""
+        return self.is_upsample and self.opset >= 9 and self.n_inputs == 1 and "scales" in self.attributes
+
+    @property
+    def bodies(self) -> str:
+        """What kinds of bodies the node stands in, for messages."""
+        return ", ".join(sorted(self.enclosing))
+
+    @property
     def by_scales(self) -> bool:
         """The extent is scales (attribute or input)."""
         return self.extent is ExtentKind.SCALES

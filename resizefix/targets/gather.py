@@ -13,7 +13,15 @@ from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
 from resizefix.document.constants import Array, Constant, Constants
 from resizefix.document.document import Document
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes, subgraphs
+from resizefix.document.scopes import (
+    DEFAULT_DOMAINS,
+    Definition,
+    DefinitionKind,
+    Scope,
+    Scopes,
+    node_label,
+    subgraphs,
+)
 from resizefix.document.shapes import Dims, Shapes
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
@@ -44,6 +52,19 @@ def facts_of(document: Document) -> tuple[SiteFacts, ...]:
     nodes.sort(key=lambda entry: entry[0])
     gatherer = _Gatherer(document, scopes)
     return tuple(gatherer.facts(node.name or f"#{k}", scope, node) for k, (_, scope, node) in enumerate(nodes))
+
+
+def namesake_facts(document: Document) -> tuple[tuple[str, SiteFacts], ...]:
+    """Domain, and facts as of ONNX's operator, of every node that is called Upsample or Resize and is another's."""
+    scopes = Scopes(document.proto)
+    nodes = [
+        (node_label(node, index), scope, node)
+        for scope in scopes.all
+        for index, node in enumerate(scope.body.node)
+        if node.op_type in ("Upsample", "Resize") and node.domain not in DEFAULT_DOMAINS
+    ]
+    gatherer = _Gatherer(document, scopes) if nodes else None
+    return tuple((node.domain, gatherer.facts(label, scope, node)) for label, scope, node in nodes if gatherer)
 
 
 class _Gatherer:

@@ -19,6 +19,7 @@ from resizefix.targets.tensorrt_any import (
     DEFAULT_INPUT,
     EXTENT,
     FLOAT_INPUT,
+    HYBRID,
     IMPORTERS,
     LENGTH,
     LINEAR_TRAILING_AXES,
@@ -66,7 +67,9 @@ ATTRIBUTE_5_0 = Rule(
 FORM_5_1 = Rule(
     name="upsample-form-of-its-opset",
     holds=lambda f: (
-        not f.is_upsample or (f.source is S.ATTRIBUTE if f.opset < 9 else f.n_inputs == 2 and f.source in WEIGHTS)
+        not f.is_upsample
+        or f.is_hybrid
+        or (f.source is S.ATTRIBUTE if f.opset < 9 else f.n_inputs == 2 and f.source in WEIGHTS)
     ),
     because="at opset {f.opset} this parser wants the scales as an attribute (below 9) or as the second of two inputs, "
     "an initializer or a Constant node with `value` (from 9 on); they are: {f.source.value}",
@@ -87,6 +90,15 @@ RANK_4 = Rule(
     source="onnx-tensorrt a9a47bb … 8b52755, importer of Upsample",
     mend="reshape to rank 4 around the node",
 )
+HYBRID_5_0 = Rule(
+    name="hybrid-is-taken-here-alone",
+    holds=lambda f: not f.is_hybrid,
+    because="it has the attribute `scales` of Upsample-7 in a model of opset {f.opset}: this parser, which never "
+    "looks at the opset, takes it, but it is no valid ONNX and nothing else does",
+    source="onnx-tensorrt a9a47bb, importer of Upsample",
+    mend="have the model import opset 8 if its other operators allow",
+    effect=Effect.NOTED,
+)
 INITIALIZERS_LISTED = Rule(
     name="initializers-are-inputs",
     holds=lambda f: f.initializers_are_inputs,
@@ -106,12 +118,14 @@ _ANY_5 = (
 )
 
 TENSORRT_5_0 = Target(
-    "tensorrt-5.0", "onnx-tensorrt a9a47bb (TensorRT 4.0 to 5.0.2)", (UPSAMPLE_ALONE, ATTRIBUTE_5_0, *_ANY_5)
+    "tensorrt-5.0",
+    "onnx-tensorrt a9a47bb (TensorRT 4.0 to 5.0.2)",
+    (UPSAMPLE_ALONE, ATTRIBUTE_5_0, HYBRID_5_0, *_ANY_5),
 )
 TENSORRT_5_1 = Target(
     "tensorrt-5.1",
     "onnx-tensorrt 8b52755",
-    (UPSAMPLE_ALONE, FORM_5_1, VECTOR, UPSAMPLE_SCALES_ARE_FLOAT, *_ANY_5),
+    (UPSAMPLE_ALONE, HYBRID, FORM_5_1, VECTOR, UPSAMPLE_SCALES_ARE_FLOAT, *_ANY_5),
 )
 
 
@@ -119,7 +133,7 @@ TENSORRT_5_1 = Target(
 
 TWO_INPUTS_6_0 = Rule(
     name="exactly-two-inputs",
-    holds=lambda f: f.n_inputs == 2 and f.opset >= (9 if f.is_upsample else 1),
+    holds=lambda f: f.is_hybrid or (f.n_inputs == 2 and f.opset >= (9 if f.is_upsample else 1)),
     because="this parser takes X and scales as inputs and nothing else; the node has {f.n_inputs} inputs at opset "
     "{f.opset} (the attribute form is refused for every input with a batch dimension, a bug of this version)",
     source="onnx-tensorrt 400df73, importers of Upsample and Resize",
@@ -146,6 +160,7 @@ TENSORRT_6_0 = Target(
     "onnx-tensorrt 400df73",
     (
         EXTENT,
+        HYBRID,
         TWO_INPUTS_6_0,
         CONSTANT_SCALES,
         VECTOR,
@@ -266,6 +281,7 @@ _FOUR_COORDINATES = {"asymmetric", "align_corners", "half_pixel", "pytorch_half_
 _ANY_7 = (
     RANK,
     EXTENT,
+    HYBRID,
     ATTRIBUTE_OR_OPERAND,
     RESIZE_HAS_TWO_INPUTS,
     CONSTANT_SCALES,

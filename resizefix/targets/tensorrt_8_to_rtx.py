@@ -15,6 +15,7 @@ from resizefix.targets.tensorrt_any import (
     DEFAULT_INPUT,
     EXTENT,
     FLOAT_INPUT,
+    HYBRID,
     LENGTH,
     LINEAR_TRAILING_AXES,
     MEASURED,
@@ -39,6 +40,7 @@ from resizefix.targets.tensorrt_any import (
 )
 
 _FIVE_COORDINATES = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn"}
+_INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 _TYPES_8 = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT8})
 _TYPES_9 = _TYPES_8 | {TensorProto.BFLOAT16}
 
@@ -207,11 +209,27 @@ NOT_DIVIDED = Rule(
 TENSOR_SCALES_ARE_FLOAT = Rule(
     name="tensor-scales-are-float",
     holds=lambda f: (
-        not f.by_scales or f.source in WEIGHTS or f.operand_type not in (TensorProto.INT32, TensorProto.INT64)
+        not f.by_scales or f.source in WEIGHTS or f.operand_type in (None, TensorProto.FLOAT, TensorProto.DOUBLE)
     ),
-    because="the scales are integers and enter the node without a Cast to float",
+    because="the scales are computed as {f.operand_type_name}; as a tensor they must be float32",
     source="measured on TensorRT-RTX 1.7.1",
-    mend="put a Cast to float before the node",
+    mend="put a Cast to float before the node, or make them an initializer",
+)
+TENSOR_SIZES_ARE_INTEGERS = Rule(
+    name="tensor-sizes-are-integers",
+    holds=lambda f: not f.by_sizes or f.source in WEIGHTS or f.operand_type in (None, *_INTEGERS),
+    because="the sizes are computed as {f.operand_type_name}; as a tensor they must be int64 or int32",
+    source="measured on TensorRT-RTX 1.7.1",
+    mend="put a Cast to int64 before the node, or make them an initializer",
+)
+HALF_WEIGHTS = Rule(
+    name="extent-is-not-float16",
+    holds=lambda f: f.source not in WEIGHTS or f.operand_type != TensorProto.FLOAT16,
+    because="the {f.extent_name} are a float16 constant, which the parser takes for zeros without a word: the output "
+    "has no elements",
+    source="measured on TensorRT-RTX 1.7.1",
+    mend="convert the constant to the type that ONNX asks for, float32 for scales, int64 for sizes",
+    effect=Effect.DIFFERENT,
 )
 NOT_NEGATIVE = Rule(
     name="extent-is-not-negative",
@@ -233,6 +251,7 @@ _TENSOR_SCALES = (
     DATA_DEPENDENT,
     FLOAT_INPUT,
     TENSOR_SCALES_ARE_FLOAT,
+    TENSOR_SIZES_ARE_INTEGERS,
     KNOWN_LENGTH,
     NOT_DIVIDED,
     SIZES_OR_OUT,
@@ -242,6 +261,7 @@ _EVERY = (
     RANK,
     EXTENT,
     NOT_NEGATIVE,
+    HYBRID,
     ATTRIBUTE_OR_OPERAND,
     RESIZE_HAS_TWO_INPUTS,
     VECTOR,
@@ -335,6 +355,7 @@ TENSORRT_9 = Target(
 )
 _FROM_10 = (
     *_FROM_8_5,
+    HALF_WEIGHTS,
     element_types(_TYPES_9, _TYPE_LIST.format(commit="973d68d … 96e7811") + "; " + MEASURED),
     NO_ANTIALIAS,
     STRETCH_ALONE,

@@ -115,7 +115,8 @@ DEFAULT_INPUT = Rule(
     because="the {f.extent_name} are an initializer and a graph input of the same name: the parser takes the "
     "initializer, and the network has no such input any more",
     source="onnx-tensorrt a9a47bb … 96e7811, ModelImporter.cpp; " + MEASURED,
-    mend="drop the default (resizefix promote-scales --for tensorrt) if the value is to be fed at run time",
+    mend="leave it if nobody feeds that input; else freeze it (resizefix freeze-scales) and make it one that TensorRT "
+    "takes (resizefix promote-scales --for tensorrt)",
     effect=Effect.NOTED,
 )
 SIMPLE_ROUNDING = Rule(
@@ -146,7 +147,8 @@ FLOAT_INPUT = Rule(
     because="the {f.extent_name} follow a graph input that is neither int32 nor int64, as an input that decides a "
     "shape must be",
     source="NVIDIA/TensorRT#2301; " + MEASURED,
-    mend="feed an int64 factor instead (resizefix promote-scales --for tensorrt)",
+    mend="freeze them (resizefix freeze-scales) and, to feed them still, make an int64 factor of them "
+    "(resizefix promote-scales --for tensorrt)",
 )
 CONSTANT_SCALES = Rule(
     name="scales-are-weights",
@@ -156,15 +158,26 @@ CONSTANT_SCALES = Rule(
     source="onnx-tensorrt 8b52755 … 85e79f6, importers of Upsample and Resize",
     mend="make the scales an initializer (resizefix freeze-scales)",
 )
+HYBRID = Rule(
+    name="upsample-not-hybrid",
+    holds=lambda f: not f.is_hybrid,
+    because="it has the attribute `scales` of Upsample-7 in a model of opset {f.opset}, where the scales are the "
+    "second input: the form of old tutorials, which is no valid ONNX and which no parser since 5.1 takes",
+    source="onnx-tensorrt 8b52755 … 96e7811, importer of Upsample; " + MEASURED,
+    mend="drop the attribute and give the scales as second input, or have the model import opset 8 if its other "
+    "operators allow",
+)
 ATTRIBUTE_OR_OPERAND = Rule(
     name="upsample-form-of-its-opset",
     holds=lambda f: (
-        not f.is_upsample or (f.source is S.ATTRIBUTE and has_scales_attribute(f) if f.opset < 9 else f.n_inputs == 2)
+        not f.is_upsample
+        or f.is_hybrid
+        or (f.source is S.ATTRIBUTE and has_scales_attribute(f) if f.opset < 9 else f.n_inputs == 2)
     ),
     because="at opset {f.opset} this parser wants the scales of Upsample as the attribute `scales` (below 9) or as the "
     "second of exactly two inputs (from 9 on); the node has {f.n_inputs} inputs",
     source="onnx-tensorrt 84b5be1 … 96e7811, importer of Upsample; " + MEASURED,
-    mend="write the form of the model's opset (resizefix legalize)",
+    mend="write the form of the model's opset",
 )
 UPSAMPLE_SCALES_ARE_FLOAT = Rule(
     name="upsample-scales-are-float32",
@@ -288,7 +301,7 @@ def not_inside(containers: Collection[str], source: str) -> Rule:
     return Rule(
         name="body-is-imported",
         holds=lambda f: not f.enclosing & frozenset(containers),
-        because=f"the node stands inside: {', '.join(sorted(containers))}, which this parser does not import",
+        because=f"it stands in a body of {{f.bodies}}; this parser enters none of {', '.join(sorted(containers))}",
         source=source,
         mend="inline the function or take the branch out of the If before converting",
     )

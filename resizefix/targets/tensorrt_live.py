@@ -1,8 +1,7 @@
 """Asks the real TensorRT-RTX parser, where the optional extra `resizefix[tensorrt]` is installed.
 
-It runs on any Linux or Windows x86-64 machine, without a GPU. It lives in a process of its own (tensorrt_worker.py),
-because some models crash it, and so may freeing a network; an answer given before is not lost, and the process is
-started anew.
+It runs on any x86-64 Linux machine, without a GPU. It lives in a process of its own (tensorrt_worker.py), because some
+models crash it, and so may freeing a network; an answer given before is not lost, and the process is started anew.
 """
 
 from __future__ import annotations
@@ -10,13 +9,15 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import platform
 import queue
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from resizefix.targets.tensorrt_worker import MODULE
 
 MODULE_OF_WORKER = "resizefix.targets.tensorrt_worker"
 Range = Mapping[str, Sequence[int]]  # {"min": […], "opt": […], "max": […]}
+# What a machine without a GPU adds to every internal error; it says nothing about the model.
+_NO_GPU = "checkMacros.cpp::catchCudaError"
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,29 @@ class LiveError:
 
 
 @dataclass(frozen=True)
+class NetworkInput:
+    """An input that the network kept; None in `dims` is a size left open.
+
+    `decides_shapes`: its values do ("shape tensor"), so that a profile must say which values it takes.
+    """
+
+    name: str
+    dims: tuple[int | None, ...]
+    decides_shapes: bool = False
+
+    @property
+    def needs_range(self) -> bool:
+        """Whether no engine is built unless a profile says something of it."""
+        return self.decides_shapes or None in self.dims
+
+
+@dataclass(frozen=True)
 class LiveVerdict:
-    """What the parser said. `built` is None where no build was asked for or the parser refused.
+    """What the parser said. `built` is None where no build was asked for, the parser refused, or time ran out.
 
     `layers` are the kinds of the TensorRT layers made, `inputs` the inputs the network kept: an ONNX input that is
-    missing there was frozen to its default.
+    missing there was frozen to its default. `profile` is what was built with, `chosen` the inputs whose ranges in it
+    nobody gave. `unanswered` says what no answer came to.
     """
 
     parser: str
@@ -57,7 +78,15 @@ class LiveVerdict:
     errors: tuple[LiveError, ...] = ()
     built: bool | None = None
     layers: tuple[str, ...] = ()
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[NetworkInput, ...] = ()
+    profile: Mapping[str, Range] = field(default_factory=dict)
+    chosen: tuple[str, ...] = ()
+    unanswered: str | None = None
+
+    @property
+    def taken(self) -> bool:
+        """Whether TensorRT takes the model: parses it and, where that was tried, builds the engine."""
+        return self.accepted and self.built is not False
 
 
 @dataclass(frozen=True)
@@ -71,9 +100,12 @@ def unavailable() -> LiveUnavailable | None:
     """Why no parser can be asked here; None: one can. Loads nothing."""
     if importlib.util.find_spec(MODULE) is not None:
         return None
+    here = (sys.platform, platform.machine().lower())
+    if here not in (("linux", "x86_64"), ("linux", "amd64")):
+        return LiveUnavailable(f"TensorRT-RTX runs on x86-64 Linux alone; this machine is {' '.join(here)}")
     return LiveUnavailable(
-        "TensorRT-RTX is not installed: pip install resizefix[tensorrt] (that is tensorrt-rtx-cu12-libs and "
-        "tensorrt-rtx-cu12-bindings, NVIDIA's proprietary licence, for x86-64 Linux and Windows; no GPU is needed)"
+        "TensorRT-RTX is not installed: pip install 'resizefix[tensorrt]' (NVIDIA's packages tensorrt-rtx-cu12-libs "
+        "and tensorrt-rtx-cu12-bindings, proprietary licence; no GPU is needed)"
     )
 
 
@@ -91,7 +123,10 @@ def ask(
 
 
 class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
-    """A TensorRT process for several questions; one that crashed or ran out of time is replaced at the next."""
+    """A TensorRT process for several questions; one that crashed or ran out of time is replaced at the next.
+
+    `time_limit` is that of one answer, in seconds.
+    """
 
     def __init__(self, *, time_limit: float = 300.0) -> None:
         self.time_limit = time_limit
@@ -127,7 +162,8 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
         `model` is serialized; its external references, if any, resolve in `folder` and are mapped, not read. `profile`
         gives, for each dynamic input, its dimensions, and for each input that decides a shape, its values.
         """
-        missing = unavailable() or self._make_ready()
+        deadline = time.monotonic() + self.time_limit
+        missing = unavailable() or self._make_ready(deadline)
         if missing is not None:
             return missing
         path = str((folder or Path()).resolve() / "model.onnx")  # need not exist: only its folder counts
@@ -135,9 +171,9 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
         parsed: dict[str, Any] | None = None
         built: dict[str, Any] | None = None
         if self._send(json.dumps(request).encode() + b"\n" + model):
-            for answer in self._answered():
+            for answer in self._answered(deadline):
                 if answer["stage"] == "unanswered":
-                    return LiveUnavailable(f"{self._parser} gave no answer within {self.time_limit:g} s")
+                    return self._too_late(model, parsed)
                 parsed = answer if answer["stage"] == "parsed" else parsed
                 built = answer if answer["stage"] == "built" else built
                 if answer["stage"] == "done":
@@ -145,11 +181,17 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
         crash = self._epitaph()
         return _verdict(self._parser, model, parsed, built, build=build, crash=crash)
 
-    def _make_ready(self) -> LiveUnavailable | None:
+    def _too_late(self, model: bytes, parsed: dict[str, Any] | None) -> LiveVerdict | LiveUnavailable:
+        if parsed is None:
+            return LiveUnavailable(f"{self._parser} gave no answer within {self.time_limit:g} s")
+        late = f"the engine was not built within {self.time_limit:g} s"
+        return replace(_verdict(self._parser, model, parsed, None, build=False, crash=None), unanswered=late)
+
+    def _make_ready(self, deadline: float) -> LiveUnavailable | None:
         for _ in range(2):  # the process may have died while it freed the last network
             if self._process is None:
                 self._start()
-            for answer in self._answered():
+            for answer in self._answered(deadline):
                 if answer["stage"] == "started":
                     self._parser = answer["parser"]
                 elif answer["stage"] == "ready":
@@ -186,11 +228,11 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
             return False
         return True
 
-    def _answered(self) -> Iterator[dict[str, Any]]:
+    def _answered(self, deadline: float) -> Iterator[dict[str, Any]]:
         """Answers until the process ends; a last one of stage `unanswered` when the time is up."""
         while True:
             try:
-                answer = self._answers.get(timeout=self.time_limit)
+                answer = self._answers.get(timeout=max(deadline - time.monotonic(), 0))
             except queue.Empty:
                 self.close()
                 yield {"stage": "unanswered"}
@@ -236,8 +278,16 @@ def _verdict(
     if build and parsed["accepted"]:
         outcome = built is not None and bool(built["built"])
         complaints = [f"the builder {crash}"] if built is None else built["errors"]
-        errors += tuple(_whole(complaint) for complaint in complaints)
-    return LiveVerdict(parser, parsed["accepted"], errors, outcome, tuple(parsed["layers"]), tuple(parsed["inputs"]))
+        told = [words for complaint in complaints if (words := _about_the_model(complaint))]
+        errors += tuple(_whole(words) for words in told or complaints)
+    inputs = tuple(
+        NetworkInput(entry["name"], tuple(entry["dims"]), entry["decides_shapes"]) for entry in parsed["inputs"]
+    )
+    return LiveVerdict(parser, parsed["accepted"], errors, outcome, tuple(parsed["layers"]), inputs)
+
+
+def _about_the_model(message: str) -> str:
+    return "\n".join(line for line in message.splitlines() if _NO_GPU not in line)
 
 
 def _whole(message: str) -> LiveError:
@@ -255,13 +305,14 @@ def _located(errors: Sequence[dict[str, Any]], model: bytes) -> tuple[LiveError,
 
 def _located_one(error: dict[str, Any], nodes: Sequence[tuple[int, NodeProto]]) -> LiveError:
     alike = [(k, node) for k, node in nodes if (node.op_type, node.name) == (error["op_type"], error["name"])]
+    message = _about_the_model(error["message"]) or error["message"]
     # Names may be doubled or empty: then the position in its graph decides, if it does.
     exact = [candidate for candidate in alike if candidate[0] == error["index"]]
     found = exact if len(exact) == 1 or not error["name"] else alike
     if len(found) != 1:
-        return LiveError(error["name"] or None, None, None, error["op_type"], error["message"])
+        return LiveError(error["name"] or None, None, None, error["op_type"], message)
     index, node = found[0]
-    return LiveError(node.name, node.output[0] if node.output else "", index, node.op_type, error["message"])
+    return LiveError(node.name, node.output[0] if node.output else "", index, node.op_type, message)
 
 
 def _nodes(model: ModelProto) -> Iterator[tuple[int, NodeProto]]:

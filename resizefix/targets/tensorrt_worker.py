@@ -58,7 +58,7 @@ def _answer(trt: Any, builder: Any, logger: Any, request: dict[str, Any], stdin:
         accepted=accepted,
         errors=[_error(parser.get_error(index)) for index in range(parser.num_errors)],
         layers=[network.get_layer(index).type.name for index in range(network.num_layers)] if accepted else [],
-        inputs=[network.get_input(index).name for index in range(network.num_inputs)] if accepted else [],
+        inputs=[_input(network.get_input(index)) for index in range(network.num_inputs)] if accepted else [],
     )
     if accepted and request["build"]:
         logger.lines.clear()
@@ -89,6 +89,11 @@ def _add_profile(builder: Any, config: Any, network: Any, profile: dict[str, Any
         fix = ranges.set_shape_input if inputs[name].is_shape_tensor else ranges.set_shape
         fix(name, given["min"], given["opt"], given["max"])
     config.add_optimization_profile(ranges)
+
+
+def _input(tensor: Any) -> dict[str, object]:
+    dims = [None if size < 0 else size for size in tensor.shape]
+    return {"name": tensor.name, "dims": dims, "decides_shapes": bool(tensor.is_shape_tensor)}
 
 
 def _error(error: Any) -> dict[str, object]:

@@ -13,13 +13,24 @@ from matrix_sources import build
 from onnx import numpy_helper, parser
 
 from resizefix.targets import tensorrt_live
-from resizefix.targets.tensorrt_live import LiveError, LiveParser, LiveUnavailable, LiveVerdict, ask, unavailable
+from resizefix.targets.tensorrt_live import (
+    LiveError,
+    LiveParser,
+    LiveUnavailable,
+    LiveVerdict,
+    NetworkInput,
+    ask,
+    unavailable,
+)
 
 missing = unavailable()
 needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason if missing else "")
 
 GOOD = """<ir_version: 8, opset_import: ["" : 13]>
 g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { [up] y = Resize (x, , s) }"""
+
+
+X = NetworkInput("x", (1, 3, 8, 8))
 
 
 def model(text: str) -> bytes:
@@ -49,7 +60,8 @@ say("started", parser="TensorRT-RTX 0.0")
 say("ready")
 request = json.loads(sys.stdin.buffer.readline())
 data = sys.stdin.buffer.read(request["size"])
-parsed = {"accepted": True, "errors": [], "layers": ["RESIZE"], "inputs": ["x"]}
+x = {"name": "x", "dims": [1, 3, 8, 8], "decides_shapes": False}
+parsed = {"accepted": True, "errors": [], "layers": ["RESIZE"], "inputs": [x]}
 """
 
 
@@ -57,7 +69,7 @@ def test_without_the_bindings_there_is_a_reason_and_no_crash(monkeypatch: pytest
     monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
     found = ask(model(GOOD))
     assert isinstance(found, LiveUnavailable)
-    assert "pip install resizefix[tensorrt]" in found.reason
+    assert "pip install 'resizefix[tensorrt]'" in found.reason
 
 
 def test_bindings_that_do_not_load_are_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +88,7 @@ def test_a_crash_after_the_answer_keeps_the_answer(tmp_path: Path, monkeypatch: 
     play(monkeypatch, tmp_path, ANSWER + "say('parsed', **parsed); say('done'); os.kill(os.getpid(), signal.SIGSEGV)")
     with LiveParser() as live:
         for _ in range(3):
-            assert live.ask(model(GOOD)) == LiveVerdict("TensorRT-RTX 0.0", True, layers=("RESIZE",), inputs=("x",))
+            assert live.ask(model(GOOD)) == LiveVerdict("TensorRT-RTX 0.0", True, layers=("RESIZE",), inputs=(X,))
 
 
 def test_a_crash_while_parsing_is_a_rejection_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +182,7 @@ def test_the_worker_reads_nothing_of_the_package() -> None:
 def test_a_resize_is_parsed_and_built() -> None:
     found = verdict(GOOD, build=True)
     assert found.parser.startswith("TensorRT-RTX 1.")
-    assert (found.accepted, found.built, found.layers, found.inputs) == (True, True, ("RESIZE",), ("x",))
+    assert (found.accepted, found.built, found.layers, found.inputs) == (True, True, ("RESIZE",), (X,))
     assert found.errors == ()
 
 
@@ -190,6 +202,7 @@ def test_a_factor_that_is_fed_builds_with_a_profile_and_fails_without() -> None:
       shape = Shape (x) all = Concat <axis = 0> (one, f, f) z = Mul (shape, all) y = Resize (x, , , z)
     }"""
     pixels = {"min": [1, 3, 4, 4], "opt": [1, 3, 8, 8], "max": [1, 3, 16, 16]}
+    assert verdict(text).inputs == (NetworkInput("x", (1, 3, None, None)), NetworkInput("f", (1,), decides_shapes=True))
     with_factor = {"x": pixels, "f": {"min": [1], "opt": [2], "max": [4]}}
     built = verdict(text, build=True, profile=with_factor)
     assert built.built, built.errors
@@ -204,7 +217,7 @@ def test_a_factor_that_is_fed_builds_with_a_profile_and_fails_without() -> None:
 def test_a_default_is_no_input_of_the_network_any_more() -> None:
     text = """<ir_version: 8, opset_import: ["" : 13]>
     g (float[1,3,8,8] x, float[4] s = {1,1,2,2}) => (float[a,b,c,d] y) { y = Resize (x, , s) }"""
-    assert verdict(text).inputs == ("x",)
+    assert verdict(text).inputs == (X,)
 
 
 @needs_tensorrt

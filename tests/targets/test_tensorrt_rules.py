@@ -74,7 +74,10 @@ EXAMPLES = [
     Example("upsample-rank", UPSAMPLE_9, {"rank": 3}, {"rank": 5}),
     # what the node names
     Example("extent-given", RESIZE_11, {"extent": None, "source": S.ABSENT}),
-    Example("upsample-form-of-its-opset", UPSAMPLE_9, {"n_inputs": 1, "source": S.ATTRIBUTE}, {"n_inputs": 2}),
+    Example("upsample-form-of-its-opset", UPSAMPLE_9, {"n_inputs": 1, "source": S.ABSENT}, {"n_inputs": 2}),
+    Example("upsample-not-hybrid", UPSAMPLE_7, {"opset": 9}, {"opset": 8}),
+    Example("upsample-not-hybrid", UPSAMPLE_7, {"opset": 9}, {"opset": 9, "n_inputs": 2}),
+    Example("hybrid-is-taken-here-alone", UPSAMPLE_7, {"opset": 10}, {"opset": 8}),
     Example("upsample-form-of-its-opset", UPSAMPLE_7, {"source": S.INITIALIZER, "n_inputs": 2}, {"n_inputs": 2}),
     Example("resize-10-scales-input", RESIZE_10, {"n_inputs": 1}, {"n_inputs": 2}),
     Example("no-trailing-empty-input", RESIZE_11, {"trailing_empty_input": True, "n_inputs": 4}, {"n_inputs": 3}),
@@ -98,6 +101,19 @@ EXAMPLES = [
         RESIZE_11,
         {"source": S.INTEGER_INPUT, "operand_type": TensorProto.INT64, "values": None},
         {"source": S.INTEGER_INPUT_COMPUTED, "values": None},
+    ),
+    Example("tensor-scales-are-float", RESIZE_11, {"source": S.FOLDED, "operand_type": TensorProto.FLOAT16}),
+    Example(
+        "tensor-sizes-are-integers",
+        SIZED_11,
+        {"source": S.SHAPE, "operand_type": TensorProto.FLOAT},
+        {"source": S.SHAPE, "operand_type": TensorProto.INT32},
+    ),
+    Example(
+        "extent-is-not-float16",
+        RESIZE_11,
+        {"operand_type": TensorProto.FLOAT16},
+        {"operand_type": TensorProto.DOUBLE},
     ),
     Example(
         "fed-extent-has-a-length", SIZED_11, {"source": S.INTEGER_INPUT, "length": None}, {"source": S.INTEGER_INPUT}
@@ -338,6 +354,7 @@ def test_what_is_taken_in_silence_and_comes_out_otherwise_is_marked_as_different
         "batch-is-not-scaled",
         "coordinates-survive-align-corners",
         "cubic-elsewhere-is-not-checked",
+        "extent-is-not-float16",
         "linear-by-a-tensor-is-not-checked",
         "linear-upsample-becomes-half-pixel",
         "nearest-resize-10",

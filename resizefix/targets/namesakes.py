@@ -1,0 +1,39 @@
+"""Operators that are called Upsample or Resize and are another domain's: TensorRT's parsers take them for ONNX's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from resizefix.document.document import Document
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.gather import namesake_facts
+from resizefix.targets.target import Effect, Target, Violation, judge
+from resizefix.targets.tensorrt import TENSORRT_TARGETS
+
+_SOURCE = "onnx-tensorrt a9a47bb … 96e7811, ModelImporter.cpp, parseNode; measured on TensorRT-RTX 1.7.1"
+
+
+def namesakes_of(document: Document, target: Target) -> tuple[Violation, ...]:
+    """A violation for each node that the target mistakes for a resize.
+
+    Its parsers look importers up by the operator's name, whatever its domain, and before local functions. So such a
+    node is refused where it has not the form of ONNX's operator, and otherwise computes what that does.
+    """
+    if target not in TENSORRT_TARGETS:
+        return ()
+    return tuple(_violation(domain, facts, judge(target, facts)) for domain, facts in namesake_facts(document))
+
+
+def _violation(domain: str, facts: SiteFacts, as_resize: Sequence[Violation]) -> Violation:
+    refusal = next((broken for broken in as_resize if broken.effect is Effect.REJECTED), None)
+    fate = f"refuses it as such: {refusal.because}" if refusal else "computes that instead"
+    return Violation(
+        node=facts.node,
+        rule="domain-is-overlooked",
+        because=f"it is {facts.op_type} of the domain {domain}; this parser goes by the name alone, takes it for "
+        f"ONNX's {facts.op_type}, and {fate}",
+        source=_SOURCE,
+        mend="rename the operator, and the local function if there is one, or inline that first "
+        "(onnx.inliner.inline_local_functions)",
+        effect=Effect.REJECTED if refusal else Effect.DIFFERENT,
+    )

@@ -134,7 +134,7 @@ class _Finder:
         dialect: Dialect | None = None
         reading: Reading | None = None
         extent = Extent(ExtentKind.SCALES, None)
-        origin = self._origin_as_written(scope, node)
+        origin: Origin | None = None
         reason: str | None
         try:
             dialect = dialect_of(node.op_type, scope.opset)
@@ -147,6 +147,7 @@ class _Finder:
             reason = _why_not(scope, node, dialect, reading, extent, origin)
         except RefusedError as refusal:
             reason = str(refusal)
+            origin = origin or self._origin_as_written(scope, node)
         return Site(
             index=index,
             label=node.name or f"#{index}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from resizefix.document.document import Document
 from resizefix.interop import Model, opened
-from resizefix.library.profile import Profile
+from resizefix.library.live_profile import Profile
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_of
 from resizefix.targets.namesakes import namesakes_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes, node_label
 from resizefix.errors import UsageError
-from resizefix.library.profile import Plan, Profile, checked, planned
+from resizefix.library.live_profile import Plan, Profile, checked, planned
 from resizefix.operations.sites import Site, find_sites
 from resizefix.targets.tensorrt_live import LiveError, LiveParser, LiveUnavailable, LiveVerdict
 

@@ -27,7 +27,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 from resizefix.targets.tensorrt_worker import MODULE
 
 MODULE_OF_WORKER = "resizefix.targets.tensorrt_worker"
-Range = Mapping[str, Sequence[int]]  # {"min": […], "opt": […], "max": […]}
+Bounds = Mapping[str, Sequence[int]]  # {"min": […], "opt": […], "max": […]}
 # What a machine without a GPU adds to every internal error; it says nothing about the model.
 _NO_GPU = "checkMacros.cpp::catchCudaError"
 
@@ -79,7 +79,7 @@ class LiveVerdict:
     built: bool | None = None
     layers: tuple[str, ...] = ()
     inputs: tuple[NetworkInput, ...] = ()
-    profile: Mapping[str, Range] = field(default_factory=dict)
+    profile: Mapping[str, Bounds] = field(default_factory=dict)
     chosen: tuple[str, ...] = ()
     unanswered: str | None = None
 
@@ -114,7 +114,7 @@ def ask(
     folder: Path | None = None,
     *,
     build: bool = False,
-    profile: Mapping[str, Range] | None = None,
+    profile: Mapping[str, Bounds] | None = None,
     time_limit: float = 300.0,
 ) -> LiveVerdict | LiveUnavailable:
     """Ask about one model; see `LiveParser.ask`."""
@@ -155,7 +155,7 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
         folder: Path | None = None,
         *,
         build: bool = False,
-        profile: Mapping[str, Range] | None = None,
+        profile: Mapping[str, Bounds] | None = None,
     ) -> LiveVerdict | LiveUnavailable:
         """Parse a model, and with `build` make the engine as well.
 
@@ -255,7 +255,7 @@ def _command() -> list[str]:
     return [sys.executable, "-c", boot]
 
 
-def _plain(profile: Mapping[str, Range] | None) -> dict[str, dict[str, list[int]]]:
+def _plain(profile: Mapping[str, Bounds] | None) -> dict[str, dict[str, list[int]]]:
     return {
         name: {bound: [int(value) for value in values] for bound, values in given.items()}
         for name, given in (profile or {}).items()

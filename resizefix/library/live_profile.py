@@ -16,7 +16,8 @@ from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
 from resizefix.errors import UsageError
-from resizefix.targets.tensorrt_live import NetworkInput, Range
+from resizefix.library.tensorrt_profile import Range
+from resizefix.targets.tensorrt_live import Bounds, NetworkInput
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.inputs import TensorInput, Value, model_inputs
 from resizefix.verification.sizing import Role, image_of, roles_of
@@ -24,8 +25,7 @@ from resizefix.verification.sizing import Role, image_of, roles_of
 BOUNDS = ("min", "opt", "max")
 _GROWTH = (1, 2, 4)  # of open heights and widths, from those that the model was found to run at
 
-Profile = Mapping[str, Range]
-Bounds = dict[str, list[int]]
+Profile = Mapping[str, Range | Bounds]
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,12 @@ def checked(given: Profile, document: Document) -> dict[str, Bounds]:
     Raises UsageError for an input that the model does not have, and for bounds that are missing or out of order.
     """
     known = {entry.name: entry for entry in model_inputs(document.proto)}
-    profile = {}
+    profile: dict[str, Bounds] = {}
     for name, bounds in given.items():
         if name not in known:
             raise UsageError(f"there is no input {name!r} to give a range; there are {', '.join(known) or 'none'}")
-        told = {bound: [int(value) for value in bounds[bound]] for bound in BOUNDS if bound in bounds}
+        said = vars(bounds) if isinstance(bounds, Range) else bounds
+        told = {bound: [int(value) for value in said[bound]] for bound in BOUNDS if bound in said}
         if set(told) == {"opt"}:
             told = dict.fromkeys(BOUNDS, told["opt"])
         if set(told) != set(BOUNDS):

@@ -91,14 +91,16 @@ def live_verdicts(
     return answers
 
 
-def why_live_refuses(before: Document, after: Document, changed: Sequence[Site]) -> str | None:
-    """What TensorRT-RTX has against the nodes that a rewrite put in the place of `changed`; None: nothing.
+def why_live_refuses(
+    before: Document, after: Document, changed: Sequence[Site], *, time_limit: float = 60.0
+) -> str | None:
+    """What TensorRT-RTX has against the nodes that a rewrite put in the place of `changed`, and against no others.
 
-    What it has against other nodes of the model is not the rewrite's fault, nor is it where the original crashes it
-    as well. None too where it is not installed.
+    None: nothing, or it has something against nodes that were there before (then nothing it says of the later ones is
+    certain), or it is not installed or gives no answer.
     """
-    found = live_verdict(after, time_limit=60)
-    if isinstance(found, LiveUnavailable) or found.accepted:
+    found = live_verdict(after, time_limit=time_limit)
+    if isinstance(found, LiveUnavailable) or found.accepted or not found.errors:
         return None
     old = {node.SerializeToString(deterministic=True) for scope in Scopes(before.proto).all for node in scope.body.node}
     made = {
@@ -108,16 +110,16 @@ def why_live_refuses(before: Document, after: Document, changed: Sequence[Site])
         if node.SerializeToString(deterministic=True) not in old
         for name in node.output
     }
-    for error in found.errors:
-        if error.output in made:
-            return (
-                f"{found.parser} refuses what was written in the place of {', '.join(site.label for site in changed)}, "
-                f"at node {error.node!r}: {error.message}"
-            )
-    if all(error.output is None for error in found.errors):
-        original = live_verdict(before, time_limit=60)
+    first = found.errors[0]
+    if all(error.output in made for error in found.errors):
+        places = ", ".join(site.label for site in changed)
+        return (
+            f"{found.parser} refuses what was written in the place of {places}, at node {first.node!r}: {first.message}"
+        )
+    if all(error.output is None for error in found.errors):  # it crashed, or names no node
+        original = live_verdict(before, time_limit=time_limit)
         if isinstance(original, LiveVerdict) and original.accepted:
-            return f"{found.parser} takes the original and refuses the rewritten model: {found.errors[0].message}"
+            return f"{found.parser} takes the original and refuses the rewritten model: {first.message}"
     return None
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
+from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.result import Result
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import Allowance
@@ -42,13 +43,19 @@ def legalize(
 
     `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference
     measured.
-    Raises UsageError for a target or pattern that does not exist, VerificationFailedError where the proof fails.
+    Where TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Raises UsageError for a
+    target or pattern that does not exist, VerificationFailedError where the proof fails.
     """
     document = opened(model)
     sites = select(find_sites(document), node)
     made = make_legal(document, sites, target_named(target), allowance=Allowance(allow_inexact, lower))
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     rules = conditions(shape, seed, custom_op_library) if verify else None
+    if verify and changed and target in SPEAKS_FOR:
+        refusal = why_live_refuses(document, made.document, changed)
+        if refusal is not None:
+            result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))
+            raise VerificationFailedError(f"verification failed: {refusal}", result=result)
     return _proven(model, document, made.document, made.outcomes, changed, allow_inexact, rules)
 
 

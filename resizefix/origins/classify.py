@@ -8,7 +8,7 @@ from onnx import NodeProto
 
 from resizefix.document.constants import Constant, Constants, NotConstant
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes, node_label, subgraphs
-from resizefix.document.shapes import Dims, Shapes
+from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.origins.recover import Recoverer
 from resizefix.origins.trace import SHAPE_READERS
@@ -26,6 +26,7 @@ class Classifier:
         self._shapes = shapes
         self._recoverer = recoverer
         self._borders = recoverer.tracer.borders
+        self._readers_of: dict[Key, list[tuple[NodeProto | None, str]]] = {}
 
     def classify(self, scope: Scope, operand: str, reader: NodeProto) -> tuple[Origin, Constant | None]:
         """The origin of tensor `operand` as `reader` reads it in `scope`, and its value where it is constant."""
@@ -46,17 +47,23 @@ class Classifier:
         return self._moving_origin(walk, operand, found), None
 
     def _constant_origin(self, constant: Constant, operand: str, reader: NodeProto) -> Origin:
-        others = tuple(
-            "graph output" if place.node is None else node_label(place.node, place.node_index or 0)
-            for place in self._scopes.readers(constant.definition)
-            if place.node is not reader
-        )
+        others = tuple(label for node, label in self._readers(constant.definition) if node is not reader)
         if constant.definition.kind is DefinitionKind.INITIALIZER:
             return Origin(OriginKind.INITIALIZER, constant.definition.name, others)
         node = constant.definition.node
         if not constant.chain or (node is not None and node.op_type == "Constant"):
             return Origin(OriginKind.CONSTANT, operand, others)
         return Origin(OriginKind.COMPUTED, operand, others, tuple(link.op_type for link in constant.chain))
+
+    def _readers(self, definition: Definition) -> list[tuple[NodeProto | None, str]]:
+        # Remembered: where all sites share one constant, all of them ask for all of them.
+        if definition.key not in self._readers_of:
+            self._readers_of[definition.key] = [
+                (node, "graph output" if node is None else node_label(node, place.node_index or 0))
+                for place in self._scopes.readers(definition)
+                for node in (place.node,)
+            ]
+        return self._readers_of[definition.key]
 
     def _moving_origin(self, walk: _Walk, operand: str, why: NotConstant) -> Origin:
         chain = tuple(node.op_type for node in walk.chain)

@@ -10,7 +10,8 @@ from resizefix.document.scopes import Scopes, node_label
 from resizefix.errors import UsageError
 from resizefix.library.live_profile import Plan, Profile, checked, planned
 from resizefix.operations.sites import Site, find_sites
-from resizefix.targets.tensorrt_live import LiveError, LiveParser, LiveUnavailable, LiveVerdict
+from resizefix.targets.tensorrt_complaints import LiveError
+from resizefix.targets.tensorrt_live import LiveParser, LiveUnavailable, LiveVerdict
 
 # The targets that the TensorRT which can be installed speaks for, and what it is called then.
 SPEAKS_FOR = {

@@ -3,7 +3,7 @@ known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from rich.console import Console
 from rich.table import Table
@@ -103,11 +103,11 @@ def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
             console.print(Text(told, "default"))
             console.print(Text(f"      {violation.mend}", "dim"))
         if verdict.live is not None:
-            _show_live(console, verdict.live, accepted=verdict.accepted)
+            _show_live(console, verdict.live, {violation.node for violation in verdict.violations})
 
 
-def _show_live(console: Console, live: LiveVerdict, *, accepted: bool) -> None:
-    """What a real parser said, and what an engine was built for; `accepted`: no rule is broken."""
+def _show_live(console: Console, live: LiveVerdict, foreseen: Set[str]) -> None:
+    """What a real parser said, and what an engine was built for; `foreseen`: the nodes that rules speak of."""
     word = Text("takes the model", "green") if live.taken else Text("refuses the model", "red")
     if live.accepted and live.built is not None:
         word.append(" and builds the engine" if live.built else ": it parses, but no engine is built", "default")
@@ -115,11 +115,11 @@ def _show_live(console: Console, live: LiveVerdict, *, accepted: bool) -> None:
     for error in live.errors:
         where = f"{printable(error.node or error.op_type)}: " if error.node or error.op_type else ""
         console.print(Text(f"    {where}{printable(error.message, keep_lines=True)}", "default"))
-    if accepted and not live.taken:
-        if any(error.op_type in ("Resize", "Upsample") for error in live.errors):
-            console.print(Text("    no rule foresaw this of a resize; please report it, with the model", "yellow"))
-        else:
-            console.print(Text("    that is not about an Upsample or Resize", "dim"))
+    resizes = {error.node for error in live.errors if error.op_type in ("Resize", "Upsample")}
+    if resizes - foreseen:
+        console.print(Text("    no rule foresaw this of a resize; please report it, with the model", "yellow"))
+    elif live.errors and not resizes:
+        console.print(Text("    that is not about an Upsample or Resize", "dim"))
     for name, bounds in live.profile.items():
         ranges = " … ".join("x".join(map(str, bounds[bound])) for bound in ("min", "opt", "max"))
         chosen = " (chosen here)" if name in live.chosen else ""

@@ -238,6 +238,15 @@ NOT_NEGATIVE = Rule(
     source="measured on TensorRT-RTX 1.7.1",
     mend="give values above 0",
 )
+LOOP_KEEPS_SHAPES = Rule(
+    name="loop-keeps-shapes",
+    holds=lambda f: "Loop" not in f.enclosing or f.resized_axes == (),
+    because="it stands in the body of a Loop; where it changes the shape of a tensor that the loop carries from turn "
+    "to turn, the model parses but no engine is built (IRecurrenceLayer)",
+    source="measured on TensorRT-RTX 1.7.1; NvInfer.h, IRecurrenceLayer",
+    mend="unroll the loop, or resize outside of it",
+    effect=Effect.NOTED,
+)
 DOUBLE_AS_FLOAT = Rule(
     name="double-computed-as-float",
     holds=lambda f: f.elem_type != TensorProto.DOUBLE,
@@ -273,6 +282,7 @@ _EVERY = (
     LINEAR_TRAILING_AXES,
     TF_IS_FOR_NEAREST,
     SIMPLE_ROUNDING,
+    LOOP_KEEPS_SHAPES,
     DOUBLE_AS_FLOAT,
     DEFAULT_INPUT,
 )

@@ -21,30 +21,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from google.protobuf.message import DecodeError
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
-
+from resizefix.targets.tensorrt_complaints import LiveError, builder_errors, of_the_whole, parser_errors
 from resizefix.targets.tensorrt_worker import MODULE
 
 MODULE_OF_WORKER = "resizefix.targets.tensorrt_worker"
 Bounds = Mapping[str, Sequence[int]]  # {"min": […], "opt": […], "max": […]}
-# What a machine without a GPU adds to every internal error; it says nothing about the model.
-_NO_GPU = "checkMacros.cpp::catchCudaError"
-
-
-@dataclass(frozen=True)
-class LiveError:
-    """One complaint.
-
-    `node` is the ONNX node's name ('' if it has none), `output` its first output, `index` its position among the nodes
-    of its graph; all None where the complaint is about the model as a whole.
-    """
-
-    node: str | None
-    output: str | None
-    index: int | None
-    op_type: str
-    message: str
 
 
 @dataclass(frozen=True)
@@ -272,56 +253,13 @@ def _verdict(
     crash: str | None,
 ) -> LiveVerdict:
     if parsed is None:
-        return LiveVerdict(parser, False, (_whole(f"the parser {crash}"),))
-    errors = _located(parsed["errors"], model)
+        return LiveVerdict(parser, False, (of_the_whole(f"the parser {crash}"),))
+    errors = parser_errors(parsed["errors"], model)
     outcome = None
     if build and parsed["accepted"]:
         outcome = built is not None and bool(built["built"])
-        complaints = [f"the builder {crash}"] if built is None else built["errors"]
-        told = [words for complaint in complaints if (words := _about_the_model(complaint))]
-        errors += tuple(_whole(words) for words in told or complaints)
+        errors += builder_errors([f"the builder {crash}"] if built is None else built["errors"], model)
     inputs = tuple(
         NetworkInput(entry["name"], tuple(entry["dims"]), entry["decides_shapes"]) for entry in parsed["inputs"]
     )
     return LiveVerdict(parser, parsed["accepted"], errors, outcome, tuple(parsed["layers"]), inputs)
-
-
-def _about_the_model(message: str) -> str:
-    return "\n".join(line for line in message.splitlines() if _NO_GPU not in line)
-
-
-def _whole(message: str) -> LiveError:
-    return LiveError(None, None, None, "", message)
-
-
-def _located(errors: Sequence[dict[str, Any]], model: bytes) -> tuple[LiveError, ...]:
-    """Errors with the ONNX node each is about."""
-    try:
-        nodes = list(_nodes(ModelProto.FromString(model))) if errors else []
-    except DecodeError:
-        nodes = []  # no model at all: the errors say so
-    return tuple(_located_one(error, nodes) for error in errors)
-
-
-def _located_one(error: dict[str, Any], nodes: Sequence[tuple[int, NodeProto]]) -> LiveError:
-    alike = [(k, node) for k, node in nodes if (node.op_type, node.name) == (error["op_type"], error["name"])]
-    message = _about_the_model(error["message"]) or error["message"]
-    # Names may be doubled or empty: then the position in its graph decides, if it does.
-    exact = [candidate for candidate in alike if candidate[0] == error["index"]]
-    found = exact if len(exact) == 1 or not error["name"] else alike
-    if len(found) != 1:
-        return LiveError(error["name"] or None, None, None, error["op_type"], message)
-    index, node = found[0]
-    return LiveError(node.name, node.output[0] if node.output else "", index, node.op_type, message)
-
-
-def _nodes(model: ModelProto) -> Iterator[tuple[int, NodeProto]]:
-    bodies: list[Sequence[NodeProto]] = [model.graph.node, *(function.node for function in model.functions)]
-    while bodies:
-        for index, node in enumerate(bodies.pop()):
-            yield index, node
-            bodies.extend(graph.node for graph in _subgraphs(node))
-
-
-def _subgraphs(node: NodeProto) -> list[GraphProto]:
-    return [attribute.g for attribute in node.attribute if attribute.type == AttributeProto.GRAPH]

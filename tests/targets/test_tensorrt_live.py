@@ -13,8 +13,8 @@ from matrix_sources import build
 from onnx import numpy_helper, parser
 
 from resizefix.targets import tensorrt_live
+from resizefix.targets.tensorrt_complaints import LiveError
 from resizefix.targets.tensorrt_live import (
-    LiveError,
     LiveParser,
     LiveUnavailable,
     LiveVerdict,

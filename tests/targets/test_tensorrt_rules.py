@@ -245,6 +245,13 @@ EXAMPLES = [
     Example("double-computed-as-float", RESIZE_11, {"elem_type": TensorProto.DOUBLE}),
     Example("int8-from-1.5", RESIZE_11, {"elem_type": TensorProto.INT8}),
     Example("body-is-imported", RESIZE_11, {"enclosing": frozenset({"function"})}),
+    Example(
+        "loop-keeps-shapes",
+        RESIZE_11,
+        {"enclosing": frozenset({"Loop"})},
+        {"enclosing": frozenset({"Loop"}), "values": (1.0, 1.0, 1.0, 1.0)},
+    ),
+    Example("loop-keeps-shapes", RESIZE_11, {"enclosing": frozenset({"If", "Loop"})}, {"enclosing": frozenset({"If"})}),
 ]
 
 

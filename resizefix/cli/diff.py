@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.options import manner, manner_of
+from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
-@click.command("diff", epilog="Example: resizefix diff fixtures/srcnn_x3_opset11.onnx srcnn_dynamic.onnx")
+@click.command(
+    "diff", epilog="Example: resizefix diff fixtures/srcnn_x3_opset11.onnx srcnn_dynamic.onnx --html srcnn.html"
+)
 @click.argument("before")
 @click.argument("after")
+@reporting
 @manner
 @click.version_option(package_name="resizefix", prog_name="resizefix")
-def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool) -> None:
+def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Show what changed between BEFORE and AFTER, node by node; what is not listed is the same.
 
-    Exit code 0: the models are the same; 1: they differ.
+    Exit code 0: the models are the same; 1: they differ. Reports are written in both cases.
     """
+    how, reports = manner_of(as_json, quiet, verbose), report_files_of(options)
+    conduct("diff", before, how, lambda: _work(before, after, how, reports))
 
-    def work() -> Answer:
-        from resizefix.document.document import Document
-        from resizefix.operations.diff import diff
-        from resizefix.reports.json import change_json
 
-        changes = diff(Document.open(before), Document.open(after))
+def _work(before: str, after: str, how: Manner, reports: ReportFiles) -> Answer:
+    reports.require_free([before, after])
+    from resizefix.document.document import Document
+    from resizefix.operations.diff import diff
+    from resizefix.reports.json import change_json
 
-        def show() -> None:
-            from resizefix.reports.text import show_changes
+    documents = Document.open(before), Document.open(after)
+    changes = tuple(diff(*documents))
 
+    def html() -> str:
+        from resizefix.reports.comparison import compare
+        from resizefix.reports.html import diff_page
+
+        return diff_page(before, after, compare(*documents, changes))
+
+    def markdown() -> str:
+        from resizefix.reports.comparison import compare
+        from resizefix.reports.markdown import diff_markdown
+
+        return diff_markdown(before, after, compare(*documents, changes))
+
+    def show() -> None:
+        from resizefix.reports.terminal import show_changes
+
+        if not reports.on_stdout:
             show_changes(changes)
+        reports.told(how)
 
-        return Answer({"changes": [change_json(change) for change in changes]}, show, exit_code=1 if changes else 0)
-
-    conduct("diff", before, manner_of(as_json, quiet, verbose), work)
+    written = reports.write(how, html, markdown)
+    fields = {"changes": [change_json(change) for change in changes], **written}
+    return Answer(fields, show, exit_code=1 if changes else 0)

@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.options import manner, manner_of
+from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
-@click.command("inspect", epilog="Example: resizefix inspect fixtures/srcnn_x3_opset11.onnx")
+@click.command("inspect", epilog="Example: resizefix inspect fixtures/srcnn_x3_opset11.onnx --html srcnn.html")
 @click.argument("model")
+@reporting
 @manner
 @click.version_option(package_name="resizefix", prog_name="resizefix")
-def command(model: str, as_json: bool, quiet: bool, verbose: bool) -> None:
+def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Show every Upsample/Resize of MODEL: what it computes, where its scales come from, what can be done with it."""
+    how, reports = manner_of(as_json, quiet, verbose), report_files_of(options)
+    conduct("inspect", model, how, lambda: _work(model, how, reports))
 
-    def work() -> Answer:
-        from resizefix.document.document import Document
-        from resizefix.document.scopes import Scopes
-        from resizefix.operations.sites import find_sites
-        from resizefix.reports.json import site_json
 
-        document = Document.open(model)
-        sites = find_sites(document)
+def _work(model: str, how: Manner, reports: ReportFiles) -> Answer:
+    reports.require_free([model])
+    from resizefix.document.document import Document
+    from resizefix.reports.json import site_json
+    from resizefix.reports.survey import Survey
 
-        def show() -> None:
-            from resizefix.reports.text import show_sites
+    found = Survey(Document.open(model))
 
-            show_sites(sites, verbose=verbose)
+    def html() -> str:
+        from resizefix.reports.html import inspect_page
 
-        fields = {
-            "opset": Scopes(document.proto).main.opset,
-            "ir_version": document.proto.ir_version,
-            "sites": [site_json(site) for site in sites],
-        }
-        return Answer(fields, show)
+        return inspect_page(model, found)
 
-    conduct("inspect", model, manner_of(as_json, quiet, verbose), work)
+    def markdown() -> str:
+        from resizefix.reports.markdown import inspect_markdown
+
+        return inspect_markdown(model, found)
+
+    def show() -> None:
+        from resizefix.reports.terminal import show_survey
+
+        if not reports.on_stdout:
+            show_survey(model, found, verbose=how.verbose)
+        reports.told(how)
+
+    written = reports.write(how, html, markdown)
+    fields = {
+        "opset": found.opset,
+        "ir_version": found.ir_version,
+        "sites": [site_json(surveyed.site) for surveyed in found.sites],
+        **written,
+    }
+    return Answer(fields, show)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -13,10 +14,9 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import Definition, DefinitionKind, Scopes
 from resizefix.document.text import node_text
 from resizefix.errors import ResizefixError
-from resizefix.operations.diff import Change, diff
+from resizefix.operations.diff import Change
 from resizefix.reports.neighbourhood import Mark, Neighbourhood
-from resizefix.reports.surroundings import Surroundings
-from resizefix.reports.survey import Survey, Surveyed, survey
+from resizefix.reports.survey import Survey, Surveyed
 
 _MOST_COMPARED = 4096  # elements of a tensor; the list of changes compares the others
 _INPUTS = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
@@ -55,10 +55,10 @@ class Comparison:
     pairs: tuple[Pair, ...]
 
 
-def compare(before: Document, after: Document) -> Comparison:
-    """Compare two models. Sites are matched by the tensor that they make."""
-    old = survey(before, Surroundings(before, _Marker(before, after, Mark.REMOVED)))
-    new = survey(after, Surroundings(after, _Marker(after, before, Mark.NEW)))
+def compare(before: Document, after: Document, changes: Sequence[Change]) -> Comparison:
+    """Compare two models, whose differences are `changes`. Sites are matched by the tensor that they make."""
+    old = Survey(before, _Marker(before, after, Mark.REMOVED))
+    new = Survey(after, _Marker(after, before, Mark.NEW))
     later = {surveyed.site.key: surveyed for surveyed in new.sites}
     pairs = []
     for surveyed in old.sites:
@@ -67,7 +67,7 @@ def compare(before: Document, after: Document) -> Comparison:
         pairs.append(Pair(_fate(surveyed, match, picture), surveyed, match, picture))
     pairs.extend(Pair(Fate.NEW, None, surveyed, surveyed.picture) for surveyed in later.values())
     pairs.sort(key=lambda pair: pair.fate is Fate.SAME)
-    return Comparison(old, new, tuple(diff(before, after)), tuple(pairs))
+    return Comparison(old, new, tuple(changes), tuple(pairs))
 
 
 def _fate(before: Surveyed, after: Surveyed | None, picture: Neighbourhood | None) -> Fate:

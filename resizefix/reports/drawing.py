@@ -114,7 +114,9 @@ def _line(route: Sequence[Point]) -> Markup:
             path += f"L{to_x:.1f} {to_y:.1f}"
         else:
             middle = (y + to_y) / 2
-            path += f"C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {to_y - (number + 1 == len(rest)) * 6:.1f}"
+            path += (
+                f"C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {to_y - (number + 1 == len(rest)) * 6:.1f}"
+            )
         x, y = to_x, to_y
     head = element("path", d=f"M{x:.1f} {y:.1f}l-4 -7h8z", class_="head")
     return join(element("path", d=path, class_="line"), head)

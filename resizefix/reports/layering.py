@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 _SWEEPS = 8
 _LANE = 12.0  # width of an edge that passes a row
@@ -67,7 +68,7 @@ def place(sizes: Mapping[str, Size], links: Sequence[Link], gaps: Gaps) -> Place
         if rows[link.source] < rows[link.target]:
             stops = [link.source, *passed, link.target]
             ports = [0.5] * len(passed) + [link.port]
-            hops.extend(Link(*ends, port) for *ends, port in zip(stops, stops[1:], ports, strict=False))
+            hops.extend(Link(*ends, port) for ends, port in zip(pairwise(stops), ports, strict=True))
     order = _ordered(rows, hops)
     centres = _centres(order, widths, hops, gaps.column)
     left = min((centres[key] - widths[key] / 2 for key in widths), default=0.0)
@@ -112,8 +113,8 @@ def _rows(keys: Sequence[str], links: Sequence[Link]) -> dict[str, int]:
 
 def _ordered(rows: Mapping[str, int], hops: Sequence[Link]) -> list[list[str]]:
     order: list[list[str]] = [[] for _ in range(max(rows.values(), default=-1) + 1)]
-    for key, row in rows.items():
-        order[row].append(key)
+    for key, number in rows.items():
+        order[number].append(key)
     # Upwards last: what an operator reads stands in the order in which it reads it.
     for upwards in (True, False, True):
         for row in reversed(order[:-1]) if upwards else order[1:]:
@@ -124,7 +125,7 @@ def _ordered(rows: Mapping[str, int], hops: Sequence[Link]) -> list[list[str]]:
                     wanted[hop.source].append(position[hop.target] + hop.port)
                 elif not upwards and hop.target in wanted:
                     wanted[hop.target].append(position[hop.source])
-            row.sort(key=lambda key: _mean(wanted[key], position[key]))  # noqa: B023 (called before the next turn)
+            row.sort(key=lambda key: _mean(wanted[key], position[key]))
     return order
 
 
@@ -154,7 +155,7 @@ def _centres(
 def _apart(wanted: Sequence[float], widths: Sequence[float], gap: float) -> list[float]:
     """Centres nearest to the wanted ones (least squares) that keep boxes of these widths apart, in this order."""
     offsets = [0.0]
-    for left, right in zip(widths, widths[1:], strict=False):
+    for left, right in pairwise(widths):
         offsets.append(offsets[-1] + (left + right) / 2 + gap)
     blocks: list[tuple[float, int]] = []  # mean and number of neighbours that touch: pool adjacent violators
     for centre, offset in zip(wanted, offsets, strict=False):

@@ -3,32 +3,19 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
 from resizefix.library.check import Verdict
 from resizefix.operations.sites import Site, find_sites
 from resizefix.reports.neighbourhood import Neighbourhood
-from resizefix.reports.surroundings import Surroundings
+from resizefix.reports.surroundings import MarkOf, Surroundings
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Effect, Violation, judge
-
-
-@dataclass(frozen=True, eq=False)
-class Surveyed:
-    """One site with every target's verdict on it and its neighbourhood."""
-
-    site: Site
-    verdicts: tuple[Verdict, ...]
-    picture: Neighbourhood | None
-
-    @property
-    def broken(self) -> tuple[Broken, ...]:
-        """The rules that it breaks, those that several targets share once."""
-        return broken_rules(self.verdicts)
 
 
 @dataclass(frozen=True)
@@ -43,29 +30,58 @@ class Broken:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Survey:
-    """A model as a report sees it."""
+@dataclass(eq=False)
+class Surveyed:
+    """One site with every target's verdict on it, and its neighbourhood, which is looked for when it is asked for."""
 
-    opset: int
-    ir_version: int
-    sites: tuple[Surveyed, ...]
-    surroundings: Surroundings = field(repr=False)
+    site: Site
+    verdicts: tuple[Verdict, ...]
+    surroundings: Callable[[], Surroundings] = field(repr=False)
+
+    @cached_property
+    def picture(self) -> Neighbourhood | None:
+        """What stands around it."""
+        return self.surroundings().around(self.site.key)
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """The rules that it breaks, those that several targets share once."""
+        return broken_rules(self.verdicts)
+
+
+class Survey:
+    """A model as a report sees it; `mark_of` says what in it differs from another model."""
+
+    def __init__(self, document: Document, mark_of: MarkOf | None = None) -> None:
+        self._document = document
+        self._mark_of = mark_of
+        self.opset = Scopes(document.proto).main.opset
+        self.ir_version = document.proto.ir_version
+        self.sites = tuple(
+            Surveyed(
+                site, tuple(Verdict(target, judge(target, facts)) for target in TARGETS), lambda: self.surroundings
+            )
+            for site, facts in zip(find_sites(document), facts_of(document), strict=True)
+        )
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """What pictures are found in."""
+        return Surroundings(self._document, self._mark_of)
 
     @property
     def promotable(self) -> int:
         """How many sites are."""
         return sum(surveyed.site.promotable for surveyed in self.sites)
 
-
-def survey(document: Document, surroundings: Surroundings | None = None) -> Survey:
-    """Survey every Upsample/Resize of the document."""
-    around = surroundings or Surroundings(document)
-    found = tuple(
-        Surveyed(site, tuple(Verdict(target, judge(target, facts)) for target in TARGETS), around.around(site.key))
-        for site, facts in zip(find_sites(document), facts_of(document), strict=True)
-    )
-    return Survey(Scopes(document.proto).main.opset, document.proto.ir_version, found, around)
+    @property
+    def refusing(self) -> list[str]:
+        """The targets that do not take every site."""
+        return [
+            target.name
+            for number, target in enumerate(TARGETS)
+            if not all(surveyed.verdicts[number].accepted for surveyed in self.sites)
+        ]
 
 
 def broken_rules(verdicts: Sequence[Verdict]) -> tuple[Broken, ...]:

@@ -1,4 +1,4 @@
-"""Sites and outcomes for a person at a terminal; colour only where there is one, 80 columns where nothing else is
+"""Outcomes, verdicts and verifications for a person at a terminal; colour only where there is one, 80 columns where nothing else is
 known."""
 
 from __future__ import annotations
@@ -6,13 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from resizefix.library.check import Verdict
 from resizefix.library.result import Result
-from resizefix.operations.diff import Change
-from resizefix.operations.sites import Site
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Status
 from resizefix.reports.printable import printable
@@ -20,31 +17,6 @@ from resizefix.targets.tensorrt_live import LiveVerdict
 from resizefix.verification.verification import Verification
 
 _STYLES = {Status.CHANGED: "green", Status.UNCHANGED: "dim", Status.REFUSED: "yellow"}
-
-
-def show_sites(sites: Sequence[Site], *, verbose: bool = False) -> None:
-    """A table of sites, one row each, and below it why those that cannot be promoted cannot."""
-    console = _console()
-    if not sites:
-        console.print("no Upsample or Resize node in this model")
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("#", "node", "op", "computes", "extent", "from", "promotable"):
-        table.add_column(heading, overflow="fold")
-    for site in sites:
-        table.add_row(
-            str(site.index),
-            _where(site),
-            f"{site.op_type}-{site.since_version}",
-            _meaning(site),
-            _extent(site),
-            _origin(site),
-            Text("yes", "green") if site.promotable else Text("no", "yellow"),
-        )
-    console.print(table)
-    for site in sites:
-        if site.reason is not None:
-            console.print(Text(f"#{site.index} {printable(site.reason)}", "dim"))
 
 
 def show_result(result: Result, *, texts: bool) -> None:
@@ -142,50 +114,5 @@ def show_verification(verification: Verification) -> None:
     console.print(line)
 
 
-def show_changes(changes: Sequence[Change]) -> None:
-    """Each difference with its before and after; a sentence where there is none."""
-    console = _console()
-    if not changes:
-        console.print("the models are the same")
-        return
-    for change in changes:
-        where = f" in {printable(' / '.join(change.scope))}" if change.scope else ""
-        console.print(Text(f"{change.what} {printable(change.name)}{where}", "bold"))
-        if change.before is not None:
-            console.print(Text(f"  - {printable(change.before)}", "red"))
-        if change.after is not None:
-            console.print(Text(f"  + {printable(change.after)}", "green"))
-
-
 def _console() -> Console:
     return Console(highlight=False, soft_wrap=False)
-
-
-def _where(site: Site) -> str:
-    return " in ".join([printable(site.label), *(printable(step) for step in reversed(site.scope.path))])
-
-
-def _meaning(site: Site) -> str:
-    meaning = site.interpolation
-    if meaning is None:
-        return "?"
-    parts = [meaning.mode.value, meaning.coordinate_transformation_mode.value]
-    if meaning.nearest_mode is not None:
-        parts.append(meaning.nearest_mode.value)
-    if meaning.antialias:
-        parts.append("antialias")
-    return " ".join(parts)
-
-
-def _extent(site: Site) -> str:
-    if site.extent.values is None:
-        return f"{site.extent.kind.value} ?"
-    return f"{site.extent.kind.value} " + "×".join(f"{value:g}" for value in site.extent.values)
-
-
-def _origin(site: Site) -> str:
-    origin = site.origin
-    text = origin.kind.value if origin.name is None else f"{origin.kind.value} {printable(origin.name)}"
-    if origin.shared_by:
-        text += f" (also read by {', '.join(printable(name) for name in origin.shared_by[:3])})"
-    return text

@@ -54,13 +54,14 @@ def extent(found: Extent) -> str:
 
 
 def origin(found: Origin) -> str:
-    """Where the scales come from, who else reads them, and what a computed chain follows."""
+    """Where the scales come from, what a computed chain follows, and who else reads them."""
     text = found.kind.value if found.name is None else f"{found.kind.value} {printable(found.name)}"
-    if found.chain:
-        dots = " ← …" if len(found.chain) > _MOST_OPERATORS else ""
-        text += f" ({' ← '.join(map(printable, found.chain[:_MOST_OPERATORS]))}{dots})"
     if found.says is not None:
         text += f": {printable(found.says)}"
+    chain = [printable(operator) for operator in found.chain if operator != "Constant"]
+    if chain:
+        dots = " ← …" if len(chain) > _MOST_OPERATORS else ""
+        text += f" ({' ← '.join(chain[:_MOST_OPERATORS])}{dots})"
     if found.shared_by:
         text += f"; also read by {some_of(found.shared_by)}"
     return text
@@ -96,6 +97,12 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def listed(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def columns(text: str) -> int:
     """How many columns of a fixed-width font the text takes."""
     return sum(
@@ -129,6 +136,6 @@ def _size(value: float | int | str | None) -> str:
 
 def _elem_type_name(elem_type: int) -> str:
     try:
-        return TensorProto.DataType.Name(elem_type).lower()  # type: ignore[arg-type]
+        return str(TensorProto.DataType.Name(elem_type)).lower()
     except ValueError:
         return f"type {elem_type}"

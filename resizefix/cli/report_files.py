@@ -1,0 +1,102 @@
+"""`--html FILE` and `--markdown [FILE]`: reports to keep, beside what a command prints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from resizefix.cli.envelope import Manner
+from resizefix.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+_STDOUT = "-"
+_MOST_IN_A_COMMENT = 65536  # characters that GitHub takes in a pull request or a comment
+
+
+def reporting(function: F) -> F:
+    """The options of commands that can write a report."""
+    for decorate in (
+        click.option("--force", is_flag=True, help="Replace report files that exist."),
+        click.option(
+            "--markdown",
+            is_flag=False,
+            flag_value=_STDOUT,
+            metavar="[FILE]",
+            help="Write a report for a pull request, with diagrams; to stdout without FILE or with -.",
+        ),
+        click.option("--html", metavar="FILE", help="Write a page with every node drawn; it needs no network."),
+    ):
+        function = decorate(function)
+    return function
+
+
+@dataclass(frozen=True)
+class ReportFiles:
+    """Where reports go; None: not wanted."""
+
+    html: str | None
+    markdown: str | None
+    force: bool
+
+    @property
+    def on_stdout(self) -> bool:
+        """Whether the Markdown takes the place of what a person would read."""
+        return self.markdown == _STDOUT
+
+    def require_free(self, models: Sequence[str]) -> None:
+        """Raises UsageError for a file that exists (without --force), is one of the models, or is named twice."""
+        files = self._files()
+        if self.html == _STDOUT:
+            raise UsageError("--html wants a file; a page on a terminal serves nobody")
+        if len(files) == 2 and os.path.realpath(files[0]) == os.path.realpath(files[1]):
+            raise UsageError(f"--html and --markdown both name {files[0]}")
+        for path in files:
+            if os.path.realpath(path) in map(os.path.realpath, models):
+                raise UsageError(f"{path} is the model itself; name another file for the report")
+            if os.path.lexists(path) and not self.force:
+                raise UsageError(f"{path} exists; --force replaces it")
+
+    def write(self, manner: Manner, html: Callable[[], str], markdown: Callable[[], str]) -> dict[str, str | None]:
+        """Write what is wanted, all files or none, and print what goes to stdout.
+
+        Returns the fields for `--json`: the files, and `markdown_text` in place of what would be printed.
+        """
+        from resizefix.document.atomic_write import AtomicWrite
+
+        fields: dict[str, str | None] = {"html": self.html, "markdown": None if self.on_stdout else self.markdown}
+        text = "" if self.markdown is None else markdown()
+        with AtomicWrite() as files:
+            for path, content in ((self.html, html), (fields["markdown"], lambda: text)):
+                if path is not None:
+                    files.stage(Path(path), [content().encode()], overwrite=self.force)
+            files.commit()
+        if self.on_stdout and manner.as_json:
+            fields["markdown_text"] = text
+        elif self.on_stdout:
+            click.echo(text, nl=False)
+        if len(text) > _MOST_IN_A_COMMENT and not manner.quiet:
+            click.echo(
+                f"the Markdown has {len(text)} characters, more than GitHub takes in a comment ({_MOST_IN_A_COMMENT}); "
+                "attach the page that --html writes instead",
+                err=True,
+            )
+        return fields
+
+    def told(self, manner: Manner) -> None:
+        """Say which files were written, to a person."""
+        if not manner.quiet:
+            for path in self._files():
+                click.echo(f"wrote {click.format_filename(path)}", err=self.on_stdout)
+
+    def _files(self) -> list[str]:
+        return [path for path in (self.html, self.markdown) if path is not None and path != _STDOUT]
+
+
+def report_files_of(options: dict[str, Any]) -> ReportFiles:
+    """The options of `reporting` as one value."""
+    return ReportFiles(options["html"], options["markdown"], options["force"])

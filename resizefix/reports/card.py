@@ -1,0 +1,149 @@
+"""One site of an HTML page: a line that folds out into its picture, its facts and every target's verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from resizefix.library.check import Verdict
+from resizefix.reports.drawing import drawing
+from resizefix.reports.markup import Markup, element, join
+from resizefix.reports.neighbourhood import Neighbourhood
+from resizefix.reports.survey import Broken, Surveyed
+from resizefix.reports.wording import count, extent, listed, meaning, operator, origin, tensor
+from resizefix.targets.target import Effect
+
+_EFFECTS = {
+    Effect.REJECTED: ("no", "rejected by"),
+    Effect.DIFFERENT: ("no", "computed otherwise by"),
+    Effect.NOTED: ("care", "taken, with a note, by"),
+}
+
+
+def card(
+    identity: str,
+    heading: str,
+    row: Sequence[Markup | str],
+    content: Markup,
+    *,
+    is_open: bool,
+    words: str,
+    rejected: Sequence[str],
+) -> Markup:
+    """A site that folds. `words` are what the filter may ask for, `rejected` the targets that refuse it."""
+    summary = element(
+        "summary",
+        element("h3", element("bdi", heading)),
+        " ",
+        element("span", *(element("span", part, " ") for part in row), class_="row"),
+    )
+    return element(
+        "section",
+        element("details", summary, content, open=is_open),
+        class_="site",
+        id=identity,
+        data_is=words,
+        data_rejected=" ".join(rejected),
+    )
+
+
+def row(surveyed: Surveyed) -> list[Markup | str]:
+    """A site in one line."""
+    site = surveyed.site
+    accepted = sum(verdict.accepted for verdict in surveyed.verdicts)
+    return [
+        operator(site),
+        meaning(site.interpolation),
+        f"{extent(site.extent)}, {site.origin.kind.value}",
+        promotable(surveyed),
+        f"{accepted} of {count(len(surveyed.verdicts), 'target')}",
+    ]
+
+
+def promotable(surveyed: Surveyed) -> Markup:
+    """In words and colour."""
+    if surveyed.site.promotable:
+        return element("span", "promotable", class_="yes")
+    return element("span", "not promotable", class_="care")
+
+
+def rejected_by(surveyed: Surveyed) -> list[str]:
+    """The names of the targets that do not take the site."""
+    return [verdict.target.name for verdict in surveyed.verdicts if not verdict.accepted]
+
+
+def picture(found: Neighbourhood | None, identity: str, title: str) -> Markup:
+    """The drawing, which scrolls where it is wider than the screen."""
+    if found is None:
+        return element("p", "Nothing in the model makes this tensor.", class_="quiet")
+    svg = drawing(found, identity, title)
+    return element("div", svg, class_="picture", role="region", tabindex="0", aria_label=title)
+
+
+def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
+    """What is to be known of a site, by name."""
+    site = surveyed.site
+    told: dict[str, Markup | str] = {
+        "Computes": f"{operator(site)}, {meaning(site.interpolation)}",
+        "Extent": extent(site.extent),
+        "Comes from": origin(site.origin),
+        "Reads": join(_code(site.input), f" {tensor(site.input_dims, site.elem_type)}"),
+        "Makes": join(_code(site.output), f" {tensor(site.output_dims, site.elem_type)}"),
+    }
+    if site.scope.path:
+        told["Stands in"] = join(*(_code(step) for step in site.scope.path))
+    why = Markup("") if site.reason is None else join(": ", site.reason)
+    told["Promotable"] = join(element("span", "yes" if site.promotable else "no"), why)
+    return told
+
+
+def fact_list(told: dict[str, Markup | str], other: dict[str, Markup | str] | None = None) -> Markup:
+    """Facts as a description list; those that the other side has otherwise are set off."""
+    rows: list[Markup] = []
+    for name, value in told.items():
+        differs = other is not None and other.get(name) != value
+        rows += [element("dt", name), element("dd", element("span", value, class_="differs" if differs else None))]
+    return element("dl", *rows)
+
+
+def verdicts(found: Sequence[Verdict], broken: Sequence[Broken], heading: str, *, is_open: bool) -> Markup:
+    """Every target as a badge, and the rules that are broken, each with its reason and mend."""
+    badges = element("ul", *(_badge(verdict) for verdict in found), class_="verdicts", aria_label="Verdict per target")
+    rules = None
+    if broken:
+        listed = element("ul", *(_rule(entry) for entry in broken), class_="rules")
+        rules = element("details", element("summary", f"{count(len(broken), 'rule')} broken"), listed, open=is_open)
+    return element("div", element(heading, "Targets"), badges, rules)
+
+
+def _badge(verdict: Verdict) -> Markup:
+    noted = bool(verdict.violations) and verdict.accepted
+    sign, word, colour = ("✓", "accepted", "yes") if verdict.accepted else ("✕", "rejected", "no")
+    if noted:
+        sign, word, colour = "✓", "accepted, with a note", "care"
+    elif not verdict.accepted and all(entry.effect is not Effect.REJECTED for entry in verdict.violations):
+        sign, word = "≠", "computes something else"
+    unseen = element("span", f": {word}", class_="unseen")
+    return element(
+        "li", element("span", sign, aria_hidden="true"), f" {verdict.target.name}", unseen, class_=colour, title=word
+    )
+
+
+def _rule(entry: Broken) -> Markup:
+    colour, word = _EFFECTS[entry.effect]
+    return element(
+        "li",
+        element(
+            "p", element("code", entry.rule), " ", element("span", f"{word} {listed(entry.targets)}", class_=colour)
+        ),
+        element("p", f"{_sentence(entry.because)} ", element("strong", "Mend: "), _sentence(entry.mend, raised=False)),
+        element("p", f"Source: {'; '.join(entry.sources)}", class_="quiet"),
+    )
+
+
+def _sentence(text: str, *, raised: bool = True) -> str:
+    stop = "" if text.endswith((".", "!", "?")) else "."
+    return (text[:1].upper() + text[1:] if raised else text) + stop
+
+
+def _code(name: str) -> Markup:
+    return element("code", name)

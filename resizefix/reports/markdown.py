@@ -1,0 +1,143 @@
+"""`inspect --markdown` and `diff --markdown`: what a pull request should show, with a diagram for every site."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from resizefix.operations.diff import Change
+from resizefix.reports.comparison import Comparison, Fate, Pair
+from resizefix.reports.gfm import code, fenced, folded, prose, summary, table
+from resizefix.reports.mermaid import flowchart
+from resizefix.reports.neighbourhood import Neighbourhood
+from resizefix.reports.next_step import next_step
+from resizefix.reports.printable import printable
+from resizefix.reports.survey import Broken, Survey, Surveyed
+from resizefix.reports.wording import count, extent, listed, meaning, operator, origin, place
+from resizefix.targets.catalogue import TARGETS
+
+_MOST_CHANGES = 200
+
+
+def inspect_markdown(model: str, survey: Survey) -> str:
+    """The sites of one model; `model` is how the user named the file."""
+    sites = survey.sites
+    told = f"{count(len(sites), 'resize')}, {survey.promotable} promotable · opset {survey.opset}"
+    parts = [f"### {code(PurePath(model).name)}: {told}"]
+    if sites:
+        headings = ["#", "node", "computes", "extent", "from", "promotable", "targets"]
+        parts.append(table(headings, [_row(surveyed) for surveyed in sites]))
+        parts.append(_rules(survey))
+    step = next_step(model, [(surveyed.site, surveyed.verdicts) for surveyed in sites])
+    if step is not None:
+        parts.append(f"To {step.purpose}:\n\n{fenced('console', step.command)}")
+    for surveyed in sites:
+        line = summary(f"#{surveyed.site.index} {place(surveyed.site)}")
+        parts.append(folded(line, f"{_diagram(surveyed.picture)}\n\n{_told(surveyed)}"))
+    return "\n\n".join(parts) + "\n"
+
+
+def diff_markdown(before: str, after: str, comparison: Comparison) -> str:
+    """What changed between two models: the sites before and after, then everything."""
+    names = [code(PurePath(name).name) for name in (before, after)]
+    parts = [f"### {names[0]} → {names[1]}: {count(len(comparison.changes), 'change')}"]
+    touched = [pair for pair in comparison.pairs if pair.fate is not Fate.SAME]
+    if comparison.pairs:
+        rows = [[code(target.name), *_taken(comparison, number)] for number, target in enumerate(TARGETS)]
+        moved = [row for row in rows if row[1] != row[2]]
+        parts.append(f"{len(touched)} of {count(len(comparison.pairs), 'resize')} touched.")
+        if moved:
+            parts.append("Targets whose verdict differs:")
+            parts.append(table(["target", "before", "after"], moved))
+    parts.extend(_pair(pair, is_open=len(touched) == 1) for pair in touched)
+    if not comparison.changes:
+        parts.append("The models are the same.")
+    else:
+        parts.append(folded("Every change; what is not listed is the same", _changes(comparison.changes)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(surveyed: Surveyed) -> list[str]:
+    site = surveyed.site
+    accepted = sum(verdict.accepted for verdict in surveyed.verdicts)
+    return [
+        str(site.index),
+        code(place(site)),
+        f"{prose(operator(site))} {prose(meaning(site.interpolation))}",
+        prose(extent(site.extent)),
+        f"{site.origin.kind.value} {code(site.origin.name)}" if site.origin.name else site.origin.kind.value,
+        "yes" if site.promotable else "no",
+        f"{accepted} of {len(TARGETS)}",
+    ]
+
+
+def _rules(survey: Survey) -> str:
+    """The rules that any site breaks, each said once."""
+    if not survey.refusing and not any(surveyed.broken for surveyed in survey.sites):
+        return "Every target takes them."
+    found: dict[Broken, list[str]] = {}
+    for surveyed in survey.sites:
+        for broken in surveyed.broken:
+            found.setdefault(broken, []).append(str(surveyed.site.index))
+    lines = [f"{_rule(broken)} {_numbered(indices)}." for broken, indices in found.items()]
+    refused = f"Refused by {listed([summary(name) for name in survey.refusing])}" if survey.refusing else "Notes"
+    return folded(refused, "\n".join(lines))
+
+
+def _numbered(indices: list[str]) -> str:
+    # As code, for GitHub makes a link to an issue of a bare #1.
+    return f"Node {listed([code(f'#{index}') for index in indices])}"
+
+
+def _told(surveyed: Surveyed) -> str:
+    site = surveyed.site
+    lines = [f"- Its {site.extent.kind.value} come from {prose(origin(site.origin))}."]
+    if site.reason is not None:
+        lines.append(f"- Not promotable: {prose(site.reason)}")
+    return "\n".join(lines)
+
+
+def _rule(broken: Broken) -> str:
+    names = listed([code(name) for name in broken.targets])
+    return f"- {code(broken.rule)} ({names}): {prose(broken.because)}. Mend: {prose(broken.mend)}."
+
+
+def _diagram(picture: Neighbourhood | None) -> str:
+    return "Nothing makes this tensor." if picture is None else fenced("mermaid", flowchart(picture))
+
+
+def _taken(comparison: Comparison, number: int) -> list[str]:
+    surveys = comparison.before, comparison.after
+    taken = [sum(surveyed.verdicts[number].accepted for surveyed in survey.sites) for survey in surveys]
+    return [f"{some} of {len(survey.sites)}" for some, survey in zip(taken, surveys, strict=True)]
+
+
+def _pair(pair: Pair, *, is_open: bool) -> str:
+    known = pair.after or pair.before
+    assert known is not None
+    old = () if pair.before is None else pair.before.broken
+    new = () if pair.after is None else pair.after.broken
+    parts = []
+    if pair.before is not None:
+        parts += ["Before:", _diagram(pair.before.picture), _told(pair.before)]
+    parts += ["After:", _diagram(pair.after_picture)]
+    if pair.after is not None:
+        lines = [_told(pair.after), *(_rule(broken) for broken in new if broken not in old)]
+        mended = [code(broken.rule) for broken in old if broken not in new]
+        parts.append("\n".join([*lines, *([f"- Rules no longer broken: {listed(mended)}."] if mended else [])]))
+    elif pair.fate is Fate.REPLACED:
+        parts.append("Other operators make this tensor; no Upsample or Resize does.")
+    line = f"{summary(place(known.site))} {pair.fate.value}"
+    shown = folded(line, "\n\n".join(parts))
+    return shown.replace("<details>", "<details open>", 1) if is_open else shown
+
+
+def _changes(changes: tuple[Change, ...]) -> str:
+    lines = []
+    for change in changes[:_MOST_CHANGES]:
+        where = f" in {' / '.join(change.scope)}" if change.scope else ""
+        lines.append(printable(f"@@ {change.what} {change.name}{where}"))
+        lines += [printable(f"- {change.before}")] if change.before is not None else []
+        lines += [printable(f"+ {change.after}")] if change.after is not None else []
+    left = len(changes) - _MOST_CHANGES
+    more = f"\n\n{left} more are not shown; `resizefix diff` lists them all." if left > 0 else ""
+    return fenced("diff", "\n".join(lines)) + more

@@ -1,5 +1,4 @@
-"""Outcomes, verdicts and verifications for a person at a terminal; colour only where there is one, 80 columns where nothing else is
-known."""
+"""Outcomes, verdicts and verifications for a person at a terminal; colour only where there is one."""
 
 from __future__ import annotations
 

@@ -164,9 +164,12 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
 
     def _too_late(self, model: bytes, parsed: dict[str, Any] | None) -> LiveVerdict | LiveUnavailable:
         if parsed is None:
-            return LiveUnavailable(f"{self._parser} gave no answer within {self.time_limit:g} s")
+            return LiveUnavailable(self._late())
         late = f"the engine was not built within {self.time_limit:g} s"
         return replace(_verdict(self._parser, model, parsed, None, build=False, crash=None), unanswered=late)
+
+    def _late(self) -> str:
+        return f"{self._parser} gave no answer within {self.time_limit:g} s"
 
     def _make_ready(self, deadline: float) -> LiveUnavailable | None:
         for _ in range(2):  # the process may have died while it freed the last network
@@ -179,7 +182,7 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
                     return None
                 elif answer["stage"] in ("unavailable", "unanswered"):
                     self.close()
-                    return LiveUnavailable(answer.get("reason", f"{self._parser} did not start"))
+                    return LiveUnavailable(answer.get("reason", self._late()))
             self.close()
         return LiveUnavailable(f"{self._parser} crashes when it is started")
 

@@ -1,0 +1,219 @@
+"""`resizefix check` as people and programs call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from resizefix.cli import main
+from resizefix.library import live as library_live
+from resizefix.targets import tensorrt_live
+from resizefix.targets.tensorrt_complaints import LiveError
+from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict, NetworkInput, unavailable
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
+DYNAMIC = FIXTURES / "srcnn_x3_opset11_dynamic.onnx"
+ANTIALIAS = FIXTURES / "handmade" / "resize18_antialias.onnx"
+missing = unavailable()
+needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason if missing else "")
+
+
+@pytest.fixture
+def call(capsys):
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as done:
+            main(["check", *(str(argument) for argument in arguments)])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return int(done.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch):
+    """Let TensorRT answer this; returns what it was asked."""
+    asked: list[dict[str, object]] = []
+
+    def install(*given: LiveVerdict | LiveUnavailable) -> list[dict[str, object]]:
+        pending = list(given)
+
+        class Stand:
+            def __init__(self, *, time_limit: float) -> None:
+                self.time_limit = time_limit
+
+            def __enter__(self) -> Stand:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                pass
+
+            def ask(self, model: bytes, folder: object, **options: object) -> object:
+                asked.append({**options, "time_limit": self.time_limit})
+                return pending.pop(0)
+
+        monkeypatch.setattr(library_live, "LiveParser", Stand)
+        return asked
+
+    return install
+
+
+X = NetworkInput("input", (1, 3, 17, 17))
+YES = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(X,))
+NO = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("node\x1b[31m", "y", 3, "Relu", "line one\nline two"),))
+
+
+def test_the_json_has_the_promised_fields_for_each_target(call) -> None:
+    code, text, err = call(SRCNN, "--target", "tensorrt-8.0", "--target", "tensorrt-rtx", "--json")
+    answer = json.loads(text)
+    assert (code, err, answer["exit_code"]) == (1, "", 1)  # 8.0 has no cubic
+    assert answer["targets"]["tensorrt-rtx"] == {
+        "accepted": True,
+        "violations": [],
+        "live": None,
+        "live_reason": None,
+    }
+    (broken,) = answer["targets"]["tensorrt-8.0"]["violations"]
+    assert {"node", "rule", "because", "source", "mend", "effect"} == broken.keys()
+    assert broken["rule"] == "not-cubic"
+
+
+def test_live_adds_what_the_parser_said(call, answers) -> None:
+    answers(NO)
+    code, text, err = call(SRCNN, "--target", "tensorrt-rtx", "--live", "--json")
+    live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
+    assert (code, err) == (1, "")
+    assert live == {
+        "parser": "TensorRT-RTX 9.9",
+        "accepted": False,
+        "errors": [{"node": "node\x1b[31m", "op": "Relu", "output": "y", "message": "line one\nline two"}],
+        "built": None,
+        "profile": {},
+        "chosen": [],
+    }
+
+
+def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(call, answers) -> None:
+    answers(NO)
+    code, text, _ = call(SRCNN, "--target", "tensorrt-rtx", "--live")
+    assert code == 1
+    assert "tensorrt-rtx  accepted" in text
+    assert "live: TensorRT-RTX 9.9 refuses the model" in text
+    assert "node\\x1b[31m: line one\nline two" in text
+    assert "not about an Upsample or Resize" in text
+    assert "\x1b" not in text
+
+
+def test_a_refused_resize_that_no_rule_foresaw_is_to_be_reported(call, answers) -> None:
+    surprise = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("down", "y", 3, "Resize", "no"),))
+    answers(surprise)
+    assert "please report it" in call(SRCNN, "--target", "tensorrt-rtx", "--live")[1]
+    answers(surprise)
+    assert "please report it" not in call(ANTIALIAS, "--target", "tensorrt-rtx", "--live")[1]
+
+
+def test_a_stand_in_is_called_one(call, answers) -> None:
+    answers(YES)
+    code, text, _ = call(SRCNN, "--target", "tensorrt-10", "--live", "--json")
+    assert code == 0
+    assert "standing in for TensorRT 10" in json.loads(text)["targets"]["tensorrt-10"]["live"]["parser"]
+
+
+def test_older_targets_are_judged_by_rules_and_stderr_says_so(call) -> None:
+    code, text, err = call(SRCNN, "--target", "tensorrt-8.5", "--live", "--json")
+    target = json.loads(text)["targets"]["tensorrt-8.5"]
+    assert (code, target["live"]) == (0, None)
+    assert "no parser of tensorrt-8.5 can be run here" in target["live_reason"]
+    assert err == f"resizefix check: {target['live_reason']}\n"
+
+
+def test_without_the_extra_one_sentence_says_how_to_install_it_and_the_rules_decide(
+    call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
+    monkeypatch.setattr(tensorrt_live.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(tensorrt_live.sys, "platform", "linux")
+    for model, expected in ((SRCNN, 0), (ANTIALIAS, 1)):
+        code, text, err = call(model, "--target", "tensorrt-rtx", "--target", "tensorrt-10", "--build", "--json")
+        assert code == expected
+        assert [target["live"] for target in json.loads(text)["targets"].values()] == [None, None]
+        assert err.count("\n") == 1
+        assert "pip install 'resizefix[tensorrt]'" in err
+
+
+def test_shapes_are_read_as_trtexec_writes_them(call, answers) -> None:
+    open_input = NetworkInput("input", (None, 3, None, None))
+    built = LiveVerdict("TensorRT-RTX 9.9", True, built=True, inputs=(open_input,))
+    for shapes in (
+        ("--min-shapes", "input:1x3x8x8", "--opt-shapes", "input:1x3x8x16", "--max-shapes", "input:1x3x32x32"),
+        ("--minShapes=input:1,3,8,8", "--optShapes=input:1,3,8,16", "--maxShapes=input:[1,3,32,32]"),
+    ):
+        asked = answers(LiveVerdict("TensorRT-RTX 9.9", True, inputs=(open_input,)), built)
+        code, text, _ = call(DYNAMIC, "--target", "tensorrt-rtx", "--build", "--timeout", "5", *shapes)
+        assert code == 0
+        assert "takes the model and builds the engine" in text
+        assert "built for input: 1x3x8x8 … 1x3x8x16 … 1x3x32x32\n" in text
+        assert asked[-1] == {
+            "build": True,
+            "profile": {"input": {"min": [1, 3, 8, 8], "opt": [1, 3, 8, 16], "max": [1, 3, 32, 32]}},
+            "time_limit": 5,
+        }
+
+
+def test_ranges_that_were_chosen_are_told_as_such(call, answers) -> None:
+    open_input = NetworkInput("input", (None, 3, None, None))
+    parsed = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(open_input,))
+    failed = LiveVerdict("TensorRT-RTX 9.9", True, (LiveError(None, None, None, "", "no"),), False)
+    answers(parsed, failed, failed)
+    code, text, _ = call(DYNAMIC, "--target", "tensorrt-rtx", "--build")
+    assert code == 1
+    assert "it parses, but no engine is built" in text
+    assert "(chosen here)" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--target", "tensorrt-99"], "there is no target 'tensorrt-99'"),
+        (["--target", "tensorrt-rtx", "--min-shapes", "input:1x3x8x8"], "give --build too"),
+        (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "nope:1"], "there is no input 'nope'"),
+        (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "1x3x8x8"], "gives no shapes"),
+        (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "input:1xAx8x8"], "gives no shapes"),
+        (["--target", "tensorrt-rtx", "--build", "--min-shapes", "input:1x1x8x8"], "opt, max is missing"),
+        (["--target", "tensorrt-8.0", "--build", "--opt-shapes", "input:1x1x8x8"], "tensorrt-rtx or tensorrt-10"),
+        (["--target", "tensorrt-rtx", "--live", "--timeout", "0"], "--timeout"),
+        ([], "--target"),
+    ],
+)
+def test_what_cannot_be_meant_is_exit_2_with_a_sentence(call, arguments: list[str], says: str) -> None:
+    code, out, err = call(SRCNN, *arguments)
+    assert (code, out) == (2, "")
+    assert says in err
+
+
+def test_several_shapes_may_stand_in_one_value() -> None:
+    from resizefix.cli.check import ShapesOption
+
+    read = ShapesOption().convert("a:1x3x8x8,tower/b:0:2,c:1,3,[4]", None, None)
+    assert read == {"a": (1, 3, 8, 8), "tower/b:0": (2,), "c": (1, 3, 4)}
+
+
+@needs_tensorrt
+def test_the_real_parser_refuses_antialias_and_names_the_node(call) -> None:
+    code, text, _ = call(ANTIALIAS, "--target", "tensorrt-rtx", "--live", "--json")
+    live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
+    assert (code, live["accepted"], live["errors"][0]["op"]) == (1, False, "Resize")
+    assert "Antialiasing is not supported" in live["errors"][0]["message"]
+
+
+@needs_tensorrt
+def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(call) -> None:
+    shapes = ("--min-shapes", "input:1x3x8x8", "--opt-shapes", "input:1x3x16x16", "--max-shapes", "input:2x3x32x32")
+    code, text, _ = call(DYNAMIC, "--target", "tensorrt-rtx", "--build", "--json", *shapes)
+    live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
+    assert (code, live["built"]) == (0, True)
+    assert live["profile"]["input"]["max"] == [2, 3, 32, 32]
+    assert live["chosen"] == []

@@ -1,0 +1,283 @@
+"""The verdicts: rules for every target, and what a parser says beside them. Models are those of fixtures/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+import resizefix
+from resizefix.document.document import Document
+from resizefix.errors import UnreadableModelError, UsageError
+from resizefix.library import live as library_live
+from resizefix.library.check import Verdict, check, check_all
+from resizefix.targets import tensorrt_live
+from resizefix.targets.target import Effect, Violation
+from resizefix.targets.tensorrt import TENSORRT_TARGETS
+from resizefix.targets.tensorrt_complaints import LiveError
+from resizefix.targets.tensorrt_live import LiveVerdict, unavailable
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+HANDMADE = FIXTURES / "handmade"
+NAMES = [target.name for target in TENSORRT_TARGETS]
+missing = unavailable()
+needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason if missing else "")
+
+
+def rules(name: str, target: str) -> dict[str, Violation]:
+    verdict = check(HANDMADE / f"{name}.onnx", target=target)
+    found = {violation.rule: violation for violation in verdict.violations}
+    assert len(found) == len(verdict.violations)
+    return found
+
+
+# ---- what users bring, each told in one sentence with its mend -------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", NAMES[1:])
+def test_the_hybrid_of_old_tutorials_is_told_once_for_what_it_is(target: str) -> None:
+    found = rules("upsample9_hybrid", target)
+    told = found.pop("upsample-not-hybrid")
+    assert "form of old tutorials, which is no valid ONNX and which no parser since 5.1 takes" in told.because
+    assert "give the scales as second input" in told.mend
+    assert "import opset 8" in told.mend
+    assert "upsample-form-of-its-opset" not in found
+    assert "exactly-two-inputs" not in found
+
+
+def test_tensorrt_5_0_takes_the_hybrid_which_is_noted() -> None:
+    found = rules("upsample9_hybrid", "tensorrt-5.0")
+    assert found["hybrid-is-taken-here-alone"].effect is Effect.NOTED
+    assert "nothing else does" in found["hybrid-is-taken-here-alone"].because
+
+
+@pytest.mark.parametrize("target", NAMES[6:])
+def test_a_float_input_is_refused_with_the_way_to_an_integer_one(target: str) -> None:
+    told = rules("scales_graph_input", target)["runtime-extent-is-integer"]
+    assert told.effect is Effect.REJECTED
+    assert "neither int32 nor int64" in told.because
+    assert "resizefix freeze-scales" in told.mend
+    assert "resizefix promote-scales --for tensorrt" in told.mend
+
+
+@pytest.mark.parametrize("target", NAMES[6:])
+def test_an_initializer_that_is_an_input_too_is_noted_as_a_silent_constant(target: str) -> None:
+    verdict = check(HANDMADE / "scales_graph_input_default.onnx", target=target)
+    (told,) = verdict.violations
+    assert verdict.accepted
+    assert told.effect is Effect.NOTED
+    assert "the network has no such input any more" in told.because
+    assert "resizefix promote-scales --for tensorrt" in told.mend
+
+
+@pytest.mark.parametrize("target", NAMES)
+def test_in_ir_3_an_initializer_is_listed_as_an_input_without_being_one(target: str) -> None:
+    assert "default-becomes-constant" not in rules("ir3_weights_as_inputs", target)
+
+
+@pytest.mark.parametrize("target", NAMES[6:])
+def test_a_node_of_another_domain_is_taken_for_onnx_s_where_it_has_its_form(target: str) -> None:
+    (told,) = rules("foreign_upsample", target).values()
+    assert (told.rule, told.effect) == ("domain-is-overlooked", Effect.DIFFERENT)
+    assert "Upsample of the domain acme" in told.because
+    assert "rename the operator" in told.mend
+
+
+def foreign(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : 13, "acme" : 1]> g (float[1,2,4,5] x) => (float[a,b,c,d] y) {{ {text} }}'
+    )
+
+
+def test_a_node_of_another_domain_and_another_form_is_refused_with_the_rule_it_breaks() -> None:
+    (told,) = check(foreign("[up] y = acme.Resize (x)"), target="tensorrt-rtx").violations
+    assert (told.node, told.effect) == ("up", Effect.REJECTED)
+    assert "names neither scales nor sizes" in told.because
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("y = acme.Resize (x)", "onnxruntime"),  # which looks at the domain
+        ("y = acme.ResizeNearest (x)", "tensorrt-rtx"),
+    ],
+)
+def test_other_names_and_other_runtimes_have_no_such_violation(text: str, target: str) -> None:
+    assert check(foreign(text), target=target).violations == ()
+
+
+def test_the_default_domain_spelled_out_is_not_another_one() -> None:
+    assert check(HANDMADE / "explicit_ai_onnx_domain.onnx", target="tensorrt-rtx").violations == ()
+
+
+def test_half_scales_are_refused_as_a_tensor_and_taken_for_zeros_as_a_constant() -> None:
+    folded = rules("scales_half_precision", "tensorrt-rtx")["tensor-scales-are-float"]
+    assert (folded.effect, "float16" in folded.because) == (Effect.REJECTED, True)
+    constant = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,4,5] x) => (float[a,b,c,d] y) '
+        "<float16[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) }"
+    )
+    found = {broken.rule: broken.effect for broken in check(constant, target="tensorrt-10").violations}
+    assert found["extent-is-not-float16"] is Effect.DIFFERENT
+
+
+# ---- a parser beside the rules --------------------------------------------------------------------------------------
+
+
+class Parser:
+    """Answers in the place of TensorRT, and remembers what it was asked."""
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = list(answers)
+        self.asked: list[dict[str, object]] = []
+        self.time_limits: list[float] = []
+
+    def __call__(self, *, time_limit: float) -> Parser:
+        self.time_limits.append(time_limit)
+        return self
+
+    def __enter__(self) -> Parser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def ask(self, model: bytes, folder: object, **options: object) -> object:
+        self.asked.append(options)
+        return self.answers.pop(0)
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch):
+    def install(*answers: object) -> Parser:
+        parser = Parser(*answers)
+        monkeypatch.setattr(library_live, "LiveParser", parser)
+        return parser
+
+    return install
+
+
+SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
+YES = LiveVerdict("TensorRT-RTX 9.9", True)
+NO = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("conv", "y", 0, "Conv", "no"),))
+
+
+def test_no_parser_is_asked_unless_one_is_wanted(stand_in) -> None:
+    parser = stand_in()
+    verdict = check(SRCNN, target="tensorrt-rtx")
+    assert (verdict.live, verdict.live_reason, parser.time_limits) == (None, None, [])
+
+
+def test_tensorrt_is_asked_once_for_all_targets_it_speaks_for_and_says_for_which_it_stands_in(stand_in) -> None:
+    parser = stand_in(YES)
+    rtx, ten = check_all(SRCNN, ["tensorrt-rtx", "tensorrt-10"], live=True, timeout=7)
+    assert rtx.live is not None
+    assert ten.live is not None
+    assert rtx.live.parser == "TensorRT-RTX 9.9"
+    assert ten.live.parser.startswith("TensorRT-RTX 9.9, standing in for TensorRT 10")
+    assert (len(parser.asked), parser.time_limits) == (1, [7])
+
+
+def test_a_model_that_the_parser_refuses_is_not_taken_though_every_rule_is_kept(stand_in) -> None:
+    stand_in(NO)
+    verdict = check(SRCNN, target="tensorrt-rtx", live=True)
+    assert (verdict.accepted, verdict.taken) == (True, False)
+
+
+def test_a_model_that_breaks_a_rule_is_not_taken_though_the_parser_takes_it(stand_in) -> None:
+    stand_in(YES)
+    verdict = check(HANDMADE / "foreign_upsample.onnx", target="tensorrt-rtx", live=True)
+    assert (verdict.accepted, verdict.taken) == (False, False)
+
+
+@pytest.mark.parametrize("target", [name for name in NAMES if name not in ("tensorrt-10", "tensorrt-rtx")])
+def test_an_older_target_has_no_parser_and_the_verdict_says_so(stand_in, target: str) -> None:
+    parser = stand_in()
+    verdict = check(HANDMADE / "upsample7_attribute.onnx", target=target, live=True)
+    assert verdict.live is None
+    assert f"no parser of {target} can be run here" in str(verdict.live_reason)
+    assert verdict.taken == verdict.accepted
+    assert parser.asked == []
+
+
+def test_without_the_extra_the_verdict_is_that_of_the_rules_and_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
+    monkeypatch.setattr(tensorrt_live.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(tensorrt_live.sys, "platform", "linux")
+    verdict = check(SRCNN, target="tensorrt-rtx", build=True)
+    assert (verdict.live, verdict.taken) == (None, True)
+    assert "pip install 'resizefix[tensorrt]'" in str(verdict.live_reason)
+
+
+def test_elsewhere_than_on_linux_it_is_said_that_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
+    monkeypatch.setattr(tensorrt_live.sys, "platform", "darwin")
+    verdict = check(SRCNN, target="tensorrt-rtx", live=True)
+    assert "runs on x86-64 Linux alone" in str(verdict.live_reason)
+
+
+def test_onnxruntime_is_asked_itself() -> None:
+    verdict = check(SRCNN, target="onnxruntime", live=True)
+    assert verdict.live is not None
+    assert (verdict.live.parser, verdict.live.accepted, verdict.taken) == ("onnxruntime, CPU", True, True)
+    unknown = check(foreign("y = acme.Blur (x)"), target="onnxruntime", live=True)
+    assert unknown.live is not None
+    assert (unknown.accepted, unknown.taken) == (True, False)
+    assert "acme:Blur" in unknown.live.errors[0].message
+
+
+def test_what_cannot_be_asked_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match=r"there is no target 'tensorrt-99'"):
+        check(SRCNN, target="tensorrt-99", live=True)
+    with pytest.raises(UsageError, match="tensorrt-rtx or tensorrt-10 alone"):
+        check(SRCNN, target="tensorrt-8.0", build=True, profile={"input": {"opt": [1]}})
+
+
+def test_the_public_names_are_there() -> None:
+    assert resizefix.check is check
+    assert resizefix.Verdict is Verdict
+
+
+# ---- the real one ---------------------------------------------------------------------------------------------------
+
+
+@needs_tensorrt
+def test_the_rules_and_tensorrt_rtx_agree_on_every_resize_of_every_fixture() -> None:
+    from resizefix.targets.tensorrt_live import LiveParser
+
+    too_lax, too_strict, judged = [], [], 0
+    with LiveParser() as parser:
+        for path in sorted(FIXTURES.rglob("*.onnx")):
+            try:
+                document = Document.open(path)
+            except UnreadableModelError:
+                continue
+            verdict = check(document, target="tensorrt-rtx")
+            found = parser.ask(document.light_bytes(), document.folder)
+            assert isinstance(found, LiveVerdict), path
+            judged += 1
+            refused = [error for error in found.errors if error.op_type in ("Resize", "Upsample")]
+            rejected = [broken for broken in verdict.violations if broken.effect is Effect.REJECTED]
+            too_lax += [(path.name, refused)] if refused and not rejected else []
+            too_strict += [(path.name, rejected)] if rejected and found.accepted else []
+    assert (too_lax, too_strict) == ([], [])
+    assert judged > 80
+
+
+@needs_tensorrt
+def test_a_dynamic_model_is_parsed_and_built_and_the_ranges_are_told() -> None:
+    verdict = check(FIXTURES / "srcnn_x3_opset11_dynamic.onnx", target="tensorrt-10", build=True)
+    assert verdict.live is not None
+    assert (verdict.live.built, verdict.taken, verdict.live_reason) == (True, True, None)
+    assert verdict.live.chosen == ("input",)
+    assert verdict.live.profile["input"]["min"] < verdict.live.profile["input"]["max"]
+
+
+@needs_tensorrt
+def test_a_parser_that_takes_too_long_is_not_waited_for() -> None:
+    verdict = check(HANDMADE / "foreign_upsample.onnx", target="tensorrt-rtx", live=True, timeout=0.001)
+    assert verdict.live is None
+    assert verdict.live_reason == "TensorRT-RTX gave no answer within 0.001 s"

@@ -1,0 +1,231 @@
+"""How questions to TensorRT are put, with another in its place; the real one is asked where it is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+from resizefix.document.document import Document
+from resizefix.errors import VerificationFailedError
+from resizefix.library import live as library_live
+from resizefix.library import rewrite
+from resizefix.library.live import live_verdict, why_live_refuses
+from resizefix.library.promote_scales import promote_scales
+from resizefix.operations.sites import find_sites
+from resizefix.targets.tensorrt_complaints import LiveError
+from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict, NetworkInput, unavailable
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+missing = unavailable()
+needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason if missing else "")
+
+DYNAMIC = """<ir_version: 8, opset_import: ["" : 13]>
+g (float[1,3,h,w] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { r = Relu (x) y = Resize (r, , s) }"""
+X = NetworkInput("x", (1, 3, None, None))
+PARSED = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(X,))
+BUILT = LiveVerdict("TensorRT-RTX 9.9", True, built=True, inputs=(X,))
+FAILED = LiveVerdict("TensorRT-RTX 9.9", True, built=False, inputs=(X,))
+
+
+def document(text: str) -> Document:
+    return Document.from_proto(parser.parse_model(text))
+
+
+class Stand:
+    """Stands in for `LiveParser`: gives the answers in order and remembers the profiles it was asked with."""
+
+    def __init__(self, *answers: LiveVerdict | LiveUnavailable) -> None:
+        self.answers = list(answers)
+        self.profiles: list[object] = []
+
+    def __call__(self, *, time_limit: float) -> Stand:
+        return self
+
+    def __enter__(self) -> Stand:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def ask(self, model: bytes, folder: object, **options: object) -> LiveVerdict | LiveUnavailable:
+        onnx.ModelProto.FromString(model)
+        self.profiles.append(options.get("profile"))
+        return self.answers.pop(0)
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch):
+    def install(*answers: LiveVerdict | LiveUnavailable) -> Stand:
+        stand = Stand(*answers)
+        monkeypatch.setattr(library_live, "LiveParser", stand)
+        return stand
+
+    return install
+
+
+def verdict(text: str, **options: object) -> LiveVerdict:
+    found = live_verdict(document(text), **options)  # type: ignore[arg-type]
+    assert isinstance(found, LiveVerdict)
+    return found
+
+
+# ---- building -------------------------------------------------------------------------------------------------------
+
+
+def test_an_engine_is_built_for_a_range_around_what_the_model_runs_at(stand_in) -> None:
+    stand = stand_in(PARSED, BUILT)
+    found = verdict(DYNAMIC, build=True)
+    wide = {"x": {"min": [1, 3, 32, 48], "opt": [1, 3, 64, 96], "max": [1, 3, 128, 192]}}
+    assert stand.profiles == [None, wide]
+    assert (found.built, found.profile, found.chosen) == (True, wide, ("x",))
+
+
+def test_where_that_range_is_too_much_one_size_is_tried_and_told(stand_in) -> None:
+    stand = stand_in(PARSED, FAILED, BUILT)
+    found = verdict(DYNAMIC, build=True)
+    one = {"x": {bound: [1, 3, 32, 48] for bound in ("min", "opt", "max")}}
+    assert stand.profiles[2] == one
+    assert (found.built, found.profile) == (True, one)
+
+
+def test_a_range_that_the_user_gave_is_not_narrowed(stand_in) -> None:
+    stand = stand_in(PARSED, FAILED)
+    given = {"x": {"min": [1, 3, 8, 8], "opt": [1, 3, 8, 8], "max": [1, 3, 16, 16]}}
+    found = verdict(DYNAMIC, build=True, profile=given)
+    assert stand.profiles == [None, given]
+    assert (found.built, found.chosen) == (False, ())
+
+
+def test_nothing_is_built_of_what_does_not_parse(stand_in) -> None:
+    stand = stand_in(LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("up", "y", 1, "Resize", "no"),)))
+    assert verdict(DYNAMIC, build=True).built is None
+    assert len(stand.profiles) == 1
+
+
+def test_a_builder_without_an_answer_leaves_that_of_the_parser(stand_in) -> None:
+    stand_in(PARSED, LiveUnavailable("it gave up"))
+    found = verdict(DYNAMIC, build=True)
+    assert (found.accepted, found.built, found.unanswered, found.taken) == (True, None, "it gave up", True)
+
+
+def test_an_error_at_a_node_without_a_name_gets_the_label_of_the_reports(stand_in) -> None:
+    errors = (LiveError("", "y", 1, "Resize", "no"), LiveError("", "r", 0, "Relu", "no"))
+    stand_in(LiveVerdict("TensorRT-RTX 9.9", False, errors))
+    assert [error.node for error in verdict(DYNAMIC).errors] == ["#0", "Relu#0"]
+
+
+# ---- what a rewrite is answerable for -------------------------------------------------------------------------------
+
+BEFORE = """<ir_version: 8, opset_import: ["" : 18]>
+g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
+  r = Relu (x) [up] y = Resize <antialias = 1> (r, , s)
+}"""
+AFTER = BEFORE.replace("<antialias = 1> ", "")
+AT_RESIZE = LiveError("up", "y", 1, "Resize", "I do not like it")
+AT_RELU = LiveError("", "r", 0, "Relu", "nor this")
+CRASH = LiveError(None, None, None, "", "the parser crashed")
+CRASHED = LiveVerdict("TensorRT-RTX 9.9", False, (CRASH,))
+
+
+def refusal(after: str = AFTER) -> str | None:
+    before = document(BEFORE)
+    return why_live_refuses(before, document(after), find_sites(before))
+
+
+def test_a_rewritten_node_that_is_refused_is_the_rewrites_fault(stand_in) -> None:
+    stand_in(LiveVerdict("TensorRT-RTX 9.9", False, (AT_RESIZE,)))
+    assert refusal() == "TensorRT-RTX 9.9 refuses what was written in the place of up, at node 'up': I do not like it"
+
+
+@pytest.mark.parametrize("errors", [(AT_RELU,), (AT_RELU, AT_RESIZE)])
+def test_a_node_that_was_there_before_is_not(stand_in, errors: tuple[LiveError, ...]) -> None:
+    stand_in(LiveVerdict("TensorRT-RTX 9.9", False, errors))
+    assert refusal() is None
+
+
+def test_a_node_that_was_left_as_it_is_is_not(stand_in) -> None:
+    stand_in(LiveVerdict("TensorRT-RTX 9.9", False, (AT_RESIZE,)))
+    assert refusal(after=BEFORE) is None
+
+
+def test_a_crash_is_its_fault_if_the_original_does_not_crash(stand_in) -> None:
+    stand_in(CRASHED, PARSED)
+    assert "takes the original and refuses the rewritten model: the parser crashed" in str(refusal())
+    stand_in(CRASHED, CRASHED)
+    assert refusal() is None
+
+
+def test_nobody_is_asked_where_nothing_is_installed(stand_in) -> None:
+    stand_in(LiveUnavailable("not here"))
+    assert refusal() is None
+
+
+def test_legalize_refuses_a_result_that_tensorrt_refuses(stand_in, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,16,16] y)
+    <float[4] s = {1,1,2,2}> { [up] y = Resize <mode = "nearest",
+    coordinate_transformation_mode = "tf_half_pixel_for_nn", nearest_mode = "floor"> (x, , s) }"""
+    model = parser.parse_model(text.replace(": 13", ": 11").replace("(x, , s)", "(x, s, s)"))
+    refused = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("up", "y", 0, "Resize", "no"),))
+    stand_in(refused)
+    with pytest.raises(VerificationFailedError, match="refuses what was written in the place of up") as failed:
+        rewrite.legalize(model, target="tensorrt-rtx")
+    assert failed.value.result.verification.status.value == "failed"
+    stand_in(LiveVerdict("TensorRT-RTX 9.9", True))
+    assert rewrite.legalize(model, target="tensorrt-10").changed
+    stand_in()  # nobody is asked
+    assert rewrite.legalize(model, target="tensorrt-8.5").changed
+    assert rewrite.legalize(model, target="tensorrt-rtx", verify=False).changed
+
+
+# ---- the real one ---------------------------------------------------------------------------------------------------
+
+
+@needs_tensorrt
+@pytest.mark.parametrize("denominator", [1, 1000])
+def test_a_factor_that_is_fed_is_recognized_and_given_a_range_that_builds(denominator: int) -> None:
+    text = f"""<ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,3,h,w] x, int64[1] f) => (float[a,b,c,d] y) <int64[1] d = {{{denominator}}}> {{
+      shape = Shape (x) all = Concat <axis = 0> (d, d, f, f) more = Mul (shape, all) z = Div (more, d)
+      y = Resize (x, , , z)
+    }}"""
+    found = verdict(text, build=True)
+    assert found.built, found.errors
+    assert found.profile["f"] == {"min": [denominator], "opt": [2 * denominator], "max": [4 * denominator]}
+
+
+@needs_tensorrt
+def test_sizes_that_are_fed_get_a_range_of_sizes() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,3,8,8] x, int64[2] hw) => (float[a,b,c,d] y) {
+      shape = Shape <end = 2> (x) z = Concat <axis = 0> (shape, hw) y = Resize (x, , , z)
+    }""".replace(": 13", ": 15")
+    found = verdict(text, build=True)
+    assert found.built, found.errors
+    assert found.profile["hw"] == {"min": [16, 16], "opt": [32, 32], "max": [64, 64]}
+
+
+@needs_tensorrt
+@pytest.mark.parametrize("name", ["srcnn_x3_opset11", "srcnn_x3_opset11_dynamic", "esrgan_x4_opset17"])
+def test_a_promotion_for_tensorrt_builds_with_its_own_profile(name: str) -> None:
+    result = promote_scales(FIXTURES / f"{name}.onnx", for_="tensorrt", verify=False)
+    found = live_verdict(result.model, build=True, profile=result.profile)  # type: ignore[arg-type]
+    assert isinstance(found, LiveVerdict)
+    assert (found.built, found.chosen) == (True, ()), found.errors
+
+
+@needs_tensorrt
+def test_large_weights_stay_in_the_file(tmp_path: Path) -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,4] x) => (float[1,65536] y) { y = MatMul (x, w) }'
+    )
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones((4, 65536), np.float32), "w"))
+    onnx.save(model, tmp_path / "large.onnx")
+    opened = Document.open(tmp_path / "large.onnx")
+    assert len(opened.light_bytes()) < 1000
+    found = live_verdict(opened, build=True)
+    assert isinstance(found, LiveVerdict)
+    assert found.built

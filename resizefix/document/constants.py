@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.generic]
 
 # Operators that give another result at each run, or that hold bodies: never folded here.
+_SHAPE_READERS = frozenset({"Shape", "Size"})
 _NOT_FOLDED = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
     | {"If", "Loop", "Scan", "SequenceMap", "Dropout"}
@@ -99,8 +100,21 @@ class Constants:
         assert definition.node is not None
         if definition.node.domain not in DEFAULT_DOMAINS or definition.node.op_type in _NOT_FOLDED:
             return []
+        if definition.node.op_type in _SHAPE_READERS:
+            return self._direct_constants(definition)
         found = (self._scopes.definition(definition.scope, name) for name in definition.node.input if name)
         return [operand for operand in found if operand is not None]
+
+    def _direct_constants(self, definition: Definition) -> list[Definition]:
+        # The shape of a constant is one; behind any other tensor lies the network, and its weights are not to be read.
+        assert definition.node is not None
+        found = (self._scopes.definition(definition.scope, name) for name in definition.node.input if name)
+        return [
+            operand
+            for operand in found
+            if operand is not None
+            and (operand.tensor is not None or (operand.node is not None and _is_constant_node(operand.node)))
+        ]
 
     def _fold(self, definition: Definition) -> Constant | NotConstant:
         if definition.kind is DefinitionKind.INPUT:
@@ -138,6 +152,8 @@ class Constants:
         for name in filter(None, node.input):
             operand = self._scopes.definition(definition.scope, name)
             known = None if operand is None else self._known.get(operand.key)
+            if not isinstance(known, Constant) and node.op_type in _SHAPE_READERS:
+                return NotConstant(f"{definition.name!r} is the shape of {name!r}")
             if not isinstance(known, Constant):
                 return known or NotConstant(f"{name!r} has no constant value")
             operands[name] = known.value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import onnx.printer
-from onnx import NodeProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 
 from resizefix.document.shapes import dims_of
 
@@ -21,7 +21,9 @@ def node_text(node: NodeProto) -> str:
             if math.prod(tensor.dims) > _SHOWN_ELEMENTS or tensor.data_location == TensorProto.EXTERNAL:
                 for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data"):
                     tensor.ClearField(field)
-    return " ".join(str(onnx.printer.to_text(short)).split())
+    # Printed within a graph: a node alone is printed by newer versions of onnx only.
+    text = onnx.printer.to_text(GraphProto(name="g", node=[short]))
+    return " ".join(text[text.index("{") + 1 : text.rindex("}")].split())
 
 
 def value_text(value: ValueInfoProto | str) -> str:

@@ -6,7 +6,7 @@ inference, onnxruntime's own included, so that there an optimised `Shape` of the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import floor
 
@@ -60,3 +60,15 @@ def output_size(scale: float, size: int) -> int:
 def every_rule_gives(scale: float, size: int, out: int) -> bool:
     """Whether every runtime makes `size` into `out` with this float32 scale."""
     return all(rule.length(scale, size) == out for rule in OUTPUT_SIZE_RULES)
+
+
+def first_disagreement(scale: float, sizes: Iterable[int]) -> tuple[int, int, int] | None:
+    """The first of `sizes` whose output is one long in onnxruntime's kernel and another in shape inference, with both.
+
+    There an optimised `Shape` of the output is folded to the wrong number. None: they agree at all of `sizes`.
+    """
+    for size in sizes:
+        kernel, inferred = ONNXRUNTIME_KERNEL.length(scale, size), ONNX.length(scale, size)
+        if kernel != inferred:
+            return size, kernel, inferred
+    return None

@@ -15,6 +15,7 @@ from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes
 from resizefix.document.shapes import Dims, Shapes
+from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
 from resizefix.origins.borders import is_repeated
@@ -22,6 +23,7 @@ from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.origins.recover import Recoverer
 
+_USUAL_SIZES = range(1, 1025)  # of an axis that the file leaves open
 _OPERATORS = frozenset({"Upsample", "Resize"})
 _SCALE_ATTRIBUTES = frozenset({"scales", "height_scale", "width_scale"})
 
@@ -56,6 +58,7 @@ class Site:
     output_dims: Dims | None
     elem_type: int | None
     reason: str | None  # why it cannot be promoted; None: it can
+    warning: str | None = None  # what may go wrong with the node as it is
 
     @property
     def input(self) -> str:
@@ -148,6 +151,7 @@ class _Finder:
         except RefusedError as refusal:
             reason = str(refusal)
             origin = origin or self._origin_as_written(scope, node)
+        dims = self._fixed_dims(scope, node.input[0]) if node.input else None
         return Site(
             index=index,
             label=node.name or f"#{index}",
@@ -159,10 +163,11 @@ class _Finder:
             reading=reading,
             extent=extent,
             origin=origin,
-            input_dims=self._fixed_dims(scope, node.input[0]) if node.input else None,
+            input_dims=dims,
             output_dims=self._fixed_dims(scope, node.output[0]) if node.output else None,
             elem_type=self._elem_type(scope, node.input[0]) if node.input else None,
             reason=reason,
+            warning=_rounding_warning(extent, reading, dims),
         )
 
     def _home(self, scope: Scope, name: str) -> tuple[tuple[str, ...], str] | None:
@@ -268,6 +273,22 @@ def _why_not(
     policy = reading.interpolation.keep_aspect_ratio_policy
     if policy is not None and extent.kind is ExtentKind.SIZES:
         return _policy_reason(policy)
+    return None
+
+
+def _rounding_warning(extent: Extent, reading: Reading | None, dims: Dims | None) -> str | None:
+    """Whether the output's size depends on how a runtime rounds: the pixel lost in 5 → 9 (scale 1.8)."""
+    if reading is None or extent.kind is not ExtentKind.SCALES or extent.values is None:
+        return None
+    axes = reading.interpolation.axes or range(len(extent.values))
+    for axis, scale in zip(axes, extent.values, strict=False):
+        size = dims[axis] if dims is not None and -len(dims) <= axis < len(dims) else None
+        found = first_disagreement(scale, [size] if isinstance(size, int) else _USUAL_SIZES)
+        if found is not None:
+            return (
+                f"its size on axis {axis} depends on the runtime's rounding: scaled by {scale:g}, {found[0]} becomes "
+                f"{found[1]} in onnxruntime's kernel and {found[2]} in shape inference, which an optimised Shape believes"
+            )
     return None
 
 

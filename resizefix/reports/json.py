@@ -37,6 +37,8 @@ def site_json(site: Site) -> dict[str, Any]:
             "name": site.origin.name,
             "shared_by": list(site.origin.shared_by),
             "chain": list(site.origin.chain),
+            "says": site.origin.says,
+            "right_under_every_rule": site.origin.right_under_every_rule,
             "recovered_scales": None
             if site.origin.recovered_scales is None
             else _numbers(site.origin.recovered_scales),

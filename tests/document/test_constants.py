@@ -61,7 +61,7 @@ def test_a_chain_over_constants_is_folded_and_remembers_its_nodes():
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        ("s = Shape (x)", "'x' is an input"),
+        ("s = Shape (x)", "the shape of 'x'"),
         ("r = RandomNormal <shape = [4]> () s = Identity (r)", "RandomNormal"),
         ("s = Identity (nowhere)", "'nowhere'"),
     ],

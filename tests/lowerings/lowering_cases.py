@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto, printer
+from onnx import TensorProto
 
+from resizefix.document.text import node_text
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings import LOWERINGS, Lowered, Subject
 
@@ -41,7 +42,7 @@ def text(lowered: Lowered) -> list[str]:
         nameless = type(node)()
         nameless.CopyFrom(node)
         nameless.name = ""
-        lines.append(" ".join(printer.to_text(nameless).split()).removeprefix('[""] '))
+        lines.append(node_text(nameless).removeprefix('[""] '))
     return lines
 
 

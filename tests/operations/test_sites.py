@@ -111,3 +111,11 @@ def test_patterns_are_globs_on_names_or_positions():
         select(sites, ["nope"])
     with pytest.raises(UsageError):
         select(sites, ["#3"])
+
+
+def test_a_size_that_depends_on_the_rounding_rule_is_warned_of():
+    (site,) = sites_of(model("y = Resize (x, , s)", "<float[4] s = {1, 1, 1.8, 1}>", inputs="float[1,3,5,5] x"))
+    assert site.warning is not None
+    assert "5 becomes 9 in onnxruntime's kernel and 8 in shape inference" in site.warning
+    (site,) = sites_of(model("y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 1.5}>", inputs="float[1,3,h,w] x"))
+    assert site.warning is None

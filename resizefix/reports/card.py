@@ -9,7 +9,18 @@ from resizefix.reports.drawing import drawing
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Neighbourhood
 from resizefix.reports.survey import Broken, Surveyed
-from resizefix.reports.wording import count, extent, listed, meaning, operator, origin, tensor
+from resizefix.reports.wording import (
+    Standing,
+    count,
+    extent,
+    listed,
+    meaning,
+    operator,
+    origin,
+    runs_of_targets,
+    standing,
+    tensor,
+)
 from resizefix.targets.target import Effect
 
 _EFFECTS = {
@@ -26,10 +37,10 @@ def card(
     content: Markup,
     *,
     is_open: bool,
-    words: str,
+    kind: str,
     rejected: Sequence[str],
 ) -> Markup:
-    """A site that folds. `words` are what the filter may ask for, `rejected` the targets that refuse it."""
+    """A site that folds. `kind` is what the filter may ask for, `rejected` the targets that refuse it."""
     summary = element(
         "summary",
         element("h3", element("bdi", heading)),
@@ -41,7 +52,7 @@ def card(
         element("details", summary, content, open=is_open),
         class_="site",
         id=identity,
-        data_is=words,
+        data_kind=kind,
         data_rejected=" ".join(rejected),
     )
 
@@ -54,16 +65,15 @@ def row(surveyed: Surveyed) -> list[Markup | str]:
         operator(site),
         meaning(site.interpolation),
         f"{extent(site.extent)}, {site.origin.kind.value}",
-        promotable(surveyed),
+        stands(surveyed),
         f"{accepted} of {count(len(surveyed.verdicts), 'target')}",
     ]
 
 
-def promotable(surveyed: Surveyed) -> Markup:
-    """In words and colour."""
-    if surveyed.site.promotable:
-        return element("span", "promotable", class_="yes")
-    return element("span", "not promotable", class_="care")
+def stands(surveyed: Surveyed) -> Markup:
+    """What can be done with its scales, in words and colour."""
+    word = standing(surveyed.site)
+    return element("span", word.value, class_="care" if word is Standing.FIXED else "yes")
 
 
 def rejected_by(surveyed: Surveyed) -> list[str]:
@@ -133,7 +143,10 @@ def _rule(entry: Broken) -> Markup:
     return element(
         "li",
         element(
-            "p", element("code", entry.rule), " ", element("span", f"{word} {listed(entry.targets)}", class_=colour)
+            "p",
+            element("code", entry.rule),
+            " ",
+            element("span", f"{word} {listed(runs_of_targets(entry.targets))}", class_=colour),
         ),
         element("p", f"{_sentence(entry.because)} ", element("strong", "Mend: "), _sentence(entry.mend, raised=False)),
         element("p", f"Source: {'; '.join(entry.sources)}", class_="quiet"),

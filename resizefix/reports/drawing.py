@@ -6,31 +6,34 @@ Colours and fonts are the page's (page.css); the classes are those of `BoxKind` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from resizefix.reports.layering import Gaps, Link, Placement, Point, Size, place
+from resizefix.reports.layering import Gaps, Link, Point, Size, place
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Neighbourhood
 from resizefix.reports.printable import printable
 from resizefix.reports.wording import shortened
 
-_WIDTH = 168.0
-_MARGIN = 3.0
-_COLUMN_GAP = 12.0
+_WIDTH = 162.0
+_MARGIN = 2.0
+_COLUMN_GAP = 10.0
 _ROW_GAP = 30.0
 _LINE = 15.0
 _LABEL_LINE = 14.0
 _PADDING = 8.0
 _TITLE_COLUMNS = 20
-_COLUMNS = 23
-_LABEL_COLUMNS = 25
+_COLUMNS = 22
+_LABEL_COLUMNS = 24
+_RADIUS = 5.0
+_RADII = {BoxKind.INPUT: 14.0, BoxKind.OUTPUT: 14.0, BoxKind.CONSTANT: 0.0}
 
 
 def drawing(picture: Neighbourhood, identity: str, title: str) -> Markup:
     """The picture; `identity` makes the ids of its title and description unique in the page."""
     operands = {edge.target for edge in picture.edges if edge.operand}
     sizes = {box.key: Size(_WIDTH, _height(box, with_operands=box.key in operands)) for box in picture.boxes}
-    links = [Link(edge.source, edge.target, _port(edge)) for edge in picture.edges]
+    ports = _ports(picture.edges)
+    links = [Link(edge.source, edge.target, ports[edge]) for edge in picture.edges]
     labels = _labels(picture.edges)
     most = max((row + 1 for row in labels.values()), default=1)
     placed = place(sizes, links, Gaps(_COLUMN_GAP, _ROW_GAP + _LABEL_LINE * most))
@@ -42,7 +45,7 @@ def drawing(picture: Neighbourhood, identity: str, title: str) -> Markup:
         element(
             "g",
             *(_line(route) for route in placed.routes),
-            *(_box(box, placed, sizes[box.key], picture.edges) for box in picture.boxes),
+            *(_box(box, placed.corners[box.key], sizes[box.key], ports) for box in picture.boxes),
             *(_label(edge, route[0], labels) for edge, route in zip(picture.edges, placed.routes, strict=True)),
             transform=f"translate({_MARGIN:g} {_MARGIN:g})",
         ),
@@ -59,46 +62,49 @@ def _height(box: Box, *, with_operands: bool) -> float:
     return 2 * _PADDING + _LINE * lines - 3
 
 
-def _port(edge: Edge) -> float:
-    return (edge.position + 1) / (edge.positions + 1)
+def _ports(edges: Sequence[Edge]) -> dict[Edge, float]:
+    """Where edges end at their box: those that are drawn, in the order in which it reads them."""
+    ports = {}
+    for edge in edges:
+        positions = sorted({other.position for other in edges if other.target == edge.target})
+        ports[edge] = (positions.index(edge.position) + 1) / (len(positions) + 1)
+    return ports
 
 
-def _box(box: Box, placed: Placement, size: Size, edges: Sequence[Edge]) -> Markup:
-    left, top = placed.corners[box.key]
+def _box(box: Box, corner: Point, size: Size, ports: Mapping[Edge, float]) -> Markup:
+    left, top = corner
     parts: list[Markup] = [_outline(box, left, top, size)]
     baseline = top + _PADDING + 9
-    operands = [edge for edge in edges if edge.target == box.key and edge.operand]
-    for edge in operands:
-        x = left + size.width * _port(edge)
-        parts.append(_text(edge.operand, x, baseline, "operand", 8))
+    operands = [(edge.operand, port) for edge, port in ports.items() if edge.target == box.key and edge.operand]
+    for name, port in operands:
+        parts.append(_text(name, left + size.width * port, baseline, "operand", 8))
     baseline += _LINE * bool(operands)
     x = left + _PADDING
     parts.append(_text(box.title, x, baseline, "title", _TITLE_COLUMNS))
     for number, line in enumerate((*([box.name] if box.name else []), *box.lines), start=1):
-        parts.append(_text(line, x, baseline + _LINE * number, "name" if number == 1 else None, _COLUMNS))
+        kind = "name" if number == 1 and box.name else None
+        parts.append(_text(line, x, baseline + _LINE * number, kind, _COLUMNS))
     if box.mark is not None:
         bottom = top + size.height
-        parts.append(element("path", d=_strip(left, bottom, size.width), class_="strip"))
-        parts.append(_text(box.mark.value, x, bottom - 5, "mark", _COLUMNS))
+        parts.append(element("path", d=_strip(left, bottom, size.width, _RADII.get(box.kind, _RADIUS)), class_="strip"))
+        parts.append(_text(box.mark.value, x + 4, bottom - 5, "mark", _COLUMNS))
     full = " ".join(filter(None, (box.title, box.name, *box.lines)))
     mark = f" {box.mark.value}" if box.mark else ""
     return element("g", element("title", full), *parts, class_=f"box {box.kind.value}{mark}")
 
 
 def _outline(box: Box, left: float, top: float, size: Size) -> Markup:
-    radius = {BoxKind.INPUT: 14, BoxKind.OUTPUT: 14, BoxKind.CONSTANT: 0}.get(box.kind, 5)
+    radius = f"{_RADII.get(box.kind, _RADIUS):g}"
     return element(
-        "rect", x=f"{left:.1f}", y=f"{top:.1f}", width=f"{size.width:g}", height=f"{size.height:g}", rx=str(radius)
+        "rect", x=f"{left:.1f}", y=f"{top:.1f}", width=f"{size.width:g}", height=f"{size.height:g}", rx=radius
     )
 
 
-def _strip(left: float, bottom: float, width: float) -> str:
-    """The lower end of a box, where its mark stands; corners as round as the roundest box."""
-    edge = 1.0
-    return (
-        f"M{left + edge:.1f} {bottom - 17:.1f}h{width - 2 * edge:.1f}v6q0 10 -10 10h{-(width - 2 * edge - 20):.1f}"
-        f"q-10 0 -10 -10z"
-    )
+def _strip(left: float, bottom: float, width: float, radius: float) -> str:
+    """The lower end of a box, where its mark stands."""
+    across, down = width - 2 * radius, 17 - radius
+    corner = f"q0 {radius:g} {-radius:g} {radius:g}h{-across:g}q{-radius:g} 0 {-radius:g} {-radius:g}"
+    return f"M{left:.1f} {bottom - 17:.1f}h{width:g}v{down:g}{corner}z"
 
 
 def _text(text: str, x: float, y: float, kind: str | None, most: int) -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from resizefix.operations.diff import Change
@@ -12,7 +12,7 @@ from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.next_step import NextStep, next_step, steps_of
 from resizefix.reports.page import page
 from resizefix.reports.survey import Survey, Surveyed
-from resizefix.reports.wording import count, place
+from resizefix.reports.wording import Standing, count, place, standing
 from resizefix.targets.catalogue import TARGETS
 
 _MOST_OPEN = 6  # a page with more sites begins folded
@@ -36,7 +36,7 @@ def inspect_page(model: str, survey: Survey) -> str:
     step = next_step(model, [(surveyed.site, surveyed.verdicts) for surveyed in sites])
     following = None if step is None else element("section", element("h2", "Next"), _commands([step]))
     cards_of = [_card(model, surveyed, is_open=len(sites) <= _MOST_OPEN) for surveyed in sites]
-    content = element("main", following, _targets({"sites": survey}), _list(cards_of, _PROMOTABLE))
+    content = element("main", following, _targets({"sites": survey}), _list(cards_of, _STANDINGS))
     return page(f"{name} – resizefix inspect", header, content)
 
 
@@ -61,7 +61,7 @@ def diff_page(before: str, after: str, comparison: Comparison) -> str:
     return page(title, header, element("main", *found, _changes(changes)))
 
 
-_PROMOTABLE = {"promotable": "promotable", "fixed": "not promotable"}
+_STANDINGS = {standing.name.lower(): standing.value for standing in Standing}
 _FATES = {fate.value: fate.value for fate in Fate}
 
 
@@ -145,12 +145,19 @@ def _card(model: str, surveyed: Surveyed, *, is_open: bool) -> Markup:
         ),
         class_="inside one",
     )
-    words = "promotable" if site.promotable else "fixed"
-    return cards.card(identity, title, cards.row(surveyed), content, is_open=is_open, words=words, rejected=refusing)
+    kind = standing(site).name.lower()
+    return cards.card(identity, title, cards.row(surveyed), content, is_open=is_open, kind=kind, rejected=refusing)
 
 
 def _commands(steps: Sequence[NextStep]) -> Markup | None:
-    told = [join(element("p", f"To {step.purpose}:"), element("pre", element("code", step.command))) for step in steps]
+    """Each with its purpose; a word of a command is broken only where it is longer than the line."""
+    told = [
+        join(
+            element("p", f"To {step.purpose}:"),
+            element("pre", element("code", *(join(element("span", word), " ") for word in step.words))),
+        )
+        for step in steps
+    ]
     return element("div", *told, class_="commands") if told else None
 
 
@@ -178,7 +185,7 @@ def _pair(number: int, pair: Pair, *, is_open: bool) -> Markup:
     colour = {Fate.SAME: "quiet", Fate.REMOVED: "no"}.get(pair.fate, "care")
     told_row = [element("span", pair.fate.value, class_=colour), *_moved(pair)]
     refusing = [] if pair.after is None else cards.rejected_by(pair.after)
-    return cards.card(identity, title, told_row, content, is_open=is_open, words=pair.fate.value, rejected=refusing)
+    return cards.card(identity, title, told_row, content, is_open=is_open, kind=pair.fate.value, rejected=refusing)
 
 
 def _moved(pair: Pair) -> list[Markup | str]:
@@ -193,30 +200,19 @@ def _changes(changes: Sequence[Change]) -> Markup:
     heading = element("h2", "Every change")
     if not changes:
         return element("section", heading, element("p", "The models are the same."))
-    code: Callable[[str | None], Markup] = lambda text: (  # noqa: E731
-        element("span", "–", class_="quiet") if text is None else element("code", text)
-    )
-    rows = [
-        element(
-            "tr",
-            element("th", change.what, scope="row"),
-            element("td", code(change.name), *(join(" in ", code(step)) for step in reversed(change.scope))),
-            element("td", code(change.before)),
-            element("td", code(change.after)),
-        )
-        for change in changes[:_MOST_CHANGES]
-    ]
-    left = len(changes) - len(rows)
+    shown = [_change(change) for change in changes[:_MOST_CHANGES]]
+    left = len(changes) - len(shown)
     more = element("p", f"{left} more are not shown; resizefix diff lists them all.") if left else None
-    table = element(
-        "table",
-        element("caption", "What is not listed is the same in both models."),
-        element("thead", element("tr", *(element("th", word, scope="col") for word in _CHANGE_COLUMNS))),
-        element("tbody", *rows),
-        class_="changes",
-    )
-    wide = element("div", table, class_="wide", role="region", tabindex="0", aria_label="Every change")
-    return element("section", heading, wide, more)
+    told = element("p", "What is not listed is the same in both models.", class_="quiet")
+    return element("section", heading, told, element("ul", *shown, class_="changes"), more)
 
 
-_CHANGE_COLUMNS = ("what", "name", "before", "after")
+def _change(change: Change) -> Markup:
+    where = [join(" in ", element("code", step)) for step in reversed(change.scope)]
+    lines = [
+        element(tag, element("span", word, class_="unseen"), f"{sign} {text}")
+        for tag, word, sign, text in (("del", "before: ", "−", change.before), ("ins", "after: ", "+", change.after))
+        if text is not None
+    ]
+    named = element("p", element("strong", change.what), " ", element("code", change.name), *where)
+    return element("li", named, element("pre", element("code", *lines)))

@@ -12,7 +12,18 @@ from resizefix.reports.neighbourhood import Neighbourhood
 from resizefix.reports.next_step import next_step
 from resizefix.reports.printable import printable
 from resizefix.reports.survey import Broken, Survey, Surveyed
-from resizefix.reports.wording import count, extent, listed, meaning, operator, origin, place
+from resizefix.reports.wording import (
+    Standing,
+    count,
+    extent,
+    listed,
+    meaning,
+    operator,
+    origin,
+    place,
+    runs_of_targets,
+    standing,
+)
 from resizefix.targets.catalogue import TARGETS
 
 _MOST_CHANGES = 200
@@ -24,7 +35,7 @@ def inspect_markdown(model: str, survey: Survey) -> str:
     told = f"{count(len(sites), 'resize')}, {survey.promotable} promotable · opset {survey.opset}"
     parts = [f"### {code(PurePath(model).name)}: {told}"]
     if sites:
-        headings = ["#", "node", "computes", "extent", "from", "promotable", "targets"]
+        headings = ["#", "node", "computes", "extent", "from", "scales", "targets"]
         parts.append(table(headings, [_row(surveyed) for surveyed in sites]))
         parts.append(_rules(survey))
     step = next_step(model, [(surveyed.site, surveyed.verdicts) for surveyed in sites])
@@ -65,7 +76,7 @@ def _row(surveyed: Surveyed) -> list[str]:
         f"{prose(operator(site))} {prose(meaning(site.interpolation))}",
         prose(extent(site.extent)),
         f"{site.origin.kind.value} {code(site.origin.name)}" if site.origin.name else site.origin.kind.value,
-        "yes" if site.promotable else "no",
+        standing(site).value,
         f"{accepted} of {len(TARGETS)}",
     ]
 
@@ -73,13 +84,17 @@ def _row(surveyed: Surveyed) -> list[str]:
 def _rules(survey: Survey) -> str:
     """The rules that any site breaks, each said once."""
     if not survey.refusing and not any(surveyed.broken for surveyed in survey.sites):
-        return "Every target takes them."
+        return "Accepted by every target."
     found: dict[Broken, list[str]] = {}
     for surveyed in survey.sites:
         for broken in surveyed.broken:
             found.setdefault(broken, []).append(str(surveyed.site.index))
     lines = [f"{_rule(broken)} {_numbered(indices)}." for broken, indices in found.items()]
-    refused = f"Refused by {listed([summary(name) for name in survey.refusing])}" if survey.refusing else "Notes"
+    refused = (
+        f"Not accepted by {listed([summary(run) for run in runs_of_targets(survey.refusing)])}"
+        if survey.refusing
+        else "Notes"
+    )
     return folded(refused, "\n".join(lines))
 
 
@@ -91,13 +106,13 @@ def _numbered(indices: list[str]) -> str:
 def _told(surveyed: Surveyed) -> str:
     site = surveyed.site
     lines = [f"- Its {site.extent.kind.value} come from {prose(origin(site.origin))}."]
-    if site.reason is not None:
-        lines.append(f"- Not promotable: {prose(site.reason)}")
+    if standing(site) is Standing.FIXED:
+        lines.append(f"- Not promotable: {prose(site.reason or '')}")
     return "\n".join(lines)
 
 
 def _rule(broken: Broken) -> str:
-    names = listed([code(name) for name in broken.targets])
+    names = listed([code(run) for run in runs_of_targets(broken.targets)])
     return f"- {code(broken.rule)} ({names}): {prose(broken.because)}. Mend: {prose(broken.mend)}."
 
 

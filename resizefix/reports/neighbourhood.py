@@ -39,7 +39,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Edge:
-    """A tensor from the box that makes it to one that reads it as its input number `position`, of `positions`.
+    """A tensor from the box that makes it to one that reads it as its input number `position`.
 
     `operand` is what the reader calls it (`scales`); empty where nothing is to be said.
     """
@@ -49,7 +49,6 @@ class Edge:
     tensor: str
     label: str
     position: int = 0
-    positions: int = 1
     operand: str = ""
 
 

@@ -9,11 +9,11 @@ from pathlib import PurePath
 
 from resizefix.library.check import Verdict
 from resizefix.operations.sites import Site
-from resizefix.origins.origin import OriginKind
 from resizefix.reports.printable import printable
+from resizefix.reports.wording import Standing, standing
 
 _MOST_NAMED = 3
-_CHECKED = "tensorrt-10"
+_MODERN = "tensorrt-10"
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,12 @@ class NextStep:
     """What a command is for (after "to"), and how it is typed."""
 
     purpose: str
-    command: str
+    words: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """The line for a shell."""
+        return " ".join(self.words)
 
 
 def next_step(model: str, sites: Sequence[tuple[Site, Sequence[Verdict]]]) -> NextStep | None:
@@ -30,31 +35,41 @@ def next_step(model: str, sites: Sequence[tuple[Site, Sequence[Verdict]]]) -> Ne
     if promotable:
         some = len(promotable) <= _MOST_NAMED and len(promotable) < len(sites)
         return _promotion(model, promotable if some else [], len(promotable))
-    for site, verdicts in sites:
-        for step in steps_of(model, site, verdicts):
-            return step
-    if any(site.interpolation is not None for site, _ in sites):
-        return NextStep("see what a runtime says", _spoken("check", model, "--target", _CHECKED))
-    return None
+    for site, _ in sites:
+        if standing(site) is Standing.FED:
+            return _freezing(model, site)
+    valid = [(site, verdicts) for site, verdicts in sites if site.interpolation is not None]
+    for site, verdicts in valid:
+        for verdict in verdicts:
+            if verdict.target.name == _MODERN and not verdict.accepted and _is_legalizable(verdict):
+                return _rewriting(model, site, _MODERN)
+    return NextStep("see what a runtime says", _spoken("check", model, "--target", _MODERN)) if valid else None
 
 
 def steps_of(model: str, site: Site, verdicts: Sequence[Verdict]) -> list[NextStep]:
-    """What can be done with one site; the rewrite is for the latest target that refuses it and that one serves."""
+    """What can be done with one site; the rewrite is for the latest target that does not take it and that one serves."""
     if site.interpolation is None:
         return []
     steps = []
-    if site.promotable:
+    if standing(site) is Standing.PROMOTABLE:
         steps.append(_promotion(model, [site], 1))
-    if site.origin.kind is OriginKind.GRAPH_INPUT:
-        setting = [] if site.origin.name is None else ["--set", f"{site.origin.name}=…"]
-        command = _spoken("freeze-scales", model, _beside(model, "frozen"), *setting, "-n", f"#{site.index}")
-        steps.append(NextStep(f"make its {site.extent.kind.value} constant again", command))
+    if standing(site) is Standing.FED:
+        steps.append(_freezing(model, site))
     refusing = [verdict for verdict in verdicts if not verdict.accepted and _is_legalizable(verdict)]
     if refusing:
-        name = refusing[-1].target.name
-        command = _spoken("legalize", model, _beside(model, name), "--target", name, "-n", f"#{site.index}")
-        steps.append(NextStep(f"rewrite it for {name}, where that can be done", command))
+        steps.append(_rewriting(model, site, refusing[-1].target.name))
     return steps
+
+
+def _freezing(model: str, site: Site) -> NextStep:
+    setting = [] if site.origin.name is None else ["--set", f"{site.origin.name}=…"]
+    words = _spoken("freeze-scales", model, _beside(model, "frozen"), *setting, "-n", f"#{site.index}")
+    return NextStep(f"make its {site.extent.kind.value} constant again", words)
+
+
+def _rewriting(model: str, site: Site, target: str) -> NextStep:
+    words = _spoken("legalize", model, _beside(model, target), "--target", target, "-n", f"#{site.index}")
+    return NextStep(f"rewrite it for {target}, where that can be done", words)
 
 
 def _is_legalizable(verdict: Verdict) -> bool:
@@ -73,5 +88,5 @@ def _beside(model: str, word: str) -> str:
     return f"{stem or 'model'}.{word}.onnx"
 
 
-def _spoken(*words: str) -> str:
-    return "resizefix " + " ".join(shlex.quote(printable(word)) for word in words)
+def _spoken(*words: str) -> tuple[str, ...]:
+    return ("resizefix", *(shlex.quote(printable(word)) for word in words))

@@ -17,7 +17,7 @@
       const text = site.querySelector("summary").textContent.toLowerCase();
       const rejected = site.dataset.rejected.split(" ");
       const fits = wanted.every(word => text.includes(word))
-        && (!what.value || site.dataset.is.split(" ").includes(what.value))
+        && (!what.value || site.dataset.kind === what.value)
         && (!target.value || rejected.includes(target.value));
       site.hidden = !fits;
       shown += fits;

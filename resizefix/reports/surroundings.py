@@ -121,7 +121,7 @@ class _Walk:
                     self._edge(found, key, definition.node, definition.scope, position)
                 elif found is None or key in self._open:
                     missing = definition.node.input[position] if found is None else ""
-                    self._stub(key, definition.node, position, missing)
+                    self._stub(key, position, missing)
 
     def down(self) -> None:
         """Who reads the result."""
@@ -155,16 +155,15 @@ class _Walk:
         return True
 
     def _edge(self, made: Definition, target: str, node: NodeProto | None, scope: Scope, position: int) -> None:
-        positions = 1 if node is None else len(node.input)
         operand = _operand(node, scope.opset, position) if node is not None and _is_resize(node) else ""
-        edge = Edge(_key(made), target, made.name, self.around.words(made), position, positions, operand)
+        edge = Edge(_key(made), target, made.name, self.around.words(made), position, operand)
         self.edges.append(edge)
 
-    def _stub(self, key: str, node: NodeProto, position: int, missing: str) -> None:
+    def _stub(self, key: str, position: int, missing: str) -> None:
         stub = f"{key} reads {missing}"
         title = "nothing makes this" if missing else "…"
         self.boxes.setdefault(stub, Box(stub, BoxKind.MORE, title, missing))
-        self.edges.append(Edge(stub, key, "", "", position, len(node.input)))
+        self.edges.append(Edge(stub, key, "", "", position))
 
     def _box(self, definition: Definition) -> Box:
         key, mark, node = _key(definition), self.around.mark_of(definition), definition.node

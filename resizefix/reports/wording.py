@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from enum import Enum
 
 from onnx import TensorProto
 
 from resizefix.document.shapes import Dims
 from resizefix.interpolation import Interpolation
 from resizefix.operations.sites import Extent, Site
-from resizefix.origins.origin import Origin
+from resizefix.origins.origin import Origin, OriginKind
 from resizefix.reports.printable import printable
+from resizefix.targets.catalogue import TARGETS
 
 _MOST_NAMES = 3
 _MOST_OPERATORS = 6
@@ -67,6 +69,22 @@ def origin(found: Origin) -> str:
     return text
 
 
+class Standing(str, Enum):
+    """What can be done with a site's scales, in the words of every report."""
+
+    PROMOTABLE = "promotable"
+    FED = "fed by an input"
+    FIXED = "not promotable"
+
+
+def standing(site: Site) -> Standing:
+    """A site that follows a graph input cannot be promoted, but for the best of reasons."""
+    if site.promotable:
+        return Standing.PROMOTABLE
+    fed = site.origin.kind is OriginKind.GRAPH_INPUT and site.interpolation is not None
+    return Standing.FED if fed else Standing.FIXED
+
+
 def tensor(dims: Dims | None, elem_type: int | None) -> str:
     """`float 1×64×h×w`; sizes and type are left out where they are not known."""
     kind = "" if not elem_type else _elem_type_name(elem_type)
@@ -101,6 +119,18 @@ def listed(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def runs_of_targets(names: Sequence[str]) -> list[str]:
+    """Targets by name; three or more that follow each other as `tensorrt-5.0 to tensorrt-7.0`."""
+    order = [target.name for target in TARGETS]
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and order.index(name) == order.index(runs[-1][-1]) + 1:
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return [word for run in runs for word in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else run)]
 
 
 def columns(text: str) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
+from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, Naming, Promotion
@@ -18,6 +20,7 @@ from resizefix.promotion import Form
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Effect, judge
+from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
 from resizefix.verification.conditions import conditions
 from resizefix.verification.verification import Coupling, Status, Verdict, Verification
 
@@ -89,8 +92,25 @@ def promote_scales(
     if not verification.passed:
         result = Result(document, candidate.outcomes, candidate.inputs, verification)
         raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)
+    if integers is not None:
+        _ask_live(document, candidate, verification)
     ran = verification.runs[0].shapes if verification.runs else {}
     return _result(candidate, model, verification, integers, {**ran, **(shape or {})})
+
+
+def _ask_live(original: Document, candidate: Promotion, verification: Verification) -> None:
+    """Raises VerificationFailedError where the real TensorRT parser is installed and refuses the promoted model."""
+    found = live_verdict(candidate.document)
+    if isinstance(found, LiveUnavailable) or found.accepted:
+        return
+    first = found.errors[0] if found.errors else None
+    where = "" if first is None else f" at {first.node or first.op_type!r}: {first.message}"
+    before = live_verdict(original)
+    too = " (it refuses the original too)" if isinstance(before, LiveVerdict) and not before.accepted else ""
+    result = Result(original, candidate.outcomes, candidate.inputs, verification)
+    raise VerificationFailedError(
+        f"{found.parser} refuses the model{where}{too}; --no-verify writes it all the same", result=result
+    )
 
 
 def _rejected(promotion: Promotion) -> dict[int, str]:

@@ -147,8 +147,8 @@ FLOAT_INPUT = Rule(
     because="the {f.extent_name} follow a graph input that is neither int32 nor int64, as an input that decides a "
     "shape must be",
     source="NVIDIA/TensorRT#2301; " + MEASURED,
-    mend="freeze them (resizefix freeze-scales) and, to feed them still, make an int64 factor of them "
-    "(resizefix promote-scales --for tensorrt)",
+    mend="freeze them (resizefix freeze-scales --set INPUT=…); to feed them still, make an int64 factor of what is "
+    "frozen then (resizefix promote-scales --for tensorrt)",
 )
 CONSTANT_SCALES = Rule(
     name="scales-are-weights",

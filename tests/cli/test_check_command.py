@@ -23,9 +23,9 @@ needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason i
 
 @pytest.fixture
 def call(capsys):
-    def run(*arguments: object) -> tuple[int, str, str]:
+    def run(*arguments: object, command: str = "check") -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as done:
-            main(["check", *(str(argument) for argument in arguments)])
+            main([command, *(str(argument) for argument in arguments)])
         captured = capsys.readouterr()
         assert "Traceback" not in captured.err
         return int(done.value.code or 0), captured.out, captured.err
@@ -217,3 +217,22 @@ def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(call) -> N
     assert (code, live["built"]) == (0, True)
     assert live["profile"]["input"]["max"] == [2, 3, 32, 32]
     assert live["chosen"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("scales_graph_input", ["--set", "scales=1,1,2,2"]), ("scales_graph_input_default", [])],
+)
+def test_the_mend_for_an_input_that_tensorrt_does_not_take_works_as_told(
+    call, tmp_path: Path, name: str, options: list[str]
+) -> None:
+    frozen, fed = tmp_path / "frozen.onnx", tmp_path / "fed.onnx"
+    given = FIXTURES / "handmade" / f"{name}.onnx"
+    assert "promote-scales --for tensorrt" in " ".join(call(given, "--target", "tensorrt-rtx")[1].split())
+    assert call(given, frozen, *options, command="freeze-scales")[0] == 0
+    assert call(frozen, fed, "--for", "tensorrt", command="promote-scales")[0] == 0
+    code, text, _ = call(fed, "--target", "tensorrt-rtx", "--build", "--json")
+    target = json.loads(text)["targets"]["tensorrt-rtx"]
+    assert (code, target["violations"]) == (0, [])
+    if missing is None:
+        assert target["live"]["built"] is True

@@ -28,6 +28,7 @@ from resizefix.document.externalize import DataFile, externalized
 from resizefix.document.opening import open_detached
 from resizefix.document.pieces import Piece, as_bytes
 from resizefix.document.source import Source
+from resizefix.document.structure import require_sound
 from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
 
 
@@ -68,7 +69,8 @@ class Document:
     def from_proto(cls, model: onnx.ModelProto, folder: str | os.PathLike[str] | None = None) -> Document:
         """A copy of a model in memory; `folder` is where its external data lie, if it has any.
 
-        Raises UnreadableModelError for a model whose texts are not all UTF-8, UsageError for one beyond 2 GiB.
+        Raises UnreadableModelError for a model whose texts are not all UTF-8 or whose nodes or functions go in circles,
+        UsageError for one beyond 2 GiB.
         """
         proto = onnx.ModelProto()
         proto.CopyFrom(model)
@@ -76,6 +78,7 @@ class Document:
         home = Home(absolute, absolute) if absolute is not None else None
         document = cls(proto, path=None, folder=absolute, home=home, detached=None)
         require_utf8(document._canonical(), "the model")
+        require_sound(proto, "the model")
         return document
 
     def copy(self) -> Document:

@@ -14,6 +14,7 @@ from resizefix.document.external_data import Home, references_in
 from resizefix.document.foreign_formats import HEAD, describe
 from resizefix.document.schema import FIELDS, number_of
 from resizefix.document.source import Source
+from resizefix.document.structure import require_sound
 from resizefix.document.wire import LENGTH_DELIMITED, CutOffError, MalformedError, records
 from resizefix.errors import UnreadableModelError
 
@@ -50,6 +51,7 @@ def _read(source: Source, file_name: str | None) -> tuple[Detached, onnx.ModelPr
     except (MalformedError, DecodeError) as error:
         raise UnreadableModelError(f"{source.path}: {_diagnosis(source, error)}.") from error
     require_utf8(detached.light, str(source.path))
+    require_sound(model, str(source.path))
     return detached, model
 
 

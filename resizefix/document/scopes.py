@@ -106,7 +106,8 @@ class Scopes:
         self.all: list[Scope] = [self.main]
         self._descend(self.main)
         for position, function in enumerate(model.functions, start=1):
-            path = (f"function {function.domain}::{function.name}",)
+            overload = f":{function.overload}" if function.overload else ""
+            path = (f"function {function.domain}::{function.name}{overload}",)
             scope = _scope(
                 path, function, _default_opset(function.opset_import, fallback=opset), None, None, (position,)
             )
@@ -146,7 +147,7 @@ class Scopes:
     def _readers(self) -> dict[tuple[tuple[str, ...], str], list[Reader]]:
         found: dict[tuple[tuple[str, ...], str], list[Reader]] = {}
         for scope in self.all:
-            for name, reader in _reads(scope):
+            for name, reader in reads(scope):
                 home: Scope | None = scope
                 while home is not None and not home.defines(name):
                     home = home.parent
@@ -163,7 +164,7 @@ class Scopes:
         taken: set[str] = set()
         for scope in self.all:
             taken.update(scope.inputs, scope.producers, scope.initializers, scope.sparse_initializers)
-            taken.update(name for name, _ in _reads(scope))
+            taken.update(name for name, _ in reads(scope))
             taken.update(node.name for node in scope.body.node)
         return taken
 
@@ -224,7 +225,8 @@ def _scope(
     )
 
 
-def _reads(scope: Scope) -> Iterator[tuple[str, Reader]]:
+def reads(scope: Scope) -> Iterator[tuple[str, Reader]]:
+    """Every name that the nodes of a scope and its outputs read, bodies inside it not counted."""
     for index, node in enumerate(scope.body.node):
         for position, name in enumerate(node.input):
             if name:

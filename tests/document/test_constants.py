@@ -82,9 +82,13 @@ def test_a_default_is_no_constant_because_the_caller_may_override_it():
     assert "default" in found.reason
 
 
-def test_a_cycle_ends():
-    found = value_of(HEAD + " { a = Identity (b) b = Identity (a) y = Identity (x) }", "a")
+def test_a_cycle_that_an_edit_made_ends():
+    document = Document.from_proto(onnx.parser.parse_model(HEAD + " { b = Identity (x) a = Identity (b) y = Neg (a) }"))
+    document.proto.graph.node[0].input[0] = "a"
+    scopes = Scopes(document.proto)
+    found = Constants(document, scopes).value_of(scopes.main, "a")
     assert isinstance(found, NotConstant)
+    assert "depends on itself" in found.reason
 
 
 def test_a_chain_longer_than_python_recurses_is_folded():

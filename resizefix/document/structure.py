@@ -1,0 +1,112 @@
+"""What a model's structure must be for anything to be said about it: checked once, where a model comes in.
+
+Everything behind this may follow names, bodies and calls without ever coming back to where it started. Nothing here
+is about what operators compute, and whatever a runtime accepts passes.
+Source: ONNX docs/IR.md, "Graphs" (a directed acyclic graph), "Functions" (no recursion); docs/Operators.md for bodies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from graphlib import CycleError, TopologicalSorter
+
+from onnx import ModelProto, NodeProto
+
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label, reads, subgraphs
+from resizefix.errors import UnreadableModelError
+
+# onnx itself follows calls no deeper (onnx/shape_inference/implementation.cc); in versions without a limit it dies.
+_DEEPEST_CALLS = 100
+# Shape inference and runtimes look at every call anew; a few functions that call each other twice are soon 2^40 nodes.
+_MOST_NODES_UNFOLDED = 1_000_000
+# Versions are given to onnx as C integers.
+_LARGEST_VERSION = 2**31 - 1
+# The bodies that an operator cannot be without.
+_BODIES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",)}
+
+
+def require_sound(model: ModelProto, name: str) -> None:
+    """Raises UnreadableModelError for the model called `name` if its nodes, bodies or functions go in circles."""
+    why = _why_not(model)
+    if why is not None:
+        raise UnreadableModelError(f"{name}: is no valid ONNX model: {why}; export it again.")
+
+
+def _why_not(model: ModelProto) -> str | None:
+    imports = [*model.opset_import, *(entry for function in model.functions for entry in function.opset_import)]
+    for entry in imports:
+        if abs(entry.version) > _LARGEST_VERSION:
+            return f"it wants version {entry.version} of the operator set {entry.domain or 'ai.onnx'!r}"
+    scopes = Scopes(model)
+    for scope in scopes.all:
+        for index, node in enumerate(scope.body.node):
+            if node.op_type in _BODIES and node.domain in DEFAULT_DOMAINS:
+                why = _body_missing(node)
+                if why is not None:
+                    return f"{node_label(node, index)!r} {why}"
+    paths = Counter(scope.path for scope in scopes.all)
+    for path, count in paths.items():
+        if count > 1:
+            return f"{' / '.join(path)!r} is in it {count} times"
+    return _circular_call(scopes) or _circular_data(scopes)
+
+
+def _body_missing(node: NodeProto) -> str | None:
+    if not any(node.output):
+        return f"({node.op_type}) has no output"
+    bodies = dict(subgraphs(node))
+    for wanted in _BODIES[node.op_type]:
+        if wanted not in bodies:
+            return f"({node.op_type}) has no {wanted}"
+        if node.op_type == "If" and len(bodies[wanted].output) != len(node.output):
+            return f"(If) has {len(node.output)} outputs, but its {wanted} has {len(bodies[wanted].output)}"
+    return None
+
+
+def _circular_call(scopes: Scopes) -> str | None:
+    """Whether functions call each other in a circle, too deep, or too often."""
+    names = {scope.path: scope.path[0] for scope in scopes.all if scope.in_function}
+    called = {(function.domain, function.name) for function in scopes.model.functions}
+    calls: dict[str, list[str]] = {"": [], **{name: [] for name in names.values()}}
+    sizes = dict.fromkeys(calls, 0)
+    for scope in scopes.all if called else ():
+        caller = names.get(scope.path, "")
+        sizes[caller] += len(scope.body.node)
+        calls[caller] += [
+            f"function {node.domain}::{node.op_type}"
+            for node in scope.body.node
+            if (node.domain, node.op_type) in called
+        ]
+    depths: dict[str, int] = {}
+    try:
+        for caller in TopologicalSorter(calls).static_order():
+            below = calls.get(caller, ())
+            depths[caller] = 1 + max((depths[call] for call in below), default=0)
+            sizes[caller] = sizes.get(caller, 0) + sum(sizes[call] for call in below)
+    except CycleError as error:
+        return f"its functions call each other in a circle ({' ← '.join(error.args[1])})"
+    if depths[""] > _DEEPEST_CALLS:
+        return f"its functions call each other {depths['']} deep, and onnx follows {_DEEPEST_CALLS} calls at most"
+    if sizes[""] > _MOST_NODES_UNFOLDED:
+        return f"with its functions unfolded it has {sizes['']:.1e} nodes, more than anything can run"
+    return None
+
+
+def _circular_data(scopes: Scopes) -> str | None:
+    """Whether a node computes, by way of others, what it reads itself."""
+    needed: dict[tuple[str, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for scope in scopes.all:
+        for name, reader in reads(scope):
+            # What a body reads from outside is read by the node that holds it.
+            home, index = scope, reader.node_index
+            while home.parent is not None and not home.defines(name):
+                home, index = home.parent, home.owner
+            if index is not None and name in home.producers:
+                needed[home.path][index].append(home.producers[name])
+    for scope in scopes.all:
+        try:
+            TopologicalSorter(needed[scope.path]).prepare()
+        except CycleError as error:
+            circle = " ← ".join(repr(node_label(scope.body.node[index], index)) for index in error.args[1][:6])
+            return f"its nodes read each other in a circle ({circle})"
+    return None

@@ -17,6 +17,7 @@ from resizefix.reports.wording import (
     meaning,
     operator,
     origin,
+    origin_kind,
     runs_of_targets,
     standing,
     tensor,
@@ -64,7 +65,7 @@ def row(surveyed: Surveyed) -> list[Markup | str]:
     return [
         operator(site),
         meaning(site.interpolation),
-        f"{extent(site.extent)}, {site.origin.kind.value}",
+        f"{extent(site.extent)}, {origin_kind(site.origin)}",
         stands(surveyed),
         f"{accepted} of {count(len(surveyed.verdicts), 'target')}",
     ]

@@ -20,6 +20,7 @@ from resizefix.reports.wording import (
     meaning,
     operator,
     origin,
+    origin_kind,
     place,
     runs_of_targets,
     standing,
@@ -75,7 +76,7 @@ def _row(surveyed: Surveyed) -> list[str]:
         code(place(site)),
         f"{prose(operator(site))} {prose(meaning(site.interpolation))}",
         prose(extent(site.extent)),
-        f"{site.origin.kind.value} {code(site.origin.name)}" if site.origin.name else site.origin.kind.value,
+        f"{origin_kind(site.origin)} {code(site.origin.name)}" if site.origin.name else origin_kind(site.origin),
         standing(site).value,
         f"{accepted} of {len(TARGETS)}",
     ]

@@ -47,7 +47,7 @@ def next_step(model: str, sites: Sequence[tuple[Site, Sequence[Verdict]]]) -> Ne
 
 
 def steps_of(model: str, site: Site, verdicts: Sequence[Verdict]) -> list[NextStep]:
-    """What can be done with one site; the rewrite is for the latest target that does not take it and that one serves."""
+    """What can be done with one site; the rewrite is for the latest target that wants one."""
     if site.interpolation is None:
         return []
     steps = []

@@ -57,7 +57,8 @@ def extent(found: Extent) -> str:
 
 def origin(found: Origin) -> str:
     """Where the scales come from, what a computed chain follows, and who else reads them."""
-    text = found.kind.value if found.name is None else f"{found.kind.value} {printable(found.name)}"
+    kind = origin_kind(found)
+    text = kind if found.name is None else f"{kind} {printable(found.name)}"
     if found.says is not None:
         text += f": {printable(found.says)}"
     chain = [printable(operator) for operator in found.chain if operator != "Constant"]
@@ -67,6 +68,11 @@ def origin(found: Origin) -> str:
     if found.shared_by:
         text += f"; also read by {some_of(found.shared_by)}"
     return text
+
+
+def origin_kind(found: Origin) -> str:
+    """`graph input`: the contract's word, as people write it."""
+    return found.kind.value.replace("-", " ")
 
 
 class Standing(str, Enum):

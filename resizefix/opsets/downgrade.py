@@ -19,7 +19,7 @@ from resizefix.opsets.knowledge import Knowledge
 from resizefix.opsets.preparation import inline_functions, sort_nodes, spell_default_domain
 from resizefix.opsets.prune import Unread
 from resizefix.opsets.row import Row
-from resizefix.opsets.signatures import since_version, violation
+from resizefix.opsets.signatures import schema_of, since_version, violation
 from resizefix.opsets.site import Draft, Site
 from resizefix.opsets.table import ABSENT, TO_OPSET_7, TO_OPSET_8
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked, Blocker, Closeness, Downgrade, Step
@@ -110,6 +110,7 @@ def _rewrite_node(node: NodeProto, index: int, draft: Draft, rows: dict[str, Row
     site = Site(node, index, since, draft)
     row = rows.get(node.op_type)
     try:
+        _refuse_invalid(node, draft)
         if upsample_scales(node) is not None or (since and since == since_version(node.op_type, draft.opset)):
             site.restate()
         elif row is None or since not in row.reads:
@@ -129,6 +130,19 @@ def _rewrite_node(node: NodeProto, index: int, draft: Draft, rows: dict[str, Row
     if site.nodes == [node] and closeness.exact:
         return None
     return Step(site.label, node.op_type, since, _account(site.nodes), closeness)
+
+
+def _refuse_invalid(node: NodeProto, draft: Draft) -> None:
+    """Rewrites rely on the node being what its own version allows."""
+    if (
+        schema_of(node.op_type, draft.scope.opset) is None
+        or upsample_scales(node) is not None
+        or node.op_type in ABSENT
+    ):
+        return
+    wrong = violation(node, draft.scope.opset, draft.type_of)
+    if wrong is not None:
+        raise Blocked(f"it is not valid as it is: {wrong}", "repair the model: onnx.checker.check_model says the same")
 
 
 def _refusal(node: NodeProto, since: int, opset: int, row: Row | None) -> Blocked:

@@ -1,165 +1,119 @@
-"""Types and shapes that can be trusted: onnx.shape_inference over a light copy prepared so that it cannot be misled.
+"""The types of a node's outputs, sizes included, from the types and constant values of its inputs.
 
-What misleads it, and what is done: stored shapes may be stale (they are dropped where they can be derived); the default
-of a graph input is no constant (it is dropped); a small constant may lie in another file (it is read); Upsample-7 in a
-model of a newer opset is unknown to it (its output is worked out here); and it gives up the rank of a Reshape whose
-sizes are computed, though their number is known.
+onnx.shape_inference does the work, one node at a time. So nothing stale can mislead it: no stored shape is looked at,
+and what counts as a constant is the caller's decision. Done here is what it does not know: Upsample-7 in a model of a
+newer opset, the rank of a Reshape whose sizes are computed, and bodies, whose outputs the caller has typed before.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
-from onnx import (
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    TypeProto,
-    ValueInfoProto,
-    numpy_helper,
-    shape_inference,
-)
+from onnx import NodeProto, TensorProto, TypeProto, checker, defs, helper, numpy_helper, shape_inference
 
-from resizefix.document.edits import set_shape
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes
+from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.opsets.signatures import TypeOf, output_types
 
 Array = npt.NDArray[Any]
 Dims = tuple["int | None", ...]
 ValueOf = Callable[[TensorProto], Array]
+# attribute -> the types of the outputs of the body it holds
+Bodies = Mapping[str, Sequence["TypeProto | None"]]
 
-# Shape operands have at most as many elements as a tensor has axes; this leaves room for lists of sizes to split into.
+# Operands that determine a shape have at most as many elements as a tensor has axes, or parts.
 _SMALL = 1024
-# A domain of no operator, so that inference takes the type stored for the node's output.
-_OPAQUE = "resizefix.opaque"
+# operator -> position of the operand that lists the sizes of its output
+_SIZES = {"Reshape": 1, "Expand": 1, "ConstantOfShape": 0}
+# Function operators that onnx infers by their bodies alone: typed like another operator, or like their first input.
+_LIKE = {"GreaterOrEqual": "Greater", "LessOrEqual": "Less"}
+_LIKE_ITS_INPUT = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
 
 
-def inferred(model: ModelProto, value_of: ValueOf) -> ModelProto:
-    """A copy of `model` with every type and shape that follows from inputs and operators. Nodes keep their places."""
-    copy = ModelProto()
-    copy.CopyFrom(model)
-    if copy.ir_version >= 4:
-        _drop_defaults(copy.graph)
-    for tensor in copy.graph.initializer:
-        if tensor.data_location == TensorProto.EXTERNAL and math.prod(tensor.dims) <= _SMALL:
-            tensor.CopyFrom(numpy_helper.from_array(value_of(tensor), tensor.name))
-    for scope in Scopes(copy).all:
-        if isinstance(scope.body, GraphProto):
-            _forget_derivable(scope.body, is_main=not scope.path)
-    upsamples = _hide_upsamples(copy)
-    while True:
-        result = _infer(copy)
-        settled = _settle(upsamples, result)
-        if not _rank_by_operand(copy, result) and not settled:
-            return result
-
-
-def _infer(model: ModelProto) -> ModelProto:
+def infer(
+    node: NodeProto, opset: int, type_of: TypeOf, constant_of: Callable[[str], Array | None], bodies: Bodies
+) -> dict[str, TypeProto]:
+    """The types of the outputs of an ai.onnx node, as far as they follow from its inputs; nothing of an invalid one."""
+    scales = upsample_scales(node) if opset >= 9 else None
     try:
-        return shape_inference.infer_shapes(model)
-    except (shape_inference.InferenceError, ValueError, RuntimeError):
-        return model  # an inconsistent model: what is stored is all there is
+        if scales is not None:
+            found = [_upsampled(type_of(node.input[0]), scales)]
+        elif node.op_type == "If":
+            found = [_agreed(pair) for pair in zip(*bodies.values(), strict=True)]
+        elif node.op_type == "Loop":
+            found = _loop(node, type_of, bodies["body"])
+        elif node.op_type == "Scan":
+            found = _scan(node, type_of, bodies["body"]) if opset >= 9 else []
+        elif node.op_type in _LIKE_ITS_INPUT:
+            found = [type_of(node.input[0])]
+        elif node.op_type in ("Resize", "Upsample"):
+            found = [_resized(node, opset, type_of, constant_of)]
+        else:
+            return _by_schema(node, opset, type_of, constant_of)
+    except (IndexError, KeyError, ValueError):
+        return {}
+    return {name: kind for name, kind in zip(node.output, found, strict=False) if name and kind is not None}
 
 
-def _drop_defaults(graph: GraphProto) -> None:
-    inputs = {value.name for value in graph.input}
-    for index in reversed(range(len(graph.initializer))):
-        if graph.initializer[index].name in inputs:
-            del graph.initializer[index]
-
-
-def _forget_derivable(graph: GraphProto, *, is_main: bool) -> None:
-    opaque = {name for node in graph.node if node.domain not in DEFAULT_DOMAINS for name in node.output}
-    kept = [value for value in graph.value_info if value.name in opaque]
-    del graph.value_info[:]
-    graph.value_info.extend(kept)
-    if is_main:
-        for value in graph.output:
-            if value.name not in opaque and value.type.HasField("tensor_type"):
-                value.type.tensor_type.ClearField("shape")
-
-
-@dataclass(frozen=True)
-class _Hidden:
-    """An Upsample-7 that inference must not look into: where it stands, and where its output's type is stored."""
-
-    order: tuple[int, ...]
-    index: int
-    scales: list[float]
-    stored: ValueInfoProto
-
-
-def _hide_upsamples(model: ModelProto) -> list[_Hidden]:
-    """Make each Upsample-7 of a newer opset an operator of a domain of its own."""
-    found = []
-    for scope in Scopes(model).all:
-        if scope.opset < 9 or not isinstance(scope.body, GraphProto):
-            continue
-        for index, node in enumerate(scope.body.node):
-            scales = upsample_scales(node)
-            if scales is None:
-                continue
-            node.domain = _OPAQUE
-            found.append(_Hidden(scope.order, index, scales, _stored(scope.body, node.output[0])))
-    if found:
-        model.opset_import.append(onnx.helper.make_opsetid(_OPAQUE, 1))
+def _by_schema(
+    node: NodeProto, opset: int, type_of: TypeOf, constant_of: Callable[[str], Array | None]
+) -> dict[str, TypeProto]:
+    found = output_types(node, opset, type_of)  # element types alone, should inference give up
+    inputs = {name: kind for name in node.input if name and (kind := type_of(name)) is not None}
+    small = [
+        name for name, kind in inputs.items() if math.prod(size or _SMALL for size in dims_of(kind) or ()) <= _SMALL
+    ]
+    values = {name: value for name in small if (value := constant_of(name)) is not None}
+    data = {name: numpy_helper.from_array(value) for name, value in values.items()}
+    try:
+        schema = defs.get_schema(_LIKE.get(node.op_type, node.op_type), opset, "")
+        imports = [helper.make_opsetid("", opset)]
+        found |= shape_inference.infer_node_outputs(schema, node, inputs, data, opset_imports=imports)
+    except (
+        defs.SchemaError,
+        checker.ValidationError,
+        shape_inference.InferenceError,
+        KeyError,
+        ValueError,
+        RuntimeError,
+    ):
+        pass  # no such operator, an operand of unknown type, or an invalid node: its sizes stay unknown
+    position = _SIZES.get(node.op_type)
+    if position is not None and dims_of(found.get(node.output[0])) is None:
+        rank = _listed_rank(node, position, type_of)
+        elem_type = found[node.output[0]].tensor_type.elem_type if node.output[0] in found else 0
+        if rank is not None and elem_type:
+            found[node.output[0]] = helper.make_tensor_type_proto(elem_type, [None] * rank)
     return found
 
 
-# operator -> position of the operand that lists the sizes of its output
-_SIZES = {"Reshape": 1, "Expand": 1, "ConstantOfShape": 0}
+def _listed_rank(node: NodeProto, position: int, type_of: TypeOf) -> int | None:
+    """The rank of what has as many sizes as an operand lists."""
+    sizes = dims_of(type_of(node.input[position]))
+    if sizes is None or len(sizes) != 1 or sizes[0] is None:
+        return None
+    if node.op_type != "Expand":
+        return sizes[0]
+    data = dims_of(type_of(node.input[0]))
+    return None if data is None else max(len(data), sizes[0])
 
 
-def _rank_by_operand(model: ModelProto, result: ModelProto) -> bool:
-    """Store the rank that follows from the length of a list of sizes, where no shape is known; whether any was new."""
-    grown = False
-    for scope, known in zip(Scopes(model).all, Scopes(result).all, strict=True):
-        for node in scope.body.node:
-            position = _SIZES.get(node.op_type)
-            if position is None or node.domain not in DEFAULT_DOMAINS or not isinstance(scope.body, GraphProto):
-                continue
-            before = _type_in(known, node.output[0])
-            if before is None or before.tensor_type.HasField("shape"):
-                continue
-            ranks = [_length(_type_in(known, node.input[position]))]
-            if node.op_type == "Expand":
-                ranks.append(_rank(_type_in(known, node.input[0])))
-            if None not in ranks:
-                stored = _stored(scope.body, node.output[0])
-                stored.type.tensor_type.elem_type = before.tensor_type.elem_type
-                set_shape(stored, [None] * max(rank for rank in ranks if rank is not None))
-                grown = True
-    return grown
-
-
-def _rank(value_type: TypeProto | None) -> int | None:
+def dims_of(value_type: TypeProto | None) -> Dims | None:
+    """The sizes of a tensor type, None where one is dynamic; None altogether where even the rank is unknown."""
     if value_type is None or not value_type.tensor_type.HasField("shape"):
         return None
-    return len(value_type.tensor_type.shape.dim)
+    return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in value_type.tensor_type.shape.dim)
 
 
-def _length(value_type: TypeProto | None) -> int | None:
-    if value_type is None or _rank(value_type) != 1:
-        return None
-    (dim,) = value_type.tensor_type.shape.dim
-    return dim.dim_value if dim.HasField("dim_value") else None
-
-
-def _stored(graph: GraphProto, name: str) -> ValueInfoProto:
-    """Where the type of a value of this graph is stored: among its outputs, or among the values in between."""
-    present: Iterable[ValueInfoProto] = (*graph.output, *graph.value_info)
-    for value in present:
-        if value.name == name:
-            return value
-    added: ValueInfoProto = graph.value_info.add()
-    added.name = name
-    return added
+def of_known_rank(value_type: TypeProto) -> TypeProto:
+    """A type without its sizes: a body may be run with others than it declares."""
+    dims = dims_of(value_type)
+    if dims is None:
+        return value_type
+    return helper.make_tensor_type_proto(value_type.tensor_type.elem_type, [None] * len(dims))
 
 
 def upsample_scales(node: NodeProto) -> list[float] | None:
@@ -169,22 +123,37 @@ def upsample_scales(node: NodeProto) -> list[float] | None:
     return next((list(attribute.floats) for attribute in node.attribute if attribute.name == "scales"), None)
 
 
-def _settle(upsamples: list[_Hidden], result: ModelProto) -> bool:
-    """Store the output types of hidden Upsamples whose input is known by now; whether any was new."""
-    scopes = {scope.order: scope for scope in Scopes(result).all}
-    grown = False
-    for hidden in upsamples:
-        scope = scopes[hidden.order]
-        source = _type_in(scope, scope.body.node[hidden.index].input[0])
-        if source is None or not source.tensor_type.elem_type:
-            continue
-        before = hidden.stored.SerializeToString()
-        hidden.stored.type.tensor_type.elem_type = source.tensor_type.elem_type
-        if source.tensor_type.HasField("shape") and len(source.tensor_type.shape.dim) == len(hidden.scales):
-            sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in source.tensor_type.shape.dim]
-            set_shape(hidden.stored, [scaled(size, scale) for size, scale in zip(sizes, hidden.scales, strict=True)])
-        grown |= hidden.stored.SerializeToString() != before
-    return grown
+def _upsampled(source: TypeProto | None, scales: list[float]) -> TypeProto | None:
+    if source is None:
+        return None
+    dims = dims_of(source)
+    if dims is None or len(dims) != len(scales):
+        return helper.make_tensor_type_proto(source.tensor_type.elem_type, None)
+    sizes = [scaled(size, scale) for size, scale in zip(dims, scales, strict=True)]
+    return helper.make_tensor_type_proto(source.tensor_type.elem_type, sizes)
+
+
+def _resized(
+    node: NodeProto, opset: int, type_of: TypeOf, constant_of: Callable[[str], Array | None]
+) -> TypeProto | None:
+    """Resize, and Upsample with an input of scales: inference's own rule for the sizes is not the runtime's."""
+    found = _by_schema(node, opset, type_of, constant_of).get(node.output[0])
+    before = dims_of(type_of(node.input[0]))
+    if found is None or before is None:
+        return found
+    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    position = 2 if node.op_type == "Resize" and opset >= 11 else 1
+    scales = constant_of(node.input[position]) if len(node.input) > position and node.input[position] else None
+    policy = attributes.get("keep_aspect_ratio_policy", b"stretch")
+    crops = attributes.get("coordinate_transformation_mode", b"") == b"tf_crop_and_resize"
+    if scales is None and policy == b"stretch":
+        return found  # the sizes wanted, or unknown ones
+    sizes: list[int | None] = [None] * len(before)
+    if scales is not None and not crops:
+        sizes = list(before)
+        for axis, scale in zip(attributes.get("axes") or range(len(before)), scales, strict=True):
+            sizes[axis] = scaled(before[axis], float(scale))
+    return helper.make_tensor_type_proto(found.tensor_type.elem_type, sizes)
 
 
 def scaled(size: int | None, scale: float) -> int | None:
@@ -196,16 +165,40 @@ def scaled(size: int | None, scale: float) -> int | None:
     return narrow if narrow == math.floor(float(np.float32(scale)) * size) else None
 
 
-def _type_in(scope: Scope | None, name: str) -> TypeProto | None:
-    while scope is not None:
-        graph = scope.body
-        assert isinstance(graph, GraphProto)
-        stored: Iterable[ValueInfoProto] = (*graph.value_info, *graph.output, *graph.input)
-        found = next((value.type for value in stored if value.name == name), None)
-        if found is not None:
-            return found
-        if name in scope.initializers:
-            tensor = scope.initializers[name]
-            return onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
-        scope = scope.parent
-    return None
+def _agreed(kinds: Sequence[TypeProto | None]) -> TypeProto | None:
+    """What several types have in common: the element type, the rank, and the sizes on which all agree."""
+    first = kinds[0]
+    if first is None or any(kind is None or kind.WhichOneof("value") != "tensor_type" for kind in kinds):
+        return None
+    if any(kind is not None and kind.tensor_type.elem_type != first.tensor_type.elem_type for kind in kinds):
+        return None
+    shapes = [dims_of(kind) for kind in kinds]
+    known = [dims for dims in shapes if dims is not None]
+    if len(known) < len(shapes) or len({len(dims) for dims in known}) > 1:
+        return helper.make_tensor_type_proto(first.tensor_type.elem_type, None)
+    sizes = [column[0] if len(set(column)) == 1 else None for column in zip(*known, strict=True)]
+    return helper.make_tensor_type_proto(first.tensor_type.elem_type, sizes)
+
+
+def _stacked(element: TypeProto | None, axis: int = 0) -> TypeProto | None:
+    """The type of one element after another along a new axis of unknown length."""
+    dims = dims_of(element)
+    if element is None or dims is None:
+        return element
+    place = axis if axis >= 0 else axis + len(dims) + 1
+    return helper.make_tensor_type_proto(element.tensor_type.elem_type, [*dims[:place], None, *dims[place:]])
+
+
+def _loop(node: NodeProto, type_of: TypeOf, body: Sequence[TypeProto | None]) -> list[TypeProto | None]:
+    carried = len(node.input) - 2
+    # Zero iterations give the initial value, others what the body returned.
+    states = [_agreed([type_of(name), kind]) for name, kind in zip(node.input[2:], body[1 : carried + 1], strict=True)]
+    return [*states, *(_stacked(kind) for kind in body[carried + 1 :])]
+
+
+def _scan(node: NodeProto, type_of: TypeOf, body: Sequence[TypeProto | None]) -> list[TypeProto | None]:
+    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    carried = len(node.input) - attributes["num_scan_inputs"]
+    axes = attributes.get("scan_output_axes") or [0] * (len(body) - carried)
+    states = [_agreed([type_of(name), kind]) for name, kind in zip(node.input[:carried], body[:carried], strict=True)]
+    return [*states, *(_stacked(kind, axis) for kind, axis in zip(body[carried:], axes, strict=True))]

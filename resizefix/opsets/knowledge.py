@@ -6,28 +6,68 @@ import math
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
-from resizefix.document.scopes import DefinitionKind, Scope, Scopes, subgraphs
-from resizefix.opsets.inference import Array, Dims, ValueOf, inferred
-
-# Constants above this many elements are weights: no operand of a rule, and better left on disk.
-LARGEST = 1 << 16
+from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, Scopes, subgraphs
+from resizefix.opsets.evaluation import LARGEST, evaluate, is_evaluated
+from resizefix.opsets.inference import Array, Dims, ValueOf, dims_of, infer, of_known_rank
 
 Key = tuple[tuple[int, ...], str]  # (order of the scope that defines it, name)
 
 
 class Knowledge:
-    """Answers about one snapshot of a model. `learn` adds what folding finds out."""
+    """Answers about one snapshot of a model, found out in one walk over its nodes in order."""
 
     def __init__(self, model: ModelProto, value_of: ValueOf) -> None:
         self.scopes = Scopes(model)
         self._value_of = value_of
         self._constants: dict[Key, Array] = {}
         self._types: dict[Key, TypeProto] = {}
-        for scope in Scopes(inferred(model, value_of)).all:
-            if isinstance(scope.body, GraphProto):
-                for field in (scope.body.value_info, scope.body.output, scope.body.input):
-                    for value in field:
-                        self._types.setdefault((scope.order, value.name), value.type)
+        self._bodies: dict[tuple[tuple[int, ...], int], list[Scope]] = {}
+        for scope in self.scopes.all:
+            if scope.parent is not None and scope.owner is not None:
+                self._bodies.setdefault((scope.parent.order, scope.owner), []).append(scope)
+        self._walk(self.scopes.main)
+
+    def _walk(self, scope: Scope) -> None:
+        graph = scope.body
+        assert isinstance(graph, GraphProto)
+        for value in graph.input:
+            known = value.type if scope.parent is None else of_known_rank(value.type)
+            self._types[scope.order, value.name] = known
+        stored = {value.name: value.type for value in (*graph.value_info, *graph.output)}
+        for index, node in enumerate(graph.node):
+            for body in self._bodies.get((scope.order, index), ()):
+                self._walk(body)
+            if node.domain not in DEFAULT_DOMAINS:  # what is stored is all there is
+                found = {name: stored[name] for name in node.output if name in stored}
+            elif not self._is_constant(scope, node):
+                found = self._infer(scope, index, node)
+            else:
+                continue
+            self._types.update({(scope.order, name): kind for name, kind in found.items()})
+
+    def _is_constant(self, scope: Scope, node: NodeProto) -> bool:
+        if not is_evaluated(node.op_type):
+            return False  # and its operands, weights perhaps, stay unread
+        inputs = [self.constant(scope, name) if name else None for name in node.input]
+        values = evaluate(node, inputs, self.dims(scope, node.input[0]) if node.input else None)
+        for name, value in zip(node.output, values or (), strict=False):
+            self._constants[scope.order, name] = value
+            elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
+            self._types[scope.order, name] = helper.make_tensor_type_proto(elem_type, value.shape)
+        return values is not None
+
+    def _infer(self, scope: Scope, index: int, node: NodeProto) -> dict[str, TypeProto]:
+        bodies = {
+            name: [self.type_of(body, value.name) for value in graph.output]
+            for body, (name, graph) in zip(self._bodies.get((scope.order, index), ()), subgraphs(node), strict=True)
+        }
+        return infer(
+            node,
+            scope.opset,
+            lambda name: self.type_of(scope, name),
+            lambda name: self.constant(scope, name),
+            bodies,
+        )
 
     def _home(self, scope: Scope, name: str) -> Scope | None:
         current: Scope | None = scope
@@ -40,17 +80,14 @@ class Knowledge:
         home = self._home(scope, name)
         if home is None:
             return None
-        if name in home.initializers and name not in home.inputs:
+        if (home.order, name) not in self._types and name in home.initializers:
             tensor = home.initializers[name]
-            return helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+            self._types[home.order, name] = helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
         return self._types.get((home.order, name))
 
     def dims(self, scope: Scope, name: str) -> Dims | None:
         """The sizes of `name`, None where one is dynamic; None altogether where even the rank is unknown."""
-        found = self.type_of(scope, name)
-        if found is None or not found.tensor_type.HasField("shape"):
-            return None
-        return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in found.tensor_type.shape.dim)
+        return dims_of(self.type_of(scope, name))
 
     def holds(self, elem_type: int) -> bool:
         """Whether any value of the model has this element type."""
@@ -58,8 +95,8 @@ class Knowledge:
 
     def body_dims(self, scope: Scope, index: int, attribute: str) -> list[Dims | None]:
         """The sizes of each output of the body that node `index` of `scope` holds under `attribute`."""
-        position = [name for name, _ in subgraphs(scope.body.node[index])].index(attribute)
-        body = next(found for found in self.scopes.all if found.order == (*scope.order, index, position))
+        names = [name for name, _ in subgraphs(scope.body.node[index])]
+        body = self._bodies[scope.order, index][names.index(attribute)]
         assert isinstance(body.body, GraphProto)
         return [self.dims(body, value.name) for value in body.body.output]
 
@@ -67,10 +104,6 @@ class Knowledge:
         """The node that computes `name`; None for inputs and constants."""
         definition = self.scopes.definition(scope, name)
         return None if definition is None else definition.node
-
-    def learn(self, scope: Scope, name: str, value: Array) -> None:
-        """Remember that `name`, which `scope` defines, always has this value."""
-        self._constants[scope.order, name] = value
 
     def constant(self, scope: Scope, name: str) -> Array | None:
         """The value of `name` as read in `scope`, where nothing at run time can change it and it is not large."""

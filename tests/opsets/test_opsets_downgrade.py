@@ -141,3 +141,21 @@ def test_other_imports_stay() -> None:
     model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
     after, _ = lowered(model)
     assert [(entry.domain, entry.version) for entry in after.opset_import] == [("", 8), ("ai.onnx.ml", 3)]
+
+
+@pytest.mark.parametrize(
+    ("graph", "reason"),
+    [
+        ("g (float[2] x) => (float[2] y) { y = Unsqueeze(x) }", "Unsqueeze-13 does not take 1 inputs"),
+        ("g (float[2] x) => (float[2] y) { y = Concat(x, x) }", "Concat-13 wants the attribute 'axis'"),
+        ("g (float[2] x) => (float[2] y) { y = Relu<slope=1>(x) }", "Relu-13 has no attribute 'slope'"),
+        ("g (float[2] x) => (float[2] y) { y = Einsum(x) }", "Einsum-12 wants the attribute 'equation'"),
+        ("g (float[2] x, int64[2] z) => (float[2] y) { y = Add(x, z) }", "to be the same type"),
+        ("g (float[2] x) => (float[2] y) { y = Loop(x) }", "Loop-13 wants the attribute 'body'"),
+    ],
+)
+def test_a_node_that_is_not_valid_in_its_own_opset_is_refused_and_never_a_crash(graph: str, reason: str) -> None:
+    (blocker,) = blockers_of(model_of(13, graph))
+    assert blocker.reason.startswith("it is not valid as it is: ")
+    assert reason in blocker.reason
+    assert blocker.mend.startswith("repair the model")

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from onnx import numpy_helper
 from opset_pair import assert_same, lowered, model_of, normal, operators, run, same_bits
 
-from resizefix.opsets.folding import RULES, fold
+from resizefix.opsets.evaluation import RULES
+from resizefix.opsets.folding import fold
 from resizefix.opsets.prune import Unread
 
 CONSTANTS = """<float[2,3] a = {0.5, -0.0, -2.5, 1.5, 3, -1e30}, float[2,3] b = {2, -3, 0.1, 7, -0.3, 1e30},

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from onnx import ModelProto, helper, numpy_helper
 from opset_pair import model_of, normal, run
 
-from resizefix.opsets.inference import inferred, scaled
+from resizefix.opsets.inference import scaled
 from resizefix.opsets.knowledge import Knowledge
 
 
@@ -79,11 +79,91 @@ def test_where_the_rules_agree_onnxruntime_has_that_size(size: int, more: int) -
         assert run(model, {"x": normal(1, size)})[0].shape == (1, found)
 
 
+def test_branches_that_agree_in_part_leave_the_rest_unknown() -> None:
+    graph = """g (bool c, float[2,3] x) => (float[A,B] z) {
+        y = If(c) < then_branch = t () => (float[A,B] a) { a = Concat<axis=0>(x, x) },
+                    else_branch = e () => (float[A,B] b) { b = Relu(x) } >
+        z = Relu(y) }"""
+    assert dims(model_of(13, graph), "y") == (None, 3)
+
+
+@pytest.mark.parametrize(("step", "sizes"), [("Relu(x)", (2, 3)), ("Concat<axis=0>(v, x)", (None, 3))])
+def test_what_a_loop_carries_has_the_sizes_that_no_iteration_changes(step: str, sizes: tuple[int | None, ...]) -> None:
+    graph = f"""g (int64 n, bool c, float[2,3] x) => (float[A,B] z, float[T,C,D] s) {{
+        y, s = Loop(n, c, x) <body = b (int64 i, bool ci, float[2,3] v) => (bool co, float[A,B] w, float[A,B] o)
+            {{ co = Identity(ci) w = {step} o = Identity(w) }}>
+        z = Relu(y) }}"""
+    model = model_of(13, graph)
+    assert dims(model, "y") == sizes
+    assert dims(model, "s") == (None, *sizes)
+
+
+def test_a_scan_stacks_what_its_body_returns() -> None:
+    graph = """g (float[3] h, float[T,3] x) => (float[3] y, float[A,B] s) {
+        y, s = Scan <num_scan_inputs=1, body = b (float[3] v, float[3] e) => (float[3] w, float[3] o)
+            { w = Add(v, e) o = Identity(w) }> (h, x) }"""
+    found = dims(model_of(11, graph), "s")
+    assert found is not None
+    assert len(found) == 2
+
+
 @pytest.mark.parametrize("opset", [9, 10, 13, 18, 25])
-def test_nodes_keep_their_places_in_the_inferred_copy(opset: int) -> None:
-    model = hybrid(
-        "g (float[1,2,3,4] x) => (float[A,B,C,D] y) { r = Relu(a) y = Tanh(r) }", ("x", "a", [1, 1, 2, 2]), opset=opset
-    )
-    copy = inferred(model, numpy_helper.to_array)
-    assert [node.op_type for node in copy.graph.node] == ["Upsample", "Relu", "Tanh"]
-    assert model.graph.node[0].domain == ""
+def test_the_model_is_not_changed_by_looking_into_it(opset: int) -> None:
+    graph = "g (float[1,2,3,4] x) => (float[A,B,C,D] y) { r = Relu(a) y = Tanh(r) }"
+    model = hybrid(graph, ("x", "a", [1, 1, 2, 2]), opset=opset)
+    before = model.SerializeToString()
+    assert dims(model, "y") == (1, 2, 6, 8)
+    assert model.SerializeToString() == before
+
+
+@pytest.mark.parametrize("version", [9, 16])
+def test_function_operators_are_typed_too(version: int) -> None:
+    graph = {
+        9: "g (float[2,6,4] x) => (float[A,B,C] y) { y = MeanVarianceNormalization(x) }",
+        16: "g (float[2,6,4] x, float[6,1] z) => (bool[A,B,C] y) { y = GreaterOrEqual(x, z) }",
+    }[version]
+    assert dims(model_of(version, graph), "y") == (2, 6, 4)
+
+
+def test_a_node_that_is_not_valid_has_no_type() -> None:
+    model = model_of(13, "g (float[2] x) => (float[2] y) { y = Loop(x) }")
+    assert dims(model, "y") is None
+
+
+RESIZES = [
+    (10, "float[4] s = {1, 1, 1.8, 2}", "Resize(x, s)", (1, 1, None, 10)),
+    (9, "float[4] s = {1, 1, 1.8, 2}", "Upsample(x, s)", (1, 1, None, 10)),
+    (13, "float[4] s = {1, 1, 1.8, 2}", "Resize(x, , s)", (1, 1, None, 10)),
+    (18, "float[2] s = {2, 1.8}", "Resize<axes=[3, 2]>(x, , s)", (1, 1, None, 10)),
+    (13, "int64[4] s = {1, 1, 9, 10}", "Resize(x, , , s)", (1, 1, 9, 10)),
+    (18, "int64[2] s = {9, 11}", 'Resize<axes=[2, 3], keep_aspect_ratio_policy="not_larger">(x, , , s)', (None,) * 4),
+    (
+        13,
+        "float[4] s = {1, 1, 2, 2}",
+        'Resize<coordinate_transformation_mode="tf_crop_and_resize">(x, r, s)',
+        (None,) * 4,
+    ),
+]
+
+
+@pytest.mark.parametrize(("opset", "constant", "call", "sizes"), RESIZES)
+def test_a_resize_has_no_size_on_which_runtimes_disagree(
+    opset: int, constant: str, call: str, sizes: tuple[int | None, ...]
+) -> None:
+    # 1.8 · 5 is 9 in float32 and 8.99… in float64
+    regions = ", float[8] r = {0,0,0,0,1,1,1,1}" if "r, s" in call else ""
+    model = model_of(opset, f"g (float[1,1,5,5] x) => (float[A,B,C,D] y) <{constant}{regions}> {{ y = {call} }}")
+    assert dims(model, "y") == sizes
+    if None not in sizes:
+        assert run(model, {"x": normal(1, 1, 5, 5)})[0].shape == sizes
+
+
+def test_weights_are_not_read_to_learn_of_shapes() -> None:
+    model = model_of(13, "g (float[1,3,8,8] x) => (float[A,B,C,D] y) { y = Conv(x, w) }")
+    model.graph.initializer.append(numpy_helper.from_array(normal(64, 3, 3, 3), "w"))
+
+    def never(tensor: object) -> None:
+        raise AssertionError(f"{tensor} was read")
+
+    knowledge = Knowledge(model, never)  # type: ignore[arg-type]
+    assert knowledge.dims(knowledge.scopes.main, "y") == (1, 64, 6, 6)

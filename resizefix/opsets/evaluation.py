@@ -1,0 +1,260 @@
+"""The value of a node whose operands are constant.
+
+A closed list of operators, each a function on numpy arrays that gives the bits onnxruntime's kernel gives: moves of
+data, integer arithmetic, and the float operations that IEEE 754 defines exactly. What could differ (a division by zero,
+a cast out of range) has no value here. Shape and Size have one where the sizes they ask for are fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, helper, numpy_helper
+
+from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.opsets.inference import Array, Dims
+
+Inputs = Sequence["Array | None"]
+Rule = Callable[[dict[str, Any], Inputs], "Array | list[Array]"]
+
+# Constants above this many elements are weights: no operand of a rule, and better left on disk.
+LARGEST = 1 << 16
+
+
+class NotFoldable(ValueError):
+    """The value would depend on the runtime, or cannot be had."""
+
+
+def is_evaluated(op_type: str) -> bool:
+    """Whether the operator is one of the closed list."""
+    return op_type in RULES or op_type in ("Shape", "Size")
+
+
+def evaluate(node: NodeProto, inputs: Inputs, dims: Dims | None) -> list[Array] | None:
+    """The values of the outputs of a node; None where they are not constant. `dims` are the sizes of its first input.
+
+    An operand that is left out, or not constant, is None.
+    """
+    if node.domain not in DEFAULT_DOMAINS or not all(node.output):
+        return None
+    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    if node.op_type in ("Shape", "Size"):
+        return None if dims is None else _sizes(node.op_type, attributes, dims)
+    rule = RULES.get(node.op_type)
+    if rule is None or any(name and value is None for name, value in zip(node.input, inputs, strict=True)):
+        return None
+    try:
+        result = rule(attributes, inputs)
+    except (NotFoldable, ValueError, IndexError, TypeError, OverflowError):
+        return None  # an invalid node, or one whose value is the runtime's choice
+    values = [np.asarray(value) for value in (result if isinstance(result, list) else [result])]
+    return values if len(values) == len(node.output) and sum(value.size for value in values) <= LARGEST else None
+
+
+def _sizes(op_type: str, attributes: dict[str, Any], dims: Dims) -> list[Array] | None:
+    wanted = dims[_int(attributes, "start", 0) : attributes.get("end")] if op_type == "Shape" else dims
+    if None in wanted:
+        return None
+    sizes = np.array(wanted, np.int64)
+    return [sizes if op_type == "Shape" else np.array(np.prod(sizes, dtype=np.int64))]
+
+
+def _int(attributes: dict[str, Any], name: str, default: int) -> int:
+    return int(attributes.get(name, default))
+
+
+def _operand(inputs: Inputs, position: int) -> Array:
+    value = inputs[position] if position < len(inputs) else None
+    if value is None:
+        raise NotFoldable
+    return value
+
+
+def _listed(attributes: dict[str, Any], name: str, inputs: Inputs, position: int) -> list[int] | None:
+    """Integers of an attribute (older versions) or an input (newer ones)."""
+    if name in attributes:
+        return [int(value) for value in attributes[name]]
+    value = inputs[position] if position < len(inputs) else None
+    return None if value is None else [int(number) for number in value.reshape(-1)]
+
+
+def _cast(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    source = _operand(inputs, 0)
+    wanted = np.dtype(helper.tensor_dtype_to_np_dtype(attributes["to"]))
+    if source.dtype.kind not in "fiub" or wanted.kind not in "fiub":
+        raise NotFoldable
+    if source.dtype.kind == "f" and wanted.kind in "iu":
+        limits = np.iinfo(wanted)
+        if not (np.isfinite(source).all() and (source > limits.min - 1.0).all() and (source < limits.max + 1.0).all()):
+            raise NotFoldable
+    return source.astype(wanted)
+
+
+def _slice(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    data = _operand(inputs, 0)
+    starts, ends = _listed(attributes, "starts", inputs, 1), _listed(attributes, "ends", inputs, 2)
+    if starts is None or ends is None:
+        raise NotFoldable
+    axes = _listed(attributes, "axes", inputs, 3) or list(range(len(starts)))
+    steps = _listed({}, "steps", inputs, 4) or [1] * len(starts)
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        # Slice-10: a negative end counts from the back, and one still negative lies before the first element.
+        positions = range(*slice(start, end, step).indices(data.shape[axis]))
+        data = np.take(data, np.array(positions, np.int64), axis)
+    return data
+
+
+def _reshape(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    data, wanted = _operand(inputs, 0), [int(size) for size in _operand(inputs, 1)]
+    if not _int(attributes, "allowzero", 0):
+        wanted = [data.shape[axis] if size == 0 else size for axis, size in enumerate(wanted)]
+    return data.reshape(wanted)
+
+
+def _unsqueeze(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    axes = _listed(attributes, "axes", inputs, 1)
+    if axes is None:
+        raise NotFoldable
+    return np.expand_dims(_operand(inputs, 0), tuple(axes))
+
+
+def _squeeze(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    axes = _listed(attributes, "axes", inputs, 1)
+    return np.squeeze(_operand(inputs, 0), tuple(axes) if axes else None)
+
+
+def _divide(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    left, right = _operand(inputs, 0), _operand(inputs, 1)
+    if left.dtype.kind == "f":
+        return np.divide(left, right)
+    if left.dtype.kind not in "iu" or (right == 0).any():
+        raise NotFoldable
+    quotient = np.abs(left) // np.abs(right)  # integers divide towards zero, as in C++
+    return np.where((left < 0) ^ (right < 0), -quotient, quotient).astype(left.dtype)
+
+
+def _modulo(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    left, right = _operand(inputs, 0), _operand(inputs, 1)
+    if left.dtype.kind not in "iu" or (right == 0).any():
+        raise NotFoldable
+    return np.fmod(left, right) if _int(attributes, "fmod", 0) else np.mod(left, right)
+
+
+def _constant_of_shape(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    filled = numpy_helper.to_array(attributes["value"]) if "value" in attributes else np.zeros(1, np.float32)
+    return np.full([int(size) for size in _operand(inputs, 0)], filled.reshape(-1)[0], filled.dtype)
+
+
+def _range(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    start, limit, delta = (_operand(inputs, position).reshape(-1)[0] for position in range(3))
+    if start.dtype.kind not in "iu" or delta == 0:
+        raise NotFoldable
+    return np.array(range(int(start), int(limit), int(delta)), start.dtype)
+
+
+def _reduced(compute: Callable[..., Array]) -> Rule:
+    def rule(attributes: dict[str, Any], inputs: Inputs) -> Array:
+        data = _operand(inputs, 0)
+        if data.dtype.kind not in "iu":  # the order of float sums is the runtime's choice
+            raise NotFoldable
+        axes = _listed(attributes, "axes", inputs, 1)
+        if not axes and _int(attributes, "noop_with_empty_axes", 0):
+            return data
+        kept = bool(_int(attributes, "keepdims", 1))
+        return np.asarray(compute(data, axis=tuple(axes) if axes else None, keepdims=kept)).astype(data.dtype)
+
+    return rule
+
+
+def _ordered(compute: Callable[[Array, Array], Array]) -> Rule:
+    """For operators on any number of operands whose answer on NaN is the runtime's choice."""
+
+    def rule(attributes: dict[str, Any], inputs: Inputs) -> Array:
+        operands = [_operand(inputs, position) for position in range(len(inputs))]
+        if any(value.dtype.kind not in "fiu" or not (value == value).all() for value in operands):
+            raise NotFoldable
+        result = operands[0]
+        for value in operands[1:]:
+            result = compute(result, value)
+        return result
+
+    return rule
+
+
+def _plain(compute: Callable[..., Array]) -> Rule:
+    """For operators that are a function of their operands alone."""
+
+    def rule(attributes: dict[str, Any], inputs: Inputs) -> Array:
+        operands = [_operand(inputs, position) for position in range(len(inputs))]
+        with np.errstate(all="ignore"):
+            return np.asarray(compute(*operands))
+
+    return rule
+
+
+def _gather(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    return np.take(_operand(inputs, 0), _operand(inputs, 1).astype(np.int64), _int(attributes, "axis", 0))
+
+
+def _concat(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    return np.concatenate([_operand(inputs, position) for position in range(len(inputs))], attributes["axis"])
+
+
+def _transpose(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    return np.transpose(_operand(inputs, 0), attributes.get("perm"))
+
+
+def _split(attributes: dict[str, Any], inputs: Inputs) -> list[Array]:
+    lengths = _listed(attributes, "split", inputs, 1)
+    if lengths is None:
+        raise NotFoldable
+    return np.split(_operand(inputs, 0), np.cumsum(lengths)[:-1], _int(attributes, "axis", 0))
+
+
+def _expand(data: Array, shape: Array) -> Array:
+    return np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(int(size) for size in shape)))
+
+
+# Versions of one operator differ only in where they keep axes and the like; every function looks in both places.
+RULES: dict[str, Rule] = {
+    "Identity": _plain(lambda x: x),
+    "Cast": _cast,
+    "Gather": _gather,
+    "Concat": _concat,
+    "Unsqueeze": _unsqueeze,
+    "Squeeze": _squeeze,
+    "Slice": _slice,
+    "Reshape": _reshape,
+    "Transpose": _transpose,
+    "Split": _split,
+    "Expand": _plain(_expand),
+    "Tile": _plain(lambda x, repeats: np.tile(x, [int(count) for count in repeats])),
+    "ConstantOfShape": _constant_of_shape,
+    "Range": _range,
+    "Add": _plain(np.add),
+    "Sub": _plain(np.subtract),
+    "Mul": _plain(np.multiply),
+    "Div": _divide,
+    "Mod": _modulo,
+    "Neg": _plain(np.negative),
+    "Abs": _plain(np.abs),
+    "Floor": _plain(np.floor),
+    "Ceil": _plain(np.ceil),
+    "Equal": _plain(np.equal),
+    "Less": _plain(np.less),
+    "LessOrEqual": _plain(np.less_equal),
+    "Greater": _plain(np.greater),
+    "GreaterOrEqual": _plain(np.greater_equal),
+    "Not": _plain(np.logical_not),
+    "And": _plain(np.logical_and),
+    "Or": _plain(np.logical_or),
+    "Where": _plain(np.where),
+    "Min": _ordered(np.minimum),
+    "Max": _ordered(np.maximum),
+    "ReduceProd": _reduced(np.prod),
+    "ReduceSum": _reduced(np.sum),
+    "ReduceMin": _reduced(np.min),
+    "ReduceMax": _reduced(np.max),
+}

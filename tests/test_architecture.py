@@ -18,7 +18,7 @@ FLOORS = (
     ("verification",),
     ("interop",),
     ("library",),
-    ("reports",),
+    ("reports", "graphsurgeon"),
     ("cli", "__init__"),
     ("__main__",),
 )
@@ -29,7 +29,8 @@ DOORS = {
     "onnxruntime": {"verification/runtime.py"},
     "click": {"cli/"},
     "rich": {"reports/"},
-    "onnx_graphsurgeon": {"interop.py"},
+    "onnx_graphsurgeon": {"interop/", "graphsurgeon.py"},
+    "onnx_ir": {"interop/"},
     "tensorrt_rtx_bindings": {"targets/tensorrt_live"},
 }
 

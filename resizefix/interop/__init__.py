@@ -1,0 +1,72 @@
+"""Models of any kind in, the same kind out; the argument is never changed. One file per kind of model.
+
+| given | what comes back in `result.model` |
+|---|---|
+| a path | a `Document`, with `.save(path)` and `.to_proto()` |
+| a `Document` | a `Document`; `Document.from_proto(model, folder)`: a ModelProto with data in files of `folder` |
+| `onnx.ModelProto` | a ModelProto, complete |
+| `onnx_graphsurgeon.Graph` | a Graph (graphsurgeon_graph.py says what such a graph cannot hold) |
+| `onnx_ir.Model` | a Model; external tensors stay external |
+| torch's `ONNXProgram` | an ONNXProgram of the same `exported_program` |
+
+No package is imported that the caller has not imported: an object of its classes could not be here.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Protocol, Union
+
+from onnx import ModelProto
+
+from resizefix.document.document import Document
+from resizefix.errors import UsageError
+from resizefix.interop import graphsurgeon_graph, ir_model, model_file, model_proto, onnx_program
+
+if TYPE_CHECKING:
+    import onnx_graphsurgeon
+    import onnx_ir
+
+    from resizefix.interop.onnx_program import ONNXProgram
+
+Model = Union[str, "os.PathLike[str]", Document, ModelProto, "onnx_graphsurgeon.Graph", "onnx_ir.Model", "ONNXProgram"]
+
+
+class Kind(Protocol):
+    """What the module of a kind of model knows."""
+
+    def is_one(self, model: object) -> bool:
+        """Whether `model` is of this kind."""
+
+    def opened(self, model: Any) -> Document:
+        """The model as a document that shares nothing with it that is ever changed."""
+
+    def returned(self, document: Document, like: Any) -> Any:
+        """The document as a model of this kind; `like` is the one that was given."""
+
+
+KINDS: tuple[Kind, ...] = (model_file, model_proto, graphsurgeon_graph, ir_model, onnx_program)
+
+
+def opened(model: Model) -> Document:
+    """The model as a document. A document is taken as it is: operations work on copies.
+
+    Raises UsageError for what is no model, or cannot be used as it is; UnreadableModelError for a file that cannot be
+    read; RefusedError where the package of that kind of model would write something else than it holds.
+    """
+    return _kind(model).opened(model)
+
+
+def returned(document: Document, like: Model) -> Any:
+    """The document as the kind of thing that `like` is. Raises RefusedError where that kind cannot hold the result."""
+    return _kind(like).returned(document, like)
+
+
+def _kind(model: Model) -> Kind:
+    for kind in KINDS:
+        if kind.is_one(model):
+            return kind
+    raise UsageError(
+        f"a {type(model).__module__}.{type(model).__qualname__} is no model; give a path, an onnx.ModelProto, an "
+        "onnx_graphsurgeon.Graph, an onnx_ir.Model or the ONNXProgram that torch.onnx.export returns."
+    )

@@ -102,8 +102,11 @@ def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
     }
     if site.scope.path:
         told["Stands in"] = join(*(_code(step) for step in site.scope.path))
-    why = Markup("") if site.reason is None else join(": ", site.reason)
-    told["Promotable"] = join(element("span", "yes" if site.promotable else "no"), why)
+    told["Promotable"] = {
+        Standing.PROMOTABLE: "yes",
+        Standing.FED: "fed by an input already",
+        Standing.FIXED: f"no: {site.reason}",
+    }[standing(site)]
     return told
 
 

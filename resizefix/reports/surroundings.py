@@ -88,8 +88,8 @@ class _Walk:
     def up(self) -> None:
         """What the node reads, and what that is made of. What is new or gone is followed as far as it goes."""
         focus = _key(self.start)
-        operand_steps = _OPERAND_STEPS if _is_resize(self.start.node) else _DATA_STEPS
-        pending = deque([(self.start, operand_steps + 1, True)])
+        resizes = _is_resize(self.start.node)
+        pending = deque([(self.start, 1 + (_OPERAND_STEPS if resizes else _DATA_STEPS), resizes)])
         while pending and len(self.boxes) < _MOST_BOXES:
             definition, steps, is_operand = pending.popleft()
             key = _key(definition)
@@ -101,9 +101,10 @@ class _Walk:
             self._drawn[key] = definition
             if is_operand:
                 self._open.add(key)
-            left = steps if box.mark in (Mark.NEW, Mark.REMOVED) and key != focus else steps - 1
+            is_own = box.mark in (Mark.NEW, Mark.REMOVED)  # the other model has no such thing
+            left = steps if is_own and key != focus else steps - 1
             for position, found in self._operands(definition):
-                if found is None or (is_operand and self._tell(key, definition, position, found)):
+                if found is None or ((is_operand or is_own) and self._tell(key, definition, position, found)):
                     continue
                 if key == focus and position == 0:
                     pending.appendleft((found, _DATA_STEPS, False))
@@ -146,8 +147,9 @@ class _Walk:
         """Write a small constant into the box that reads it, unless it is what the picture is about."""
         box, reader = self._box(operand), definition.node
         assert reader is not None
-        about = box.mark is not None or (_is_resize(reader) and box.lines != ("empty",))
-        if about or box.kind is not BoxKind.CONSTANT or not box.lines:
+        if box.kind is not BoxKind.CONSTANT or not box.lines:
+            return False
+        if box.lines != ("empty",) and (_is_resize(reader) or box.mark not in (None, self.boxes[key].mark)):
             return False
         name = _operand(reader, definition.scope.opset, position) or "operand"
         self.boxes[key] = replace(self.boxes[key], lines=(*self.boxes[key].lines, f"{name} {box.lines[0]}"))

@@ -31,7 +31,7 @@ def written(
         "blockers": [blocker_json(blocker) for blocker in result.blockers],
     }
     if refusal is None and target.path is not None:
-        result.model.save(target.path, overwrite=target.overwrite, as_external_data=as_external_data)  # type: ignore[union-attr]
+        result.model.save(target.path, overwrite=target.overwrite, as_external_data=as_external_data)
     output = target.path if refusal is None else None
     return Answer({**shared, **(fields or {})}, show, output, refusal, 0 if refusal is None else 1)
 

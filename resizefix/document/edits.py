@@ -34,7 +34,7 @@ def insert_nodes(body: GraphProto | FunctionProto, index: int, nodes: Sequence[N
 
 
 def add_initializer(model: ModelProto, tensor: TensorProto) -> None:
-    """Append a constant to the main graph, from where every inner scope sees it; up to IR 3 it is listed as an input too."""
+    """Append a constant to the main graph, where every inner scope sees it; up to IR 3 it is listed as an input."""
     model.graph.initializer.append(tensor)
     if model.ir_version < FIRST_IR_WITH_DEFAULTS:
         model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
@@ -68,7 +68,7 @@ def set_input(node: NodeProto, position: int, name: str) -> None:
 
 
 def drop_overridable_inputs(model: ModelProto) -> list[str]:
-    """Make every input that has a default (IR ≥ 4) a constant: it is no longer listed among the inputs. Returns their names."""
+    """Make every input that has a default (IR ≥ 4) a constant, no longer listed as an input. Returns their names."""
     if model.ir_version < FIRST_IR_WITH_DEFAULTS:
         return []
     initialized = {tensor.name for tensor in model.graph.initializer}

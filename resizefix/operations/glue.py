@@ -22,7 +22,7 @@ class Place(NamedTuple):
     """Before which node new ones must stand: the scope's path and the position in it."""
 
     path: tuple[str, ...]
-    index: int
+    position: int
 
 
 class Glue:
@@ -101,8 +101,9 @@ class Glue:
 
     def _node(self, op_type: str, inputs: Sequence[str], wanted: str, place: Place, **attributes: int) -> str:
         output = self._names.fresh(wanted)
-        name = self._names.fresh(f"{output}_{op_type}")
-        self._append(helper.make_node(op_type, inputs, [output], name=name, **attributes), place)
+        node = helper.make_node(op_type, inputs, [output], name=self._names.fresh(f"{output}_{op_type}"))
+        node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
+        self._append(node, place)
         return output
 
     def _append(self, node: NodeProto, place: Place) -> None:

@@ -60,7 +60,7 @@ def legalize(
     found = [_Legalizer(site, facts[site.index], target, allowance, names.fresh).outcome() for site in sites]
     scopes = Scopes(legal.proto)
     by_path = {scope.path: scope for scope in scopes.all}
-    unread = []
+    unread: list[Key] = []
     for site, (_, replacement) in zip(sites, found, strict=True):
         if replacement is None:
             continue

@@ -159,7 +159,7 @@ def _apply(
         outside = Place((), scope.order[1]) if scope.parent is not None else here
         _rewire(site, plans[site.index], node, by_key[site.key], glue, outside, here)
     for place, made in sorted(glue.nodes.items(), reverse=True):
-        insert_nodes(by_path[place.path].body, place.index, made)
+        insert_nodes(by_path[place.path].body, place.position, made)
     remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
     for source in inputs:
         add_graph_input(model, _value_info(source), _default(source) if source.optional else None)

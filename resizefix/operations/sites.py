@@ -287,7 +287,7 @@ def _rounding_warning(extent: Extent, reading: Reading | None, dims: Dims | None
         if found is not None:
             return (
                 f"its size on axis {axis} depends on the runtime's rounding: scaled by {scale:g}, {found[0]} becomes "
-                f"{found[1]} in onnxruntime's kernel and {found[2]} in shape inference, which an optimised Shape believes"
+                f"{found[1]} in onnxruntime's kernel and {found[2]} in shape inference, which optimisation believes"
             )
     return None
 

@@ -15,6 +15,7 @@ from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, drop_overridable_inputs, remove_unread, replace_with
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
+from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.equivalences.subject import Subject
 from resizefix.errors import RefusedError
@@ -186,7 +187,7 @@ def _apply(legacy: Document, sites: Sequence[Site], found: Sequence[Replacement 
             )
     scopes = Scopes(legacy.proto)
     by_path = {scope.path: scope for scope in scopes.all}
-    unread = []
+    unread: list[Key] = []
     for site, replacement in zip(sites, found, strict=True):
         if isinstance(replacement, Replacement):
             operands = (scopes.definition(by_path[site.scope.path], name) for name in site.node.input[1:] if name)

@@ -180,7 +180,8 @@ def test_escape_codes_in_a_model_never_reach_the_terminal(call, tmp_path):
             node.name = "evil\x1b[31m\nname"
     path = tmp_path / "evil.onnx"
     onnx.save(model, path)
-    for arguments in (["inspect", path], ["promote-scales", path, "--dry-run"], ["promote-scales", path, "a", "-n", "x"]):
+    calls = (["inspect", path], ["promote-scales", path, "--dry-run"], ["promote-scales", path, "a", "-n", "x"])
+    for arguments in calls:
         _, out, err = call(*arguments)
         assert "\x1b" not in out + err
         assert "\nname" not in out + err

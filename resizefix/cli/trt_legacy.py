@@ -23,6 +23,7 @@ _TARGETS = ["tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
 @click.option(
     "--target", type=click.Choice(_TARGETS), default="tensorrt-5.0", show_default=True, help="Whose verdict to report."
 )
+@click.option("--hybrid", is_flag=True, help="Import opset 9 all the same, as old tutorials do: no valid ONNX.")
 @rewriting
 @writing
 @running
@@ -45,6 +46,8 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     try:
         result = trt_legacy(
             model,
+            node=options["node"],
+            hybrid=options["hybrid"],
             allow_inexact=options["allow_inexact"],
             lower=options["lower"],
             verify=not options["no_verify"],

@@ -67,6 +67,13 @@ def set_input(node: NodeProto, position: int, name: str) -> None:
             del node.input[-1]
 
 
+def set_default_opset(model: ModelProto, version: int) -> None:
+    """Let the model import this version of the ai.onnx domain."""
+    for entry in model.opset_import:
+        if entry.domain in DEFAULT_DOMAINS:
+            entry.version = version
+
+
 def drop_overridable_inputs(model: ModelProto) -> list[str]:
     """Make every input that has a default (IR ≥ 4) a constant, no longer listed as an input. Returns their names."""
     if model.ir_version < FIRST_IR_WITH_DEFAULTS:

@@ -13,6 +13,7 @@ from resizefix.library.result import Result
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.sites import Site, find_sites, select
+from resizefix.operations.trt_legacy import hybrid as make_hybrid
 from resizefix.operations.trt_legacy import trt_legacy as make_legacy
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
@@ -62,6 +63,8 @@ def legalize(
 def trt_legacy(
     model: Model,
     *,
+    node: Sequence[str] = (),
+    hybrid: bool = False,
     allow_inexact: bool = False,
     lower: bool = True,
     verify: bool = True,
@@ -72,10 +75,11 @@ def trt_legacy(
     """Bring the model into the form of TensorRT's first parsers: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 
     Where any node or operator stands in the way nothing is converted: `result.changed` is False and the outcomes and
-    `result.blockers` name everything at once. Raises VerificationFailedError where the proof fails.
+    `result.blockers` name everything at once. `hybrid` imports opset 9 all the same, as old tutorials do: no valid ONNX,
+    so its twin of opset 8 is verified. Raises VerificationFailedError where the proof fails.
     """
     document = opened(model)
-    made = make_legacy(document, allowance=Allowance(allow_inexact, lower))
+    made = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node)
     if not made.complete:
         outcomes = tuple(
             replace(outcome, status=Happened.UNCHANGED, after=(), reason=f"could be: {outcome.reason}")
@@ -95,7 +99,12 @@ def trt_legacy(
     if near:  # the file as a whole comes near only
         note = f"older forms of {', '.join(near)} compute within rounding"
         outcomes = tuple(replace(outcome, exact=False, reason=f"{outcome.reason}; {note}") for outcome in outcomes)
-    return _proven(model, document, made.document, outcomes, sites, allow_inexact, rules, always=True)
+    result = _proven(model, document, made.document, outcomes, sites, allow_inexact, rules, always=True)
+    if not hybrid:
+        return result
+    reason = "the file itself is no valid ONNX (opset 9 with a scales attribute); its twin of opset 8 was verified"
+    verification = replace(result.verification, reason=reason)
+    return replace(result, model=returned(make_hybrid(made.document), model), verification=verification)
 
 
 def _proven(

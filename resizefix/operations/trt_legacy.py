@@ -12,9 +12,15 @@ from resizefix.dialects.read import read
 from resizefix.dialects.upsample import UPSAMPLE_7
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, drop_overridable_inputs, remove_unread, replace_with
+from resizefix.document.edits import (
+    add_initializer,
+    drop_overridable_inputs,
+    remove_unread,
+    replace_with,
+    set_default_opset,
+)
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scopes
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.equivalences.subject import Subject
@@ -30,7 +36,7 @@ from resizefix.operations.replacement import (
     rewritten,
     subject_of,
 )
-from resizefix.operations.sites import Site, find_sites
+from resizefix.operations.sites import Site, find_sites, select
 from resizefix.opsets.constants import constants_to_initializers
 from resizefix.opsets.downgrade import downgrade
 from resizefix.opsets.folding import fold
@@ -60,8 +66,10 @@ class LegacyForm:
         return not self.blockers and all(outcome.status is not Status.REFUSED for outcome in self.outcomes)
 
 
-def trt_legacy(document: Document, *, allowance: Allowance | None = None) -> LegacyForm:
+def trt_legacy(document: Document, *, allowance: Allowance | None = None, patterns: Sequence[str] = ()) -> LegacyForm:
     """A copy of the document in the old form, as far as that goes; `document` stays as it is.
+
+    `patterns` (as in `sites.select`) say which sites may be rewritten; another that needs it stands in the way.
 
     Nodes in local functions are inlined first, since functions came with IR 8. Every blocker is found in one go: a site
     that has no Upsample-7 form does not keep the other operators from being looked at.
@@ -78,7 +86,13 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None) -> Leg
     unread.remove(legacy.proto)
     sites = find_sites(legacy)
     names = FreshNames(Scopes(legacy.proto).names())
-    found = [_replacement(site, allowance, names.fresh) for site in sites]
+    chosen = {site.index for site in select(sites, patterns)}
+    found = [
+        _replacement(site, allowance, names.fresh)
+        if site.index in chosen or site.dialect is UPSAMPLE_7
+        else "it is not named with -n, and opset 8 knows no other form of it than Upsample-7"
+        for site in sites
+    ]
     outcomes = _apply(legacy, sites, found)
     lost = [site for site, replacement in zip(sites, found, strict=True) if isinstance(replacement, str)]
     steps, blockers = _to_opset_8(legacy, [] if lost else sites)
@@ -197,3 +211,22 @@ def _apply(legacy: Document, sites: Sequence[Site], found: Sequence[Replacement 
             replace_with(site.scope.body, site.output, replacement.nodes)
     remove_unread(legacy.proto, unread)
     return tuple(outcomes)
+
+
+def hybrid(legacy: Document) -> Document:
+    """The form of old tutorials: the attribute nodes of `legacy` (opset 8) in a model that imports opset 9.
+
+    No valid ONNX: only parsers that never look at the opset read it. All other operators of opset 8 mean the same at
+    opset 9, but for Scan and for BatchNormalization with spatial=0. Raises RefusedError for those.
+    """
+    for scope in Scopes(legacy.proto).all:
+        for index, node in enumerate(scope.body.node):
+            changed = node.op_type == "Scan" or any(
+                attribute.name == "spatial" and attribute.i == 0 for attribute in node.attribute
+            )
+            if node.domain in DEFAULT_DOMAINS and changed:
+                label = node_label(node, index)
+                raise RefusedError(f"{label}: {node.op_type} of opset 8 is another operator at opset 9", node=label)
+    made = legacy.copy()
+    set_default_opset(made.proto, 9)
+    return made

@@ -2,6 +2,7 @@ import onnx
 import onnx.parser
 import pytest
 
+import resizefix
 from resizefix.document.document import Document
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.trt_legacy import trt_legacy
@@ -107,3 +108,21 @@ def test_functions_are_inlined_because_opset_8_has_none():
     """)
     assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED, Status.CHANGED]
     assert not made.document.proto.functions
+
+
+def test_the_hybrid_of_old_tutorials_imports_opset_9_and_is_said_to_be_invalid():
+    text = model("[up] y = Resize (x, , s)", SCALES)
+    result = resizefix.trt_legacy(onnx.parser.parse_model(text), hybrid=True)
+    assert [entry.version for entry in result.model.opset_import] == [9]
+    assert [node.op_type for node in result.model.graph.node] == ["Upsample"]
+    assert result.verification.passed
+    assert "no valid ONNX" in (result.verification.reason or "")
+    with pytest.raises(onnx.checker.ValidationError):
+        onnx.checker.check_model(result.model)
+
+
+def test_a_site_that_is_not_named_stands_in_the_way():
+    text = model("[a] b = Resize (x, , s) [c] y = Resize (b, , s)", SCALES)
+    made = trt_legacy(Document.from_proto(onnx.parser.parse_model(text)), patterns=["a"])
+    assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED, Status.REFUSED]
+    assert "not named" in (made.outcomes[1].reason or "")

@@ -35,8 +35,8 @@ _READABLE = (1 << 31) - (1 << 24)
 def light_document(model: ModelProto) -> Document:
     """A document of the model's content, independent of `model`.
 
-    Raises UnreadableModelError for a model without a graph, UsageError where tensors of the model lie in other files, CannotWriteError where a large model cannot be
-    written to the folder for temporary files (the environment variable TMPDIR names it).
+    Raises UnreadableModelError for a model without a graph, UsageError where tensors of the model lie in other files,
+    CannotWriteError where a large model cannot be written to the folder for temporary files (TMPDIR names it).
     """
     if not model.HasField("graph"):
         raise UnreadableModelError("the model in memory holds no graph; was it filled from a file?")

@@ -89,7 +89,7 @@ class AtomicWrite:
             except OSError as error:
                 raise _cannot_write(staged.named, error) from error
         folders = {staged.target.parent for staged in self._staged}
-        self._staged, self._placed, self._folders = [], [], []
+        self._placed, self._folders = [], []
         for folder in folders:
             _sync_folder(folder)
 
@@ -116,7 +116,9 @@ class AtomicWrite:
                 raise _exists(staged.named) from None
             os.replace(staged.temporary, staged.target)
         else:
-            os.unlink(staged.temporary)
+            # The file stands, whole: that a second name for it remains is no reason to fail; the end tries again.
+            with suppress(OSError):
+                os.unlink(staged.temporary)
         self._placed.append(staged.target)
 
 

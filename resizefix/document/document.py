@@ -133,7 +133,7 @@ class Document:
 
         Files that hold data of the model go along if `path` is in another folder. `as_external_data` moves large
         payloads into one new file, `path` with `.data` appended. All files appear whole or none does; an existing
-        one is replaced only with `overwrite`. Raises UsageError, CannotWriteError, UnreadableModelError, RefusedError.
+        `path` is replaced only with `overwrite`, a data file never. Raises UsageError, CannotWriteError, UnreadableModelError, RefusedError.
         """
         out = Path(path)
         home = self._home or Home(out.parent, out.parent)
@@ -148,7 +148,7 @@ class Document:
             if home.is_folder(out.parent):
                 require_readable(new, home)
             else:
-                stage_data_files(write, own, home, out, overwrite=overwrite)
+                stage_data_files(write, own, home, out)
             if as_external_data:
                 data_file = DataFile(f"{out.name}.data")
                 model = externalized(model, self._detached, data_file)

@@ -150,13 +150,12 @@ def require_readable(references: Iterable[Reference], home: Home) -> None:
         span_of(reference, home.open(reference))
 
 
-def stage_data_files(
-    write: AtomicWrite, references: list[Reference], home: Home, out: Path, *, overwrite: bool
-) -> None:
+def stage_data_files(write: AtomicWrite, references: list[Reference], home: Home, out: Path) -> None:
     """Takes the files that the references mean along into the folder of `out`, under the same relative names.
 
-    A file that is already there is left alone if it is the same. Raises UsageError if another file has the name and
-    `overwrite` is not given, UnreadableModelError if a file or part of it is missing.
+    A file that is already there is left alone if it is the same. Raises UsageError if another file has the name: even
+    where the model itself may be replaced, a data file may serve other models, and the old model until the new one has
+    its name. Raises UnreadableModelError if a file or part of it is missing.
     """
     by_file: dict[str, list[Reference]] = defaultdict(list)
     for reference in references:
@@ -173,12 +172,11 @@ def stage_data_files(
         if os.path.lexists(target):
             if source.is_at(target) or is_already(target, [Span(source, 0, source.size)]):
                 continue
-            if not overwrite:
-                raise UsageError(
-                    f"{target}: another file stands where the model's external data would go; choose another folder, "
-                    "or allow it to be replaced."
-                )
-        write.stage(target, [Span(source, 0, source.size)], overwrite=overwrite, make_folders=True)
+            raise UsageError(
+                f"{target}: another file stands where the model's external data would go, and may hold the data of "
+                "other models; choose another folder, or remove it."
+            )
+        write.stage(target, [Span(source, 0, source.size)], overwrite=False, make_folders=True)
         source.require_unchanged()
 
 

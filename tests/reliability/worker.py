@@ -1,0 +1,179 @@
+"""Command lines run in processes that may die: one process loads the package once and forks a child for each job.
+
+A job is a list of command lines, run one after the other in one child under limits of time and memory. What each said
+is written down as it ends, so a child that is killed has lost only its last. Speaks JSON, a job and its report a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+HERE = Path(__file__).parent
+MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Run:
+    """One command line: `error` is the traceback of an exception that nobody caught; `code` None if it never ended."""
+
+    arguments: list[str]
+    code: int | None
+    stdout: str
+    stderr: str
+    error: str | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a job: `signal` killed the child (SIGALRM: too slow), `calls` is how often faults could strike."""
+
+    runs: list[Run]
+    signal: int | None
+    peak_megabytes: float
+    calls: list[str] = field(default_factory=list)
+
+    @property
+    def last(self) -> Run:
+        return self.runs[-1]
+
+
+class Worker:
+    """The process that forks. Use as a context manager."""
+
+    def __enter__(self) -> Worker:
+        self._process = subprocess.Popen(
+            [sys.executable, str(HERE / "worker.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def run(
+        self,
+        *command_lines: list[str],
+        folder: Path,
+        seconds: int = 30,
+        megabytes: int = 2000,
+        fault: dict[str, Any] | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> Report:
+        """Run the command lines in `folder`. `fault`: see faults.py."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        job = {
+            "runs": command_lines,
+            "folder": str(folder),
+            "seconds": seconds,
+            "megabytes": megabytes,
+            "fault": fault,
+            "environment": environment or {},
+        }
+        print(json.dumps(job), file=self._process.stdin, flush=True)
+        answer = json.loads(self._process.stdout.readline())
+        runs = [Run(**run) for run in answer.pop("runs")]
+        return Report(runs=runs, **answer)
+
+
+def _serve() -> None:
+    import onnxruntime  # noqa: F401 -- loaded once, for all children
+
+    import resizefix.library.promote_scales
+    import resizefix.library.rewrite
+    import resizefix.reports.text
+    import resizefix.verification.verify  # noqa: F401
+
+    for line in sys.stdin:
+        job = json.loads(line)
+        with tempfile.TemporaryDirectory() as place:
+            child = os.fork()
+            if child == 0:
+                _child(job, Path(place))
+            _, status, usage = os.wait4(child, 0)
+            runs = [json.loads(text) for text in (Path(place) / "runs").read_text().splitlines()]
+            if len(runs) < len(job["runs"]) and not os.WIFEXITED(status):
+                runs.append(_ended(job["runs"][len(runs)], None, Path(place), None, 0.0))
+            calls = Path(place) / "calls"
+            print(
+                json.dumps(
+                    {
+                        "runs": runs,
+                        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+                        "peak_megabytes": usage.ru_maxrss / 1024,
+                        "calls": calls.read_text().splitlines() if calls.exists() else [],
+                    }
+                ),
+                flush=True,
+            )
+
+
+def _child(job: dict[str, Any], place: Path) -> None:
+    from resizefix.cli import main
+
+    os.chdir(job["folder"])
+    os.environ.update(job["environment"])
+    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + job["megabytes"] * MEGABYTE, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    real_open = os.open
+    log = os.open(place / "runs", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    if job["fault"]:
+        import faults
+
+        faults.install(job["fault"], place / "calls")
+    for arguments in job["runs"]:
+        for descriptor, name in ((1, "stdout"), (2, "stderr")):
+            file = real_open(place / name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
+            os.dup2(file, descriptor)
+            os.close(file)
+        sys.stdout, sys.stderr = (open(n, "w", encoding="utf-8", closefd=False) for n in (1, 2))  # noqa: SIM115
+        code, error, start = None, None, time.monotonic()
+        signal.alarm(job["seconds"])
+        try:
+            main(arguments)
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        except BaseException:
+            error = traceback.format_exc()
+        signal.alarm(0)
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except ValueError:
+            error = error or traceback.format_exc()
+        seconds = time.monotonic() - start
+        _append(log, json.dumps(_ended(arguments, code, place, error, seconds)) + "\n")
+    os._exit(0)
+
+
+def _append(descriptor: int, text: str, write: Callable[[int, bytes], int] = os.write) -> None:
+    write(descriptor, text.encode())  # the function from before any fault was installed
+
+
+def _ended(arguments: list[str], code: int | None, place: Path, error: str | None, seconds: float) -> dict[str, Any]:
+    texts = {name: (place / name).read_bytes().decode("utf-8", "backslashreplace") for name in ("stdout", "stderr")}
+    return {"arguments": arguments, "code": code, **texts, "error": error, "seconds": seconds}
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE.parents[1]))
+    _serve()

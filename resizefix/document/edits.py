@@ -11,7 +11,7 @@ from typing import Any
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, Scopes
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, Scopes, function_path
 
 # IR 4 is the first in which an initializer need not be, and if it is an input may be overridden (docs/IR.md,
 # ir_version 4).
@@ -25,6 +25,28 @@ def add_graph_input(model: ModelProto, value: ValueInfoProto, default: TensorPro
     if default is not None:
         model.graph.initializer.append(default)
         model.ir_version = max(model.ir_version, FIRST_IR_WITH_DEFAULTS)
+
+
+def pass_into_function(model: ModelProto, path: str, name: str) -> None:
+    """Let the local function of scope path `path` take another input `name`, which every call passes on.
+
+    `name` is a value of the main graph and free everywhere else. A function that calls this one takes it too.
+    """
+    by_path = {function_path(function): function for function in model.functions}
+    pending, done = [path], set()
+    while pending:
+        callee = pending.pop()
+        if callee in done:
+            continue
+        done.add(callee)
+        function = by_path[callee]
+        position = len(function.input)
+        function.input.append(name)
+        for scope in Scopes(model).all:
+            for node in scope.body.node:
+                if (node.domain, node.op_type) == (function.domain, function.name):
+                    set_input(node, position, name)
+                    pending.extend(scope.path[:1] if scope.in_function else ())
 
 
 def insert_nodes(body: GraphProto | FunctionProto, index: int, nodes: Sequence[NodeProto]) -> None:

@@ -186,6 +186,11 @@ def _holder(node: NodeProto, names: Counter[str]) -> str:
     return f"{node.name or node.op_type}({', '.join(node.output)})"
 
 
+def function_path(function: FunctionProto) -> str:
+    """The first step of the scope path of a local function's body."""
+    return f"function {function.domain}::{function.name}"
+
+
 def node_label(node: NodeProto, index: int) -> str:
     """The node's name, or its operator and position where the exporter gave it none."""
     return node.name or f"{node.op_type}#{index}"

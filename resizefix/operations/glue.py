@@ -1,8 +1,8 @@
-"""The few nodes between a new input and the operand it drives: the ones for the axes that stay, joined with what is
-fed.
+"""The few nodes between a new input and the operand it drives: the ones for the axes that stay, joined with the input.
 
-They stand in the main graph, from where every inner scope sees them, and use only operators and forms that exist since
-opset 4 (Constant with `value`, Concat, Gather).
+Those of float inputs stand in the outermost scope, which every inner one sees; those that read the shape of the resized
+tensor stand beside the node. They use only operators and forms that exist since opset 7 (Constant with `value`, Concat,
+Gather, Cast, Shape, Mul, Div).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Glue:
         everything = driven.entries == tuple(range(len(driven.base)))
         if everything and (driven.form is not Form.FACTOR or len(driven.base) == 1):
             return source
-        key = (source, driven.form, driven.entries, len(driven.base))
+        key = (source, driven.form, driven.entries, len(driven.base), place.path)
         if key not in self._made:
             if driven.denominator is not None:  # whole numbers, fed as the scales of a node without sizes
                 source = self._node("Cast", [source], f"{source}_float", place, to=TensorProto.FLOAT)
@@ -65,9 +65,10 @@ class Glue:
 
     def empty_scales(self, place: Place) -> str:
         """The empty tensor that Resize-11 wants as `scales` where `sizes` are given."""
-        if ("empty",) not in self._made:
-            self._made["empty",] = self._constant("no_scales", np.zeros(0, np.float32), place)
-        return self._made["empty",]
+        key = ("no scales", place.path)
+        if key not in self._made:
+            self._made[key] = self._constant("no_scales", np.zeros(0, np.float32), place)
+        return self._made[key]
 
     def _join(self, source: str, driven: Driven, place: Place, one: npt.NDArray[np.generic]) -> str:
         first, last = driven.entries[0], driven.entries[-1]

@@ -12,7 +12,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.read import read
 from resizefix.document.document import Document
-from resizefix.document.edits import add_graph_input, insert_nodes, remove_unread, set_input
+from resizefix.document.edits import add_graph_input, insert_nodes, pass_into_function, remove_unread, set_input
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key, rederive
@@ -65,8 +65,8 @@ def promote_scales(
     """A copy of the document in which the sites that can be promoted are; `document` stays as it is.
 
     `form` None is scales, or with `integers` what suits the site. `refused` holds, by site index, reasons found
-    elsewhere (coupled sites). Sites inside If/Loop/Scan bodies read the
-    new input from the outer scope. Raises UsageError where the asked-for input name is taken.
+    elsewhere (coupled sites). Sites inside If/Loop/Scan bodies read the new input from the outer scope, sites in local
+    functions through an argument that every call passes on. Raises UsageError where the asked-for input name is taken.
     """
     naming = naming or Naming()
     plans: dict[int, Driven] = {}
@@ -154,15 +154,19 @@ def _apply(
         nodes[site.index] = node = scope.body.node[scope.producers[site.output]]
         found = (scopes.definition(scope, name) for name in node.input[1:] if name)
         old_operands.extend(definition.key for definition in found if definition is not None)
-        # What feeds an operand stands in the main graph, before the node or the one around the node's body.
+        # What feeds an operand stands in the outermost scope, before the node or the one around the node's body.
         here = Place(site.scope.path, scope.producers[site.output])
-        outside = Place((), scope.order[1]) if scope.parent is not None else here
+        outside = Place(scope.path[:1] if scope.in_function else (), scope.order[1]) if scope.parent else here
         _rewire(site, plans[site.index], node, by_key[site.key], glue, outside, here)
     for place, made in sorted(glue.nodes.items(), reverse=True):
         insert_nodes(by_path[place.path].body, place.position, made)
     remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
     for source in inputs:
         add_graph_input(model, _value_info(source), _default(source) if source.optional else None)
+    for function, name in dict.fromkeys(
+        (driven.scope[0], by_key[driven.key].name) for driven in plans.values() if by_path[driven.scope].in_function
+    ):
+        pass_into_function(model, function, name)
     rederive(model, {driven.key: driven.output_dims for driven in plans.values()})
     return {index: _outcome(site, nodes[index]) for site in sites if (index := site.index) in nodes}
 

@@ -265,11 +265,6 @@ def _why_not(
             f"its scales are {list(extent.values)}, but {dialect.name} takes none below {dialect.min_scale:g}: the "
             "node is not valid and no runtime runs it. Export it as Resize (opset 10 or later)"
         )
-    if scope.in_function:
-        return (
-            f"it stands inside the local {scope.path[0]}, whose calls would all need another argument; inline the "
-            "functions first (onnx.inliner.inline_local_functions), then promote"
-        )
     policy = reading.interpolation.keep_aspect_ratio_policy
     if policy is not None and extent.kind is ExtentKind.SIZES:
         return _policy_reason(policy)

@@ -190,7 +190,9 @@ class _Cutter:
         return numpy_helper.from_array(self._document.array(tensor), tensor.name)
 
     def _declared(self, definition: Definition) -> ValueInfoProto:
-        declared = [value for value in definition.scope.body.input if isinstance(value, ValueInfoProto)]
+        # A function's inputs are names; one that a promotion passed in is typed where it is fed.
+        bodies = (definition.scope.body, self._document.proto.graph)
+        declared = [value for body in bodies for value in body.input if isinstance(value, ValueInfoProto)]
         for value in declared:
             if value.name == definition.name:
                 return value

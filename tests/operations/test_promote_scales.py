@@ -188,3 +188,29 @@ def test_the_axes_form_takes_a_number_for_each_axis_it_names():
 def test_negative_axes_count_from_the_end():
     text = model("[up] y = Resize <axes = [-1, -2]> (x, , s)", "<float[2] s = {3, 2}>", opset=18)
     assert "(float[1,3,y_dim_2,y_dim_3] y)" in text_of(promoted(text))
+
+
+CALLS = """
+<ir_version: 8, opset_import: ["" : 13, "d" : 1]>
+g (float[1,3,8,8] x, bool c) => (float[1,3,?,?] y)
+{
+  a = d.Outer (x)
+  y = If (c) <
+    then_branch = t () => (float[1,3,?,?] p) { p = d.Up (a) },
+    else_branch = e () => (float[1,3,?,?] q) { q = Relu (a) }
+  >
+}
+<domain: "d", opset_import: ["" : 13]>
+Up (v) => (w) { s = Constant <value = float[4] {1, 1, 2, 2}> () [up] w = Resize (v, , s) }
+<domain: "d", opset_import: ["" : 13, "d" : 1]>
+Outer (v) => (w) { u = d.Up (v) w = Relu (u) }
+"""
+
+
+@pytest.mark.parametrize("form", [Form.SCALES, Form.FACTOR])
+def test_a_site_in_a_function_is_driven_by_an_argument_that_every_call_passes_on(form):
+    model = promoted(CALLS, form=form).document.proto
+    assert [list(function.input) for function in model.functions] == [["v", "up_scales"], ["v", "up_scales"]]
+    assert list(model.graph.node[0].input) == ["x", "up_scales"]
+    assert list(model.graph.node[1].attribute[0].g.node[0].input) == ["a", "up_scales"]
+    assert list(model.functions[1].node[0].input) == ["v", "up_scales"]

@@ -105,6 +105,8 @@ def _show_site(
     if site.reason is not None and standing(site) is not Standing.FED:
         first = reasons.setdefault(site.reason, site.index)
         screen.below(Text(printable(site.reason) if first == site.index else f"for the same reason as #{first}", "dim"))
+    if site.warning is not None:
+        screen.below(Text(f"warning: {printable(site.warning)}", "yellow"))
     if verbose:
         screen.below(Text(f"reads {printable(site.input)} {tensor(site.input_dims, site.elem_type)}"))
         screen.below(Text(f"makes {printable(site.output)} {tensor(site.output_dims, site.elem_type)}"))

@@ -40,6 +40,7 @@ from resizefix.targets.tensorrt_any import (
 )
 
 _FIVE_COORDINATES = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn"}
+_FED = (S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED)
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 _TYPES_8 = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT8})
 _TYPES_9 = _TYPES_8 | {TensorProto.BFLOAT16}
@@ -222,6 +223,14 @@ TENSOR_SIZES_ARE_INTEGERS = Rule(
     source="measured on TensorRT-RTX 1.7.1",
     mend="put a Cast to int64 before the node, or make them an initializer",
 )
+FED_IN_IF = Rule(
+    name="fed-extent-not-in-an-if",
+    holds=lambda f: "If" not in f.enclosing or f.source not in _FED,
+    because="it stands in a branch of an If and its {f.extent_name} follow an integer input; the model parses, but the "
+    "builder crashes where the profile gives that input a range",
+    source="measured on TensorRT-RTX 1.7.1",
+    mend="take the resize out of the If, or freeze it (resizefix freeze-scales)",
+)
 HALF_WEIGHTS = Rule(
     name="extent-is-not-float16",
     holds=lambda f: f.source not in WEIGHTS or f.operand_type != TensorProto.FLOAT16,
@@ -366,6 +375,7 @@ TENSORRT_9 = Target(
 _FROM_10 = (
     *_FROM_8_5,
     HALF_WEIGHTS,
+    FED_IN_IF,
     element_types(_TYPES_9, _TYPE_LIST.format(commit="973d68d … 96e7811") + "; " + MEASURED),
     NO_ANTIALIAS,
     STRETCH_ALONE,

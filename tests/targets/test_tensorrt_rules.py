@@ -246,6 +246,13 @@ EXAMPLES = [
     Example("int8-from-1.5", RESIZE_11, {"elem_type": TensorProto.INT8}),
     Example("body-is-imported", RESIZE_11, {"enclosing": frozenset({"function"})}),
     Example(
+        "fed-extent-not-in-an-if",
+        SIZED_11,
+        {"source": S.INTEGER_INPUT_COMPUTED, "enclosing": frozenset({"If"})},
+        {"source": S.SHAPE, "enclosing": frozenset({"If"})},
+    ),
+    Example("fed-extent-not-in-an-if", SIZED_11, {"source": S.INTEGER_INPUT, "enclosing": frozenset({"If", "Loop"})}),
+    Example(
         "loop-keeps-shapes",
         RESIZE_11,
         {"enclosing": frozenset({"Loop"})},

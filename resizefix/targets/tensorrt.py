@@ -11,14 +11,8 @@ from resizefix.targets.tensorrt_5_to_7 import (
     TENSORRT_7_1,
     TENSORRT_7_2,
 )
-from resizefix.targets.tensorrt_8_to_rtx import (
-    TENSORRT_8_0,
-    TENSORRT_8_4,
-    TENSORRT_8_5,
-    TENSORRT_9,
-    TENSORRT_10,
-    TENSORRT_RTX,
-)
+from resizefix.targets.tensorrt_8_to_9 import TENSORRT_8_0, TENSORRT_8_4, TENSORRT_8_5, TENSORRT_9
+from resizefix.targets.tensorrt_10_to_rtx import TENSORRT_10, TENSORRT_RTX
 
 TENSORRT_TARGETS: tuple[Target, ...] = (
     TENSORRT_5_0,

@@ -19,7 +19,8 @@ from resizefix.targets.gather import facts_of
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
-from resizefix.targets.tensorrt_8_to_rtx import INT8_FROM_1_5, TENSORRT_10, TENSORRT_RTX, TF_IS_FOR_NEAREST
+from resizefix.targets.tensorrt_8_to_9 import TF_IS_FOR_NEAREST
+from resizefix.targets.tensorrt_10_to_rtx import INT8_FROM_1_5, TENSORRT_10, TENSORRT_RTX
 
 with (Path(__file__).with_name("matrix.tsv")).open(newline="") as lines:
     MATRIX = list(csv.DictReader(lines, delimiter="\t"))

@@ -1,4 +1,4 @@
-"""TensorRT 8.0 to 10 and TensorRT-RTX: parsers with ONNX's coordinate modes."""
+"""TensorRT 8.0 to 9: parsers with ONNX's coordinate modes, which overlook what later versions of Resize added."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from resizefix.targets.target import Effect, Rule, Target
 from resizefix.targets.tensorrt_5_to_7 import NOT_CUBIC, OTHERS_BECOME_LINEAR
 from resizefix.targets.tensorrt_any import (
     ANTIALIAS_IGNORED,
-    ANTIALIAS_MEND,
     ATTRIBUTE_OR_OPERAND,
     AXES_IGNORED,
     DATA_DEPENDENT,
@@ -40,10 +39,9 @@ from resizefix.targets.tensorrt_any import (
 )
 
 _FIVE_COORDINATES = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn"}
-_FED = (S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED)
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 _TYPES_8 = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT8})
-_TYPES_9 = _TYPES_8 | {TensorProto.BFLOAT16}
+TYPES_9 = _TYPES_8 | {TensorProto.BFLOAT16}
 
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
@@ -146,50 +144,6 @@ LINEAR_UNCHECKED = Rule(
     mend="split the node in two, or move the axes to the end by a Transpose",
     effect=Effect.DIFFERENT,
 )
-NO_ANTIALIAS = Rule(
-    name="no-antialias",
-    holds=lambda f: f.is_upsample or not f.antialias,
-    because='antialias is 1 ("Antialiasing is not supported currently.")',
-    source="onnx-tensorrt 973d68d … 96e7811, checker of Resize; " + MEASURED,
-    mend=ANTIALIAS_MEND,
-)
-STRETCH_ALONE = Rule(
-    name="aspect-policy-stretch",
-    holds=lambda f: f.is_upsample or f.keep_aspect_ratio_policy == "stretch",
-    because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}; this parser has stretch alone",
-    source="onnx-tensorrt 973d68d … 96e7811, checker of Resize; " + MEASURED,
-    mend="write the sizes that the policy leads to",
-)
-UNIQUE_AXES = Rule(
-    name="axes-are-unique",
-    holds=lambda f: f.axes is None or len({axis % (f.rank or 1 << 30) for axis in f.axes}) == len(f.axes),
-    because="axes {f.axes} name an axis twice",
-    source="onnx-tensorrt 973d68d … 96e7811, checker of Resize; " + MEASURED,
-    mend="name each axis once",
-)
-AXES_WITH_TENSOR_SCALES = Rule(
-    name="axes-with-tensor-scales",
-    holds=lambda f: not f.by_scales or f.axes_are_trivial or f.source in WEIGHTS | {S.ATTRIBUTE, S.CONSTANT_LIST},
-    because="axes {f.axes} go with constant scales, or with sizes; the scales are: {f.source.value}",
-    source="onnx-tensorrt 973d68d … 96e7811, importer of Resize; " + MEASURED,
-    mend="give one scale per dimension (Concat), or sizes",
-)
-AXES_WITH_CONSTANT_SIZES = Rule(
-    name="axes-with-constant-sizes",
-    holds=lambda f: (
-        not f.by_sizes
-        or f.axes_are_trivial
-        or f.source not in WEIGHTS | {S.CONSTANT_LIST}
-        or f.input_shape is None
-        or all(
-            size is not None or axis in {listed % len(f.input_shape) for listed in f.axes or ()}
-            for axis, size in enumerate(f.input_shape)
-        )
-    ),
-    because="with axes {f.axes} and constant sizes every other axis must be static; the input is {f.input_shape}",
-    source="onnx-tensorrt 973d68d … 96e7811, importer of Resize; " + MEASURED,
-    mend="give sizes for all axes as Concat(Shape(x)[:2], hw), or scales",
-)
 KNOWN_LENGTH = Rule(
     name="fed-extent-has-a-length",
     holds=lambda f: (
@@ -222,23 +176,6 @@ TENSOR_SIZES_ARE_INTEGERS = Rule(
     because="the sizes are computed as {f.operand_type_name}; as a tensor they must be int64 or int32",
     source="measured on TensorRT-RTX 1.7.1",
     mend="put a Cast to int64 before the node, or make them an initializer",
-)
-FED_IN_IF = Rule(
-    name="fed-extent-not-in-an-if",
-    holds=lambda f: "If" not in f.enclosing or f.source not in _FED,
-    because="it stands in a branch of an If and its {f.extent_name} follow an integer input; the model parses, but the "
-    "builder crashes where the profile gives that input a range",
-    source="measured on TensorRT-RTX 1.7.1",
-    mend="take the resize out of the If, or freeze it (resizefix freeze-scales)",
-)
-HALF_WEIGHTS = Rule(
-    name="extent-is-not-float16",
-    holds=lambda f: f.source not in WEIGHTS or f.operand_type != TensorProto.FLOAT16,
-    because="the {f.extent_name} are a float16 constant, which the parser takes for zeros without a word: the output "
-    "has no elements",
-    source="measured on TensorRT-RTX 1.7.1",
-    mend="convert the constant to the type that ONNX asks for, float32 for scales, int64 for sizes",
-    effect=Effect.DIFFERENT,
 )
 NOT_NEGATIVE = Rule(
     name="extent-is-not-negative",
@@ -304,7 +241,7 @@ _UPSAMPLE_MODES = upsample_modes(
 _THREE_MODES = resize_modes(
     {"nearest", "linear", "cubic"}, "onnx-tensorrt 3b008c4 … 96e7811, importer or checker of Resize; " + MEASURED
 )
-_TYPE_LIST = "onnx-tensorrt {commit}, importers of Upsample and Resize, docs/operators.md"
+TYPE_LIST = "onnx-tensorrt {commit}, importers of Upsample and Resize, docs/operators.md"
 
 
 # ---- targets --------------------------------------------------------------------------------------------------------
@@ -320,7 +257,7 @@ TENSORRT_8_0 = Target(
         upsample_modes({"nearest", "linear"}, "onnx-tensorrt 8fea430 … 85e79f6, importer of Upsample"),
         *_ONLY_NEAREST_LINEAR,
         NO_TRAILING_EMPTY_INPUT,
-        element_types(_TYPES_8, _TYPE_LIST.format(commit="8fea430 … 85e79f6")),
+        element_types(_TYPES_8, TYPE_LIST.format(commit="8fea430 … 85e79f6")),
         NEAREST_RESIZE_10,
         VALUE_INTS,
         *_IGNORED,
@@ -336,13 +273,13 @@ TENSORRT_8_4 = Target(
         _UPSAMPLE_MODES,
         *_ONLY_NEAREST_LINEAR,
         NO_TRAILING_EMPTY_INPUT,
-        element_types(_TYPES_8, _TYPE_LIST.format(commit="1da7332")),
+        element_types(_TYPES_8, TYPE_LIST.format(commit="1da7332")),
         VALUE_INTS,
         *_IGNORED,
         _NO_FUNCTIONS,
     ),
 )
-_FROM_8_5 = (
+FROM_8_5 = (
     *_EVERY,
     *_TENSOR_SCALES,
     _UPSAMPLE_MODES,
@@ -355,8 +292,8 @@ TENSORRT_8_5 = Target(
     "tensorrt-8.5",
     "onnx-tensorrt 3b008c4 (TensorRT 8.5 GA) to 6ba67d3 (8.6.1)",
     (
-        *_FROM_8_5,
-        element_types(_TYPES_8, _TYPE_LIST.format(commit="3b008c4 … 6ba67d3")),
+        *FROM_8_5,
+        element_types(_TYPES_8, TYPE_LIST.format(commit="3b008c4 … 6ba67d3")),
         VALUE_INTS,
         *_IGNORED,
         _NO_FUNCTIONS,
@@ -366,30 +303,9 @@ TENSORRT_9 = Target(
     "tensorrt-9",
     "onnx-tensorrt 9d2d786 (TensorRT 9.0) to 1def182 (9.3)",
     (
-        *_FROM_8_5,
-        element_types(_TYPES_9, _TYPE_LIST.format(commit="9d2d786 … 1def182")),
+        *FROM_8_5,
+        element_types(TYPES_9, TYPE_LIST.format(commit="9d2d786 … 1def182")),
         VALUE_INTS,
         *_IGNORED,
     ),
 )
-_FROM_10 = (
-    *_FROM_8_5,
-    HALF_WEIGHTS,
-    FED_IN_IF,
-    element_types(_TYPES_9, _TYPE_LIST.format(commit="973d68d … 96e7811") + "; " + MEASURED),
-    NO_ANTIALIAS,
-    STRETCH_ALONE,
-    UNIQUE_AXES,
-    AXES_WITH_TENSOR_SCALES,
-    AXES_WITH_CONSTANT_SIZES,
-)
-TENSORRT_10 = Target("tensorrt-10", "onnx-tensorrt 973d68d (TensorRT 10.0) to 96e7811 (10.1)", _FROM_10)
-INT8_FROM_1_5 = Rule(
-    name="int8-from-1.5",
-    holds=lambda f: f.elem_type != TensorProto.INT8,
-    because="the tensor is int8, which TensorRT-RTX 1.4 parses and then fails to build",
-    source="measured on TensorRT-RTX 1.4.0 (fails), 1.5.0, 1.6.1, 1.7.1 (build)",
-    mend="take TensorRT-RTX 1.5 or later",
-    effect=Effect.NOTED,
-)
-TENSORRT_RTX = Target("tensorrt-rtx", "TensorRT-RTX 1.4.0.76 to 1.7.1.116", (*_FROM_10, INT8_FROM_1_5))

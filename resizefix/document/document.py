@@ -133,7 +133,8 @@ class Document:
 
         Files that hold data of the model go along if `path` is in another folder. `as_external_data` moves large
         payloads into one new file, `path` with `.data` appended. All files appear whole or none does; an existing
-        `path` is replaced only with `overwrite`, a data file never. Raises UsageError, CannotWriteError, UnreadableModelError, RefusedError.
+        `path` is replaced only with `overwrite`, a data file never. Raises UsageError, CannotWriteError,
+        UnreadableModelError, RefusedError.
         """
         out = Path(path)
         home = self._home or Home(out.parent, out.parent)

@@ -75,7 +75,7 @@ def trt_legacy(
     """Bring the model into the form of TensorRT's first parsers: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 
     Where any node or operator stands in the way nothing is converted: `result.changed` is False and the outcomes and
-    `result.blockers` name everything at once. `hybrid` imports opset 9 all the same, as old tutorials do: no valid ONNX,
+    `result.blockers` name everything at once. `hybrid` imports opset 9 all the same, as old tutorials do: invalid ONNX,
     so its twin of opset 8 is verified. Raises VerificationFailedError where the proof fails.
     """
     document = opened(model)

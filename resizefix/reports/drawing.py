@@ -14,16 +14,16 @@ from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Neighbourhood
 from resizefix.reports.printable import printable
 from resizefix.reports.wording import shortened
 
-_WIDTH = 162.0
+_WIDTH = 156.0
 _MARGIN = 2.0
 _COLUMN_GAP = 10.0
 _ROW_GAP = 30.0
 _LINE = 15.0
 _LABEL_LINE = 14.0
 _PADDING = 8.0
-_TITLE_COLUMNS = 20
-_COLUMNS = 22
-_LABEL_COLUMNS = 24
+_TITLE_COLUMNS = 19
+_COLUMNS = 21
+_LABEL_COLUMNS = 23
 _RADIUS = 5.0
 _RADII = {BoxKind.INPUT: 14.0, BoxKind.OUTPUT: 14.0, BoxKind.CONSTANT: 0.0}
 

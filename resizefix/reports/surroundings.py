@@ -262,7 +262,7 @@ def _operand(node: NodeProto, opset: int, position: int) -> str:
 
 def _input_title(definition: Definition) -> str:
     if not definition.scope.path:
-        return "optional graph input" if definition.kind is DefinitionKind.DEFAULTED_INPUT else "graph input"
+        return "optional input" if definition.kind is DefinitionKind.DEFAULTED_INPUT else "graph input"
     if isinstance(definition.scope.body, FunctionProto):
         return "function input"
     return f"input of {definition.scope.path[-1]}"

@@ -1,0 +1,128 @@
+"""`--html`, `--markdown` and `--force` of inspect and diff: where reports go, and that nothing is lost."""
+
+import json
+import os
+from pathlib import Path
+
+import onnx
+import pytest
+
+from resizefix.cli import main
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+SRCNN, UNET = (FIXTURES / f"{name}.onnx" for name in ("srcnn_x3_opset11", "unet_nearest_opset11"))
+COMMANDS = (["inspect", SRCNN], ["diff", SRCNN, UNET])
+
+
+@pytest.fixture
+def call(capsys):
+    def run(*arguments):
+        with pytest.raises(SystemExit) as done:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return int(done.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=["inspect", "diff"])
+def test_reports_are_written_beside_what_is_printed(call, tmp_path, command):
+    html, markdown = tmp_path / "r.html", tmp_path / "r.md"
+    code, out, err = call(*command, "--html", html, "--markdown", markdown)
+    assert code == (0 if command[0] == "inspect" else 1)  # a report of a difference is written all the same
+    assert html.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert markdown.read_text(encoding="utf-8").startswith("### `srcnn_x3_opset11.onnx`")
+    assert f"wrote {html}\nwrote {markdown}\n" in out
+    assert err == ""
+    assert sorted(os.listdir(tmp_path)) == ["r.html", "r.md"]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=["inspect", "diff"])
+def test_json_stays_one_document(call, tmp_path, command):
+    html = tmp_path / "r.html"
+    _, out, err = call(*command, "--html", html, "--markdown", "-", "--json")
+    answer = json.loads(out)
+    assert (answer["html"], answer["markdown"]) == (str(html), None)
+    assert answer["markdown_text"].startswith("### ")
+    assert err == ""
+    _, out, _ = call(*command, "--json")
+    assert json.loads(out)["html"] is None
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=["inspect", "diff"])
+@pytest.mark.parametrize("option", [["--markdown"], ["--markdown", "-"]])
+def test_markdown_without_a_file_goes_to_stdout_alone(call, tmp_path, command, option):
+    _, out, err = call(*command, *option)
+    assert out.startswith("### ")
+    assert out.endswith("</details>\n")
+    assert err == ""
+    html = tmp_path / "r.html"
+    _, out, err = call(*command, *option, "--html", html)
+    assert "wrote" not in out
+    assert err == f"wrote {html}\n"
+
+
+@pytest.mark.parametrize("option", ["--html", "--markdown"])
+@pytest.mark.parametrize("command", COMMANDS, ids=["inspect", "diff"])
+def test_a_file_that_exists_is_replaced_with_force_alone(call, tmp_path, command, option):
+    path = tmp_path / "mine"
+    path.write_text("mine")
+    code, _, err = call(*command, option, path)
+    assert (code, path.read_text()) == (2, "mine")
+    assert "exists; --force replaces it" in err
+    call(*command, option, path, "--force")
+    assert path.read_text(encoding="utf-8") != "mine"
+
+
+def test_a_report_never_takes_the_place_of_a_model(call, tmp_path):
+    model = tmp_path / "m.onnx"
+    model.write_bytes(SRCNN.read_bytes())
+    (tmp_path / "link.onnx").symlink_to(model)
+    for arguments in (
+        ["inspect", model, "--html", model],
+        ["inspect", model, "--markdown", tmp_path / "link.onnx"],
+        ["diff", SRCNN, model, "--html", model],
+    ):
+        code, _, err = call(*arguments, "--force")
+        assert code == 2
+        assert "is the model itself" in err
+    assert model.read_bytes() == SRCNN.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--html", "a", "--markdown", "a"], "both name"),
+        (["--html", "-"], "--html wants a file"),
+        (["--html", "no/such/folder/a.html"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_written_is_said_and_nothing_is(call, tmp_path, monkeypatch, options, says):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call("inspect", SRCNN, *options)
+    assert code == 2
+    assert says in err
+    assert out == ""
+    assert os.listdir(tmp_path) == []
+
+
+def test_two_reports_are_written_together_or_not_at_all(call, tmp_path):
+    code, _, _ = call("inspect", SRCNN, "--html", tmp_path / "a.html", "--markdown", tmp_path / "no" / "b.md")
+    assert code == 2
+    assert os.listdir(tmp_path) == []
+
+
+def test_quiet_writes_and_says_nothing(call, tmp_path):
+    assert call("inspect", SRCNN, "--html", tmp_path / "a.html", "-q") == (0, "", "")
+    assert (tmp_path / "a.html").exists()
+
+
+def test_markdown_that_is_too_long_for_a_comment_is_said_to_be(call, tmp_path):
+    model = onnx.load(SRCNN)
+    for node in model.graph.node:
+        if node.op_type == "Resize":
+            node.name = "n" * 70_000
+    path = tmp_path / "m.onnx"
+    onnx.save(model, path)
+    _, _, err = call("inspect", path, "--markdown", tmp_path / "m.md")
+    assert "more than GitHub takes in a comment" in err

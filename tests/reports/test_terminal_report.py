@@ -1,0 +1,145 @@
+"""What `inspect` and `diff` say at a terminal of 80 columns, and into a pipe."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+from report_models import COMPUTED, HOSTILE, hostile, many, parsed
+
+from resizefix.cli import main
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+SRCNN, UNET = (FIXTURES / f"{name}.onnx" for name in ("srcnn_x3_opset11", "unet_nearest_opset11"))
+LONG = "/model/decoder/up_blocks.1/upsamplers.9/Resize"
+SETTINGS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM")
+
+
+@pytest.fixture
+def piped(capsys, monkeypatch):
+    """What a command prints into a pipe."""
+
+    def run(*arguments, **environment):
+        for name in SETTINGS:
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit):
+            main([str(argument) for argument in arguments])
+        return capsys.readouterr().out
+
+    return run
+
+
+def at_a_terminal(*arguments):
+    """What a command prints to a real terminal of 80 columns."""
+    ours, theirs = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    environment |= {"TERM": "xterm-256color", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "resizefix", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=theirs, env=environment) as process:
+        os.close(theirs)
+        read = b""
+        while part := _read(ours):
+            read += part
+        process.wait()
+    os.close(ours)
+    return read.decode().replace("\r\n", "\n")
+
+
+def _read(descriptor):
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # the other end was closed
+        return b""
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory):
+    path = tmp_path_factory.mktemp("long") / "long.onnx"
+    onnx.save(many(25), path)
+    return path
+
+
+def test_a_real_terminal_of_eighty_columns_holds_everything_but_the_command_in_colour(long_names):
+    shown = at_a_terminal("inspect", long_names)
+    assert "\x1b[32mpromotable\x1b[0m" in shown
+    lines = plain(shown).splitlines()
+    assert f"#19 {LONG}" in lines
+    assert "    Resize-13  linear half_pixel  scales 1×1×1×1  promotable" in lines
+    assert all(len(line) <= 80 for line in lines[:-1])
+    assert lines[-1].startswith("  resizefix promote-scales ")
+
+
+def test_the_end_is_the_next_command_to_type(piped):
+    *_, purpose, command = piped("inspect", UNET).splitlines()
+    assert purpose == "next, to make their scales graph inputs:"
+    assert command == f"  resizefix promote-scales {UNET} unet_nearest_opset11.promoted.onnx"
+
+
+def test_a_pipe_gets_every_name_and_reason_on_one_line_and_a_terminal_what_fits(piped, tmp_path):
+    path = tmp_path / "c.onnx"
+    onnx.save(parsed(COMPUTED), path)
+    lines = piped("inspect", path).splitlines()
+    assert "   its sizes follow the size of 'like', which no constant can" in lines
+    assert any(line.startswith("   from computed sizes: height and width are the size of 'like'") for line in lines)
+    narrow = plain(piped("inspect", path, FORCE_COLOR="1", COLUMNS="40")).splitlines()
+    assert "   its sizes follow the size of 'like'," in (line.rstrip() for line in narrow)
+    assert all(len(line) <= 40 for line in narrow[2:-1])
+
+
+def test_colour_is_for_terminals_and_for_those_who_ask(piped):
+    coloured = re.compile(r"\x1b\[[0-9;]*3[0-9]m")
+    assert "\x1b" not in piped("inspect", UNET)
+    assert coloured.search(piped("inspect", UNET, FORCE_COLOR="1"))
+    assert not coloured.search(piped("inspect", UNET, FORCE_COLOR="1", NO_COLOR="1"))
+
+
+def test_a_reason_that_many_share_is_told_once(piped, tmp_path):
+    model = many(3)
+    for node in model.graph.node:
+        if node.op_type == "Resize":
+            node.input[2] = "scales_0"
+    model.graph.initializer[0].data_type = onnx.TensorProto.DOUBLE
+    model.graph.initializer[0].raw_data = model.graph.initializer[0].raw_data * 2
+    path = tmp_path / "m.onnx"
+    onnx.save(model, path)
+    text = piped("inspect", path)
+    assert text.count("ONNX wants float32 there") == 1
+    assert text.count("for the same reason as #0") == 2
+
+
+def test_verbose_adds_shapes_and_targets(piped):
+    text = piped("inspect", SRCNN, "-v")
+    assert "makes /Resize_output_0 float 1×3×60×72" in text
+    assert "   not accepted by tensorrt-5.0 to tensorrt-8.4\n" in text
+
+
+def test_hostile_names_do_nothing_to_a_terminal(piped, tmp_path):
+    path = tmp_path / "h.onnx"
+    onnx.save(hostile(), path)
+    for arguments in (["inspect", path, "-v"], ["diff", path, SRCNN]):
+        text = piped(*arguments, FORCE_COLOR="1", NO_COLOR="1")
+        assert "\u202e" not in text
+        assert "\x1b[31m" not in text
+        assert "\\x1b[31m" in text
+        assert HOSTILE not in text
+
+
+def test_changes_are_told_with_both_sides_and_counted(piped, tmp_path):
+    after = tmp_path / "after.onnx"
+    model = onnx.load(SRCNN)
+    model.producer_name = "somebody else"
+    onnx.save(model, after)
+    text = piped("diff", SRCNN, after)
+    assert "producer_name producer_name\n  - pytorch\n  + somebody else\n" in text
+    assert text.endswith("1 change; what is not listed is the same\n")
+    assert piped("diff", SRCNN, SRCNN) == "the models are the same\n"

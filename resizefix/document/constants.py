@@ -1,8 +1,9 @@
 """The value of a name, if nothing at run time can change it; else why not.
 
 A name is constant when it is an initializer that the caller cannot override, the output of a Constant node (in any of
-its spellings), or computed from such names alone by deterministic operators of the ai.onnx domain. Folding is
+its spellings), or computed from such names alone by operators that only move and combine numbers. Folding is
 onnx.reference's work, one node at a time; values are small (operands of a resize), so its speed does not matter.
+A file can say much with little (`ConstantOfShape` of 2⁴⁰): nothing is computed that is not known to be small before.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 import onnx
 from onnx import AttributeProto, NodeProto, TensorProto
 
+from resizefix.document.inference import infer_shapes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
 
 if TYPE_CHECKING:
@@ -24,12 +26,32 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.generic]
 
-# Operators that give another result at each run, or that hold bodies: never folded here.
 _SHAPE_READERS = frozenset({"Shape", "Size"})
-_NOT_FOLDED = frozenset(
-    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
-    | {"If", "Loop", "Scan", "SequenceMap", "Dropout"}
+# What chains of scales and sizes are made of: the same result at each run, in no more steps than there are elements.
+_FOLDED = frozenset(
+    {
+        "Abs",
+        "Add",
+        "And",
+        "ArgMax",
+        "ArgMin",
+        "BitShift",
+        "Cast",
+        "CastLike",
+        "Ceil",
+        "Clip",
+        "Concat",
+        "ConstantOfShape",
+    }
+    | {"CumSum", "DequantizeLinear", "Div", "Equal", "Erf", "Exp", "Expand", "EyeLike", "Flatten", "Floor", "Gather"}
+    | {"GatherElements", "GatherND", "Gemm", "Greater", "GreaterOrEqual", "Identity", "IsInf", "IsNaN", "Less"}
+    | {"LessOrEqual", "Log", "MatMul", "Max", "Mean", "Min", "Mod", "Mul", "Neg", "NonZero", "Not", "Or", "Pad", "Pow"}
+    | {"QuantizeLinear", "Range", "Reciprocal", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"}
+    | {"Relu", "Reshape", "Round", "ScatterElements", "ScatterND", "Shape", "Sigmoid", "Sign", "Size", "Slice", "Split"}
+    | {"Sqrt", "Squeeze", "Sub", "Sum", "Tanh", "Tile", "TopK", "Transpose", "Trilu", "Unsqueeze", "Where", "Xor"}
 )
+# Of those, what inference does not know the size of: never more elements than the operand has, times its rank.
+_NEVER_LARGER = frozenset({"NonZero"})
 # Folding a constant should never cost memory: a chain over weights is nobody's scale.
 _MOST_ELEMENTS = 1 << 16
 
@@ -98,7 +120,7 @@ class Constants:
 
     def _operands(self, definition: Definition) -> list[Definition]:
         assert definition.node is not None
-        if definition.node.domain not in DEFAULT_DOMAINS or definition.node.op_type in _NOT_FOLDED:
+        if definition.node.domain not in DEFAULT_DOMAINS or definition.node.op_type not in _FOLDED:
             return []
         if definition.node.op_type in _SHAPE_READERS:
             return self._direct_constants(definition)
@@ -146,7 +168,7 @@ class Constants:
         return Constant(self._document.array(tensor), definition)
 
     def _computed(self, node: NodeProto, definition: Definition) -> Constant | NotConstant:
-        if node.domain not in DEFAULT_DOMAINS or node.op_type in _NOT_FOLDED:
+        if node.domain not in DEFAULT_DOMAINS or node.op_type not in _FOLDED:
             return NotConstant(f"{definition.name!r} is computed by {node.op_type}, which is not folded")
         operands: dict[str, Array] = {}
         for name in filter(None, node.input):
@@ -185,12 +207,25 @@ def _evaluate(node: NodeProto, operands: dict[str, Array], definition: Definitio
     from onnx.reference import ReferenceEvaluator
 
     inputs = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.UNDEFINED, None) for name in operands]
-    output = onnx.helper.make_tensor_value_info(definition.name, onnx.TensorProto.UNDEFINED, None)
-    graph = onnx.helper.make_graph([node], "fold", inputs, [output])
+    outputs = [onnx.helper.make_tensor_value_info(definition.name, onnx.TensorProto.UNDEFINED, None)]
+    graph = onnx.helper.make_graph([node], "fold", inputs, outputs)
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", definition.scope.opset)])
+    if node.op_type not in _NEVER_LARGER and not _is_small(model, operands):
+        return NotConstant(f"{definition.name!r} ({node.op_type}) is too large to be part of a scale")
     try:
         results: Sequence[Any] = ReferenceEvaluator(model).run(None, operands)  # type: ignore[assignment]
         return np.asarray(results[0])
     except (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError, NotImplementedError) as error:
         # What onnx.reference raises for a node it cannot run is not specified; not folding is always safe.
         return NotConstant(f"{definition.name!r} ({node.op_type}) cannot be folded: {error}")
+
+
+def _is_small(model: onnx.ModelProto, operands: dict[str, Array]) -> bool:
+    """Whether inference knows the size of what a node computes from these values, and it is small."""
+    known = onnx.ModelProto()
+    known.CopyFrom(model)
+    del known.graph.input[:]
+    known.graph.initializer.extend(onnx.numpy_helper.from_array(value, name) for name, value in operands.items())
+    shape = infer_shapes(known).graph.output[0].type.tensor_type
+    dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in shape.shape.dim]
+    return shape.HasField("shape") and min(dims, default=1) >= 0 and math.prod(dims) <= _MOST_ELEMENTS

@@ -15,6 +15,7 @@ import onnx
 from onnx import ModelProto, TypeProto, ValueInfoProto
 
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, set_shape
+from resizefix.document.inference import infer_shapes
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DefinitionKind, Reader, Scope, Scopes
 
@@ -121,10 +122,7 @@ def _inferred(model: ModelProto) -> ModelProto:
         for index in reversed(range(len(copy.graph.initializer))):
             if copy.graph.initializer[index].name in inputs:
                 del copy.graph.initializer[index]
-    try:
-        return onnx.shape_inference.infer_shapes(copy, data_prop=True)
-    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):
-        return copy  # an inconsistent or unknown model: what is stored is all there is
+    return infer_shapes(copy)
 
 
 def _stored_values(scope: Scope) -> Iterator[ValueInfoProto]:

@@ -96,3 +96,41 @@ def test_a_chain_longer_than_python_recurses_is_folded():
     found = value_of(HEAD + " { a0 = Constant <value_int = 7> () " + nodes + " y = Identity (x) }", "a3000")
     assert isinstance(found, Constant)
     assert found.value == 7
+
+
+@pytest.mark.parametrize(
+    ("bomb", "operands"),
+    [
+        ("ConstantOfShape (n)", ""),
+        ("Range (zero, huge, one)", "int64 zero = {0}, int64 huge = {1099511627776}, int64 one = {1}"),
+        ("Expand (o, n)", "float[1] o = {1}"),
+        ("Tile (o, n)", "float[1] o = {1}"),
+        ("Pad (o, p)", "float[1] o = {1}, int64[2] p = {0, 1099511627776}"),
+        ("EyeLike <dtype = 1> (square)", "float[1] square = {1}"),
+        ("MatMul (row, column)", ""),
+        ("Mul (row, column)", ""),
+        ('Einsum <equation = "a,b,c->"> (row, row, row)', ""),
+        ("OneHot (o, huge, two)", "int64[1] o = {1}, int64 huge = {1099511627776}, float[2] two = {0, 1}"),
+        ("RandomNormal <shape = [4]> ()", ""),
+    ],
+)
+def test_what_is_small_to_say_and_large_to_compute_is_not_computed(bomb, operands):
+    def wide(model: onnx.ModelProto) -> None:
+        ones = np.ones(50_000, np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(ones.reshape(-1, 1), "row"))
+        model.graph.initializer.append(numpy_helper.from_array(ones.reshape(1, -1), "column"))
+
+    extra = "<int64[1] n = {1099511627776}" + (f", {operands}" if operands else "") + ">"
+    found = value_of(HEAD + extra + " { s = " + bomb + " y = Identity (x) }", "s", wide)
+    assert isinstance(found, NotConstant)
+
+
+def test_what_doubles_is_folded_until_it_is_no_scale_any_more():
+    doubling = "".join(f"t{i + 1} = Concat <axis = 0> (t{i}, t{i}) " for i in range(60))
+    text = HEAD + "<float[2] t0 = {1, 2}> { " + doubling + " y = Identity (x) }"
+    early = value_of(text, "t3")
+    assert isinstance(early, Constant)
+    assert early.value.tolist() == [1, 2] * 8
+    late = value_of(text, "t60")
+    assert isinstance(late, NotConstant)
+    assert "is too large to be part of a scale" in late.reason

@@ -84,7 +84,6 @@ def test_a_call_of_a_local_function_is_run_as_its_body():
             "grows",
         ),
         ("s = Shape (x) c = CumSum (s, k) t = Div (s, c)", "float[n,3,h,w] x", "<int64 k = {0}>", "might be zero"),
-        ("t = Identity (b) b = Identity (t)", "float[1] x", "", "depends on itself"),
     ],
 )
 def test_what_is_more_than_a_few_numbers_of_sizes_is_not_run(nodes, inputs, extra, reason):

@@ -63,12 +63,6 @@ def test_an_operator_of_another_domain_ends_the_walk_though_its_name_is_known():
     assert found == Untraced("'t': local::Identity is not followed")
 
 
-def test_a_chain_that_depends_on_itself_ends():
-    found = traced("t = Identity (b) b = Identity (t)")
-    assert isinstance(found, Untraced)
-    assert "depends on itself" in found.reason
-
-
 def test_an_unknown_rank_ends_the_walk():
     found = traced("a = local.Op (x) t = Shape (a)")
     assert found == Untraced("'t': the rank of 'a', whose shape it reads, is not known")

@@ -44,7 +44,7 @@ def card(
     """A site that folds. `kind` is what the filter may ask for, `rejected` the targets that refuse it."""
     summary = element(
         "summary",
-        element("h3", element("bdi", heading)),
+        element("h3", element("bdi", *_breakable(heading))),
         " ",
         element("span", *(element("span", part, " ") for part in row), class_="row"),
     )
@@ -155,6 +155,12 @@ def _rule(entry: Broken) -> Markup:
         element("p", f"{_sentence(entry.because)} ", element("strong", "Mend: "), _sentence(entry.mend, raised=False)),
         element("p", f"Source: {'; '.join(entry.sources)}", class_="quiet"),
     )
+
+
+def _breakable(name: str) -> list[Markup | str]:
+    """A long name may be broken after its slashes."""
+    first, *rest = name.split("/")
+    return [first, *(join("/", element("wbr"), part) for part in rest)]
 
 
 def _sentence(text: str, *, raised: bool = True) -> str:

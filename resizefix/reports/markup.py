@@ -6,7 +6,7 @@ import html
 
 from resizefix.reports.printable import printable
 
-_VOID = frozenset({"br", "input", "link", "meta"})
+_VOID = frozenset({"br", "input", "link", "meta", "wbr"})
 
 
 class Markup(str):

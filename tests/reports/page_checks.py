@@ -6,10 +6,10 @@ import html.parser
 import re
 from itertools import pairwise
 
-_VOID = {"meta", "input", "br", "link"}
+_VOID = {"meta", "input", "br", "link", "wbr"}
 _LOADING = {"src", "srcset", "background", "action", "formaction", "poster", "data", "ping", "xlink:href"}
 # What the content model allows; whatever else a paragraph holds would end it.
-_PHRASING = {"a", "b", "bdi", "code", "span", "strong", "del", "ins"}
+_PHRASING = {"a", "b", "bdi", "code", "span", "strong", "del", "ins", "wbr"}
 
 
 class Page(html.parser.HTMLParser):

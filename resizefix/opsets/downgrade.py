@@ -40,8 +40,8 @@ def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
     moved, and only small ones are read, through `value_of`. Operators of other domains stay as they are. A model of
     opset `to` or older is left alone. Stored shapes of values that remain are kept; none are added.
 
-    Returns every blocker there is, not the first alone; with blockers the model is of no further use.
-    Raises UsageError for any other `to`.
+    Returns every blocker there is, not the first alone (those between opset 8 and 7 once opset 8 can be had); with
+    blockers the model is of no further use. Raises UsageError for any other `to`.
     """
     if to not in (7, 8):
         raise UsageError(f"a model can be brought to opset 8 or 7, not {to}")
@@ -61,7 +61,7 @@ def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
         knowledge, folded = fold(model, value_of, unread)
         written, blocked = _rewrite(model, opset, rows, knowledge)
         steps += [*folded, *written]
-        if knowledge.holds(TensorProto.FLOAT16):
+        if knowledge.holds(TensorProto.FLOAT16) and all(step.closeness is not _HALF for step in steps):
             steps.append(Step(model.graph.name, "", 0, "holds float16 values", _HALF))
         blockers += blocked
         _set_opset(model, opset)

@@ -7,6 +7,7 @@ a cast out of range) has no value here. Shape and Size have one where the sizes 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -92,6 +93,17 @@ def _cast(attributes: dict[str, Any], inputs: Inputs) -> Array:
     return source.astype(wanted)
 
 
+def slice_positions(start: int, end: int, step: int, size: int) -> range:
+    """What Slice selects along an axis. Not quite Python's slices: backwards, a start before the first element is moved
+    onto it (Slice-13, "clamped to range [0, dims[axes[i]]-1] for negative stepping")."""
+    first, last = (position + size if position < 0 else position for position in (start, end))
+    if size == 0:
+        return range(0)
+    if step > 0:
+        return range(min(max(first, 0), size), min(max(last, 0), size), step)
+    return range(min(max(first, 0), size - 1), min(max(last, -1), size - 1), step)
+
+
 def _slice(attributes: dict[str, Any], inputs: Inputs) -> Array:
     data = _operand(inputs, 0)
     starts, ends = _listed(attributes, "starts", inputs, 1), _listed(attributes, "ends", inputs, 2)
@@ -100,9 +112,7 @@ def _slice(attributes: dict[str, Any], inputs: Inputs) -> Array:
     axes = _listed(attributes, "axes", inputs, 3) or list(range(len(starts)))
     steps = _listed({}, "steps", inputs, 4) or [1] * len(starts)
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        # Slice-10: a negative end counts from the back, and one still negative lies before the first element.
-        positions = range(*slice(start, end, step).indices(data.shape[axis]))
-        data = np.take(data, np.array(positions, np.int64), axis)
+        data = np.take(data, np.array(slice_positions(start, end, step, data.shape[axis]), np.int64), axis)
     return data
 
 
@@ -127,8 +137,10 @@ def _squeeze(attributes: dict[str, Any], inputs: Inputs) -> Array:
 
 def _divide(attributes: dict[str, Any], inputs: Inputs) -> Array:
     left, right = _operand(inputs, 0), _operand(inputs, 1)
+    _affordable(np.broadcast_shapes(left.shape, right.shape))
     if left.dtype.kind == "f":
-        return np.divide(left, right)
+        with np.errstate(all="ignore"):
+            return np.asarray(np.divide(left, right))
     if left.dtype.kind not in "iu" or (right == 0).any():
         raise NotFoldable
     quotient = np.abs(left) // np.abs(right)  # integers divide towards zero, as in C++
@@ -139,19 +151,30 @@ def _modulo(attributes: dict[str, Any], inputs: Inputs) -> Array:
     left, right = _operand(inputs, 0), _operand(inputs, 1)
     if left.dtype.kind not in "iu" or (right == 0).any():
         raise NotFoldable
+    _affordable(np.broadcast_shapes(left.shape, right.shape))
     return np.fmod(left, right) if _int(attributes, "fmod", 0) else np.mod(left, right)
+
+
+def _affordable(sizes: Sequence[int]) -> list[int]:
+    """The sizes of a result, if it is small enough: a few numbers can ask for more than the machine holds."""
+    if math.prod(sizes) > LARGEST:
+        raise NotFoldable
+    return list(sizes)
 
 
 def _constant_of_shape(attributes: dict[str, Any], inputs: Inputs) -> Array:
     filled = numpy_helper.to_array(attributes["value"]) if "value" in attributes else np.zeros(1, np.float32)
-    return np.full([int(size) for size in _operand(inputs, 0)], filled.reshape(-1)[0], filled.dtype)
+    sizes = _affordable([int(size) for size in _operand(inputs, 0)])
+    return np.full(sizes, filled.reshape(-1)[0], filled.dtype)
 
 
 def _range(attributes: dict[str, Any], inputs: Inputs) -> Array:
     start, limit, delta = (_operand(inputs, position).reshape(-1)[0] for position in range(3))
     if start.dtype.kind not in "iu" or delta == 0:
         raise NotFoldable
-    return np.array(range(int(start), int(limit), int(delta)), start.dtype)
+    numbers = range(int(start), int(limit), int(delta))
+    _affordable([len(numbers)])
+    return np.array(numbers, start.dtype)
 
 
 def _reduced(compute: Callable[..., Array]) -> Rule:
@@ -175,6 +198,7 @@ def _ordered(compute: Callable[[Array, Array], Array]) -> Rule:
         operands = [_operand(inputs, position) for position in range(len(inputs))]
         if any(value.dtype.kind not in "fiu" or not (value == value).all() for value in operands):
             raise NotFoldable
+        _affordable(np.broadcast_shapes(*(value.shape for value in operands)))
         result = operands[0]
         for value in operands[1:]:
             result = compute(result, value)
@@ -183,11 +207,12 @@ def _ordered(compute: Callable[[Array, Array], Array]) -> Rule:
     return rule
 
 
-def _plain(compute: Callable[..., Array]) -> Rule:
-    """For operators that are a function of their operands alone."""
+def _elementwise(compute: Callable[..., Array]) -> Rule:
+    """For operators that broadcast their operands."""
 
     def rule(attributes: dict[str, Any], inputs: Inputs) -> Array:
         operands = [_operand(inputs, position) for position in range(len(inputs))]
+        _affordable(np.broadcast_shapes(*(value.shape for value in operands)))
         with np.errstate(all="ignore"):
             return np.asarray(compute(*operands))
 
@@ -195,7 +220,9 @@ def _plain(compute: Callable[..., Array]) -> Rule:
 
 
 def _gather(attributes: dict[str, Any], inputs: Inputs) -> Array:
-    return np.take(_operand(inputs, 0), _operand(inputs, 1).astype(np.int64), _int(attributes, "axis", 0))
+    data, indices, axis = _operand(inputs, 0), _operand(inputs, 1).astype(np.int64), _int(attributes, "axis", 0)
+    _affordable([data.size // max(data.shape[axis], 1), indices.size])
+    return np.take(data, indices, axis)
 
 
 def _concat(attributes: dict[str, Any], inputs: Inputs) -> Array:
@@ -213,13 +240,20 @@ def _split(attributes: dict[str, Any], inputs: Inputs) -> list[Array]:
     return np.split(_operand(inputs, 0), np.cumsum(lengths)[:-1], _int(attributes, "axis", 0))
 
 
-def _expand(data: Array, shape: Array) -> Array:
-    return np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(int(size) for size in shape)))
+def _expand(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    data, wanted = _operand(inputs, 0), tuple(int(size) for size in _operand(inputs, 1))
+    return np.broadcast_to(data, _affordable(np.broadcast_shapes(data.shape, wanted)))
+
+
+def _tile(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    data, repeats = _operand(inputs, 0), [int(count) for count in _operand(inputs, 1)]
+    _affordable([data.size, *repeats])
+    return np.tile(data, repeats)
 
 
 # Versions of one operator differ only in where they keep axes and the like; every function looks in both places.
 RULES: dict[str, Rule] = {
-    "Identity": _plain(lambda x: x),
+    "Identity": _elementwise(lambda x: x),
     "Cast": _cast,
     "Gather": _gather,
     "Concat": _concat,
@@ -229,28 +263,28 @@ RULES: dict[str, Rule] = {
     "Reshape": _reshape,
     "Transpose": _transpose,
     "Split": _split,
-    "Expand": _plain(_expand),
-    "Tile": _plain(lambda x, repeats: np.tile(x, [int(count) for count in repeats])),
+    "Expand": _expand,
+    "Tile": _tile,
     "ConstantOfShape": _constant_of_shape,
     "Range": _range,
-    "Add": _plain(np.add),
-    "Sub": _plain(np.subtract),
-    "Mul": _plain(np.multiply),
+    "Add": _elementwise(np.add),
+    "Sub": _elementwise(np.subtract),
+    "Mul": _elementwise(np.multiply),
     "Div": _divide,
     "Mod": _modulo,
-    "Neg": _plain(np.negative),
-    "Abs": _plain(np.abs),
-    "Floor": _plain(np.floor),
-    "Ceil": _plain(np.ceil),
-    "Equal": _plain(np.equal),
-    "Less": _plain(np.less),
-    "LessOrEqual": _plain(np.less_equal),
-    "Greater": _plain(np.greater),
-    "GreaterOrEqual": _plain(np.greater_equal),
-    "Not": _plain(np.logical_not),
-    "And": _plain(np.logical_and),
-    "Or": _plain(np.logical_or),
-    "Where": _plain(np.where),
+    "Neg": _elementwise(np.negative),
+    "Abs": _elementwise(np.abs),
+    "Floor": _elementwise(np.floor),
+    "Ceil": _elementwise(np.ceil),
+    "Equal": _elementwise(np.equal),
+    "Less": _elementwise(np.less),
+    "LessOrEqual": _elementwise(np.less_equal),
+    "Greater": _elementwise(np.greater),
+    "GreaterOrEqual": _elementwise(np.greater_equal),
+    "Not": _elementwise(np.logical_not),
+    "And": _elementwise(np.logical_and),
+    "Or": _elementwise(np.logical_or),
+    "Where": _elementwise(np.where),
     "Min": _ordered(np.minimum),
     "Max": _ordered(np.maximum),
     "ReduceProd": _reduced(np.prod),

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
+from resizefix.opsets.evaluation import slice_positions
 from resizefix.opsets.row import Row, keep
 from resizefix.opsets.site import Site
 from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked, Closeness
@@ -96,7 +97,7 @@ def slice_(site: Site) -> None:
         )
         data = site.nodes[-1].output[0]
     for place, size in zip(strided, sizes, strict=True):
-        positions = range(*slice(starts[place], ends[place], steps[place]).indices(size))
+        positions = slice_positions(starts[place], ends[place], steps[place], size)
         chosen = site.value(np.array(positions, np.int64), "positions")
         into = site.output() if place == strided[-1] else None
         data = site.add("Gather", data, chosen, into=into, axis=axes[place])

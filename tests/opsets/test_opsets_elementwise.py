@@ -188,7 +188,7 @@ def test_a_recurrent_net_with_the_batch_first_is_refused() -> None:
     assert blocker.reason == "layout=1 came with opset 14"
 
 
-def test_a_model_with_float16_says_that_it_is_rounded_elsewhere() -> None:
-    _, result = lowered(model_of(13, "g (float16[2] x) => (float16[2] y) { y = Relu(x) }"))
+def test_a_model_with_float16_says_once_that_it_is_rounded_elsewhere() -> None:
+    _, result = lowered(model_of(13, "g (float16[2] x) => (float16[2] y) { y = Relu(x) }"), to=7)
     assert not result.exact
-    assert any("float16" in step.closeness.note for step in result.steps)
+    assert sum("float16" in step.closeness.note for step in result.steps) == 1

@@ -98,6 +98,15 @@ def test_integer_arithmetic_is_that_of_onnxruntime(left: list[int], right: list[
     assert same_bits(run(model, {"a": a, "b": b})[0], RULES[op_type]({}, [a, b]))
 
 
+@settings(max_examples=80, deadline=None)
+@given(st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([1, 2, -1, -2, -3]), st.integers(1, 5))
+def test_a_slice_selects_what_onnxruntime_selects(start: int, end: int, step: int, size: int) -> None:
+    inputs = ", ".join(f"int64[1] {name}" for name in "seat")
+    model = model_of(13, f"g (int64[{size}] x, {inputs}) => (int64[N] y) {{ y = Slice(x, s, e, a, t) }}")
+    x, s, e, a, t = np.arange(size), np.array([start]), np.array([end]), np.array([0]), np.array([step])
+    assert same_bits(run(model, {"x": x, "s": s, "e": e, "a": a, "t": t})[0], RULES["Slice"]({}, [x, s, e, a, t]))
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -142,3 +151,37 @@ def test_a_large_constant_is_left_on_disk() -> None:
     graph = "g (float[1] x) => (float[A] y) <int64[1] n = {100000}> { w = ConstantOfShape(n) y = Add(x, w) }"
     after = assert_same(model_of(13, graph), {"x": normal(1)})
     assert operators(after) == ["Expand", "Add"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ConstantOfShape(huge)",
+        "Expand(one, huge)",
+        "Tile(square, huge)",
+        "Range(low, high, one0)",
+        "Add(column, row)",
+        "Max(column, row)",
+        "Div(column, row)",
+        "Where(yes, column, row)",
+        "Gather(wide, many)",
+    ],
+)
+def test_a_result_that_no_machine_holds_is_not_even_begun(call: str) -> None:
+    model = model_of(16, f"g (float x) => (float y) {{ d = {call} y = Relu(x) }}")
+    constants = {
+        "huge": np.array([2**20, 2**20]),
+        "one": np.array(1.0, np.float32),
+        "square": np.ones((1, 1), np.float32),
+        "low": np.array(0),
+        "high": np.array(2**40),
+        "one0": np.array(1),
+        "column": np.ones((2**16, 1), np.int64),
+        "row": np.ones((1, 2**16), np.int64),
+        "yes": np.array(True),
+        "wide": np.ones((256, 256), np.float32),
+        "many": np.zeros((2**16, 1), np.int64),
+    }
+    model.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in constants.items())
+    _, steps = fold(model, numpy_helper.to_array, Unread(model))
+    assert not steps

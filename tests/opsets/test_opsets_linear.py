@@ -34,6 +34,14 @@ def test_automatic_padding_is_written_out(op_type: str, version: int, auto_pad: 
     assert ("auto_pad" in names) == (not auto_pad.startswith("SAME"))
 
 
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize(("kernel", "stride", "more"), [(3, 2, 1), (4, 2, 1), (3, 3, 2), (2, 2, 1)])
+def test_output_padding_is_part_of_automatic_padding(auto_pad: str, kernel: int, stride: int, more: int) -> None:
+    graph = f"""g (float[1,2,H,W] x, float[2,3,{kernel},{kernel}] w) => (float[1,3,A,B] y) {{ y = ConvTranspose
+        <strides=[{stride},{stride}], output_padding=[{more},{more}], auto_pad="{auto_pad}">(x, w) }}"""
+    assert_same(model_of(11, graph), {"x": normal(1, 2, 4, 5), "w": normal(2, 3, kernel, kernel)})
+
+
 @pytest.mark.parametrize(
     "attributes", ["pads=[1,0,1,0], output_padding=[1,1], strides=[2,2]", "dilations=[2,1], group=2"]
 )

@@ -3,6 +3,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from opset_pair import assert_same, blockers_of, model_of, normal, operators, read_versions
 
 X = normal(1, 2, 7, 9)
@@ -65,6 +67,28 @@ def test_on_dynamic_sizes_a_window_that_may_lie_in_padding_is_refused(
     (blocker,) = blockers_of(model_of(11, graph))
     assert blocker.reason == f"ceil_mode on axis 2 would want padding of {kernel} for a kernel of {kernel}"
     assert "fixed input shapes" in blocker.mend
+
+
+@st.composite
+def axes_to_pool(draw: st.DrawFn) -> tuple[int, int, int, int, int]:
+    """Size, kernel, stride and padding at both ends, such that the kernel fits in and no padding is as long as it."""
+    kernel = draw(st.integers(1, 4))
+    begin, end = draw(st.integers(0, kernel - 1)), draw(st.integers(0, kernel - 1))
+    return draw(st.integers(max(1, kernel - begin - end), 12)), kernel, draw(st.integers(1, 4)), begin, end
+
+
+@settings(max_examples=80, deadline=None)
+@given(axes_to_pool(), axes_to_pool(), st.sampled_from(["MaxPool", "AveragePool"]), st.booleans())
+def test_ceil_mode_on_any_size_is_the_same_or_refused(rows, columns, op_type: str, dynamic: bool) -> None:  # type: ignore[no-untyped-def]
+    sizes, kernel, strides, begins, ends = (list(pair) for pair in zip(rows, columns, strict=True))
+    attributes = f"kernel_shape={kernel}, strides={strides}, pads={begins + ends}, ceil_mode=1"
+    shape = "1,2,H,W" if dynamic else f"1,2,{sizes[0]},{sizes[1]}"
+    model = model_of(11, pooled(op_type, attributes, shape))
+    blockers = blockers_of(model)
+    if blockers:
+        assert all("would want padding" in blocker.reason for blocker in blockers)
+    else:
+        assert_same(model, {"x": normal(1, 2, *sizes)})
 
 
 @pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool"])

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from opset_pair import AWKWARD, assert_same, blockers_of, model_of, operators, read_versions
 
 EVERY_OTHER = np.arange(16) % 2 == 0
@@ -16,6 +18,26 @@ def test_floats_of_fixed_shape_are_chosen_by_index_so_that_no_nan_leaks(op_type:
     after = assert_same(model_of(version, graph), feeds, bound=0.0)
     assert "Gather" in operators(after)
     assert "Mul" in operators(after)  # of the index, not of the values
+
+
+SHAPES = st.lists(st.sampled_from([1, 2, 3]), max_size=3).map(
+    lambda sizes: [1 if size == 2 else size for size in sizes]
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.tuples(SHAPES, SHAPES, SHAPES))
+def test_any_shapes_that_broadcast_choose_the_same(shapes: tuple[list[int], ...]) -> None:
+    names = list(zip("cab", ("bool", "float", "float"), shapes, strict=True))
+    spelled = [f"{kind}[{','.join(map(str, shape))}]" if shape else kind for _, kind, shape in names]
+    declared = ", ".join(f"{kind} {name}" for kind, name in zip(spelled, "cab", strict=True))
+    rank = max(len(shape) for shape in shapes)
+    result = f"float[{','.join('ABC'[:rank])}]" if rank else "float"
+    random = np.random.default_rng(0)
+    feeds = {name: np.asarray(random.choice(AWKWARD, shape)) for name, _, shape in names}
+    feeds["c"] = np.asarray(feeds["c"] > 0)
+    model = model_of(16, f"g ({declared}) => ({result} y) {{ y = Where(c, a, b) }}")
+    assert_same(model, feeds, bound=0.0)
 
 
 def test_one_condition_for_all_works_on_dynamic_shapes() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from opset_pair import assert_same, blockers_of, ints, lowered, model_of, normal, operators, read_versions, run
 
 X = {"x": normal(2, 3, 4, 5)}
@@ -151,6 +153,19 @@ def test_slices_become_attributes_and_steps_a_gather(op_type: str, version: int,
     graph = f"g (float[2,3,4,5] x) => (float[A,B,C,D] y) <{declared}> {{ y = {op_type}(x, {', '.join(given)}) }}"
     after = assert_same(model_of(version, graph), X)
     assert set(operators(after)) <= {"Slice", "Gather"}
+
+
+SPANS = st.tuples(st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([1, 1, 2, 3, -1, -2]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(SPANS, min_size=1, max_size=3), st.permutations([0, 1, -2, -1]))
+def test_any_slice_selects_the_same(spans: list[tuple[int, int, int]], order: list[int]) -> None:
+    starts, ends, steps = (list(column) for column in zip(*spans, strict=True))
+    operands = {"starts": starts, "ends": ends, "axes": order[: len(spans)], "steps": steps}
+    declared = ", ".join(ints(name, values, False)[0] for name, values in operands.items())
+    graph = f"g (float[2,3,4,5] x) => (float[A,B,C,D] y) <{declared}> {{ y = Slice(x, starts, ends, axes, steps) }}"
+    assert_same(model_of(13, graph), X)
 
 
 def test_a_step_on_a_dynamic_axis_is_refused() -> None:

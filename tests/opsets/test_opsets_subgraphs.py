@@ -72,6 +72,13 @@ def test_a_loop_carries_on(op_type: str, version: int) -> None:
     assert_same(model_of(version, graph), {"n": np.array(3), "c": np.array(True), "x": normal(3)})
 
 
+def test_a_loop_of_11() -> None:
+    graph = """g (int64 n, bool c, float[2,3] x) => (float[2,3] y) {
+        y = Loop(n, c, x) <body = b (int64 i, bool ci, float[2,3] v) => (bool co, float[2,3] w)
+            { co = Identity(ci) s = Softmax<axis=-1>(v) w = Clip(s) }> }"""
+    assert_same(model_of(11, graph), {"n": np.array(3), "c": np.array(True), "x": normal(2, 3)})
+
+
 def test_a_loop_without_carried_values_is_refused() -> None:
     graph = """g (int64 n, bool c, float[3] x) => (float[T,3] s) {
         s = Loop(n, c) <body = b (int64 i, bool ci) => (bool co, float[3] o) { co = Identity(ci) o = Relu(x) }> }"""

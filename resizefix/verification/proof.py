@@ -52,9 +52,10 @@ class Bench:
         """All comparisons that the proof consists of; a sentence instead of a run says what differs, and ends it."""
         trials: list[Trial] | None = None
         for optimized in (False, True):
+            baseline = self._baseline(optimized)  # before the next session is opened: each holds the weights
             session = self._open(promoted, optimized=optimized)
             old = Trial(tuple((source, tuple(source.value)) for source in inputs))
-            yield from self._against(session, old, self._baseline(optimized), inputs, optimized)
+            yield from self._against(session, old, baseline, inputs, optimized)
             if trials is None:
                 trials = []
                 for trial in self._wanted(inputs):

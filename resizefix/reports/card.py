@@ -107,6 +107,8 @@ def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
         Standing.FED: "fed by an input already",
         Standing.FIXED: f"no: {site.reason}",
     }[standing(site)]
+    if site.warning is not None:
+        told["Warning"] = element("span", site.warning, class_="care")
     return told
 
 

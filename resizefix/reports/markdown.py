@@ -109,6 +109,8 @@ def _told(surveyed: Surveyed) -> str:
     lines = [f"- Its {site.extent.kind.value} come from {prose(origin(site.origin))}."]
     if standing(site) is Standing.FIXED:
         lines.append(f"- Not promotable: {prose(site.reason or '')}")
+    if site.warning is not None:
+        lines.append(f"- Warning: {prose(site.warning)}")
     return "\n".join(lines)
 
 

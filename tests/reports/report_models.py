@@ -27,6 +27,9 @@ g (float[1,3,8,8] x) => (float[1,3,?,?] y)
 
 FED = PLAIN.replace("float[1,3,8,8] x)", "float[1,3,8,8] x, float[4] t)").replace("(a, , s)", "(a, , t)")
 
+# Of 5 pixels, 1.8 makes 9 or 8, as the runtime rounds.
+ROUNDED = PLAIN.replace("{1, 1, 2, 2}", "{1, 1, 1.8, 1.8}").replace("1,3,8,8", "1,3,5,5")
+
 COMPUTED = """
 <ir_version: 8, opset_import: ["" : 13]>
 g (float[1,3,h,w] x, float[1,3,k,l] like) => (float[1,3,?,?] y)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from page_checks import check_page
-from report_models import COMPUTED, FED, HOSTILE, PLAIN, document, hostile, many, surveyed
+from report_models import COMPUTED, FED, HOSTILE, PLAIN, ROUNDED, document, hostile, many, surveyed
 
 from resizefix.document.document import Document
 from resizefix.operations.diff import diff
@@ -56,6 +56,12 @@ def test_every_target_has_its_verdict_with_rule_reason_mend_and_source():
 def test_a_site_that_cannot_be_promoted_says_why():
     survey = surveyed(COMPUTED)
     assert survey.sites[0].site.reason in check_page(inspect_page("c.onnx", survey)).text()
+
+
+def test_a_warning_is_shown():
+    survey = surveyed(ROUNDED)
+    assert survey.sites[0].site.warning in check_page(inspect_page("r.onnx", survey)).text()
+    assert "Warning" not in inspect_page("plain.onnx", surveyed(PLAIN))
 
 
 def test_a_difference_is_drawn_before_and_after_and_every_change_is_listed():

@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_models import COMPUTED, FED, HOSTILE, PLAIN, document, hostile, surveyed
+from report_models import COMPUTED, FED, HOSTILE, PLAIN, ROUNDED, document, hostile, surveyed
 
 from resizefix.document.document import Document
 from resizefix.operations.diff import diff
@@ -57,6 +57,10 @@ def test_a_rule_that_several_sites_break_is_said_once():
 
 def test_why_a_site_is_not_promotable_is_said():
     assert "- Not promotable: its sizes" in inspect_markdown("c.onnx", surveyed(COMPUTED))
+
+
+def test_a_warning_is_shown():
+    assert "- Warning: its size on axis 2" in inspect_markdown("r.onnx", surveyed(ROUNDED))
 
 
 def test_a_difference_shows_both_pictures_the_verdicts_and_all_changes():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from report_models import COMPUTED, HOSTILE, hostile, many, parsed
+from report_models import COMPUTED, HOSTILE, ROUNDED, hostile, many, parsed
 
 from resizefix.cli import main
 
@@ -115,6 +115,12 @@ def test_a_reason_that_many_share_is_told_once(piped, tmp_path):
     text = piped("inspect", path)
     assert text.count("ONNX wants float32 there") == 1
     assert text.count("for the same reason as #0") == 2
+
+
+def test_a_warning_is_shown(piped, tmp_path):
+    path = tmp_path / "r.onnx"
+    onnx.save(parsed(ROUNDED), path)
+    assert "\n   warning: its size on axis 2" in piped("inspect", path)
 
 
 def test_verbose_adds_shapes_and_targets(piped):

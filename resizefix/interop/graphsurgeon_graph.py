@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, TensorProto, helper
 
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError, UsageError
@@ -90,7 +90,10 @@ def _with_own_domains(graph: gs.Graph) -> gs.Graph:
     other = object.__new__(type(graph))
     vars(other).update(vars(graph))
     if graph.import_domains is not None:
-        other.import_domains = list(graph.import_domains)
+        versions = {entry.domain: entry.version for entry in graph.import_domains}
+        if "ai.onnx" in versions:  # the long name of the domain "", for which version 1 would be added beside it
+            versions.setdefault("", versions["ai.onnx"])
+        other.import_domains = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
     return other
 
 

@@ -79,6 +79,18 @@ def test_a_domain_that_the_graph_does_not_import_is_not_added_to_it():
     assert "elsewhere" in {entry.domain for entry in gs.export_onnx(graph).opset_import}  # as graphsurgeon does
 
 
+def test_the_long_name_of_the_onnx_domain_is_not_taken_for_another():
+    path = FIXTURES / "handmade" / "explicit_ai_onnx_domain.onnx"
+    graph = graph_of("handmade/explicit_ai_onnx_domain")
+    graph.nodes[0].domain = ""
+    result = resizefix.promote_scales(graph)
+    assert result.verification.passed
+    assert resizefix.verify(path, result.model, feed={result.inputs[0].name: result.inputs[0].value}).passed
+    assert [(entry.domain, entry.version) for entry in graph.import_domains] == [("ai.onnx", 13)]
+    exported = gs.export_onnx(graph)  # which adds to what the graph imports
+    assert [(entry.domain, entry.version) for entry in exported.opset_import] == [("ai.onnx", 13), ("", 1)]
+
+
 def test_a_graph_without_imports_is_exported_at_its_opset():
     graph = graph_of("srcnn_x3_opset11")
     graph.import_domains = None

@@ -30,6 +30,8 @@ def test_every_console_and_python_block_runs_in_order(folder, monkeypatch, capsy
     found = re.findall(r"^```(console|python)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     assert len(found) >= 4
     for language, text in found:
+        if "torch." in text:
+            continue  # tests/interop/test_right_after_export.py types these, where torch is installed
         if language == "python":
             exec(compile(text, "README.md", "exec"), {})
             continue

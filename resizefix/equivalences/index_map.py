@@ -7,7 +7,9 @@ same samples at the same coordinates compute the same bits, since everything els
 
 from __future__ import annotations
 
+import hashlib
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -84,16 +86,24 @@ def nearest_indices(form: Form, scale: float, size: int, out: int, tie_tolerance
 
 @lru_cache(maxsize=256)
 def samples(mode: Mode, antialias: bool, form: Form, scale: float, size: int, out: int) -> bytes:
-    """What mode `mode` reads of `form`, as bytes to compare: equal bytes, equal results, in every onnxruntime.
+    """What mode `mode` reads of `form`, as a digest to compare: equal digests, equal results, in every onnxruntime.
 
     Linear clamps its coordinates to the axis before it uses them (SetupUpsampleBilinear); cubic and the antialiasing
     filters do not, and the latter also use the scale itself.
     """
     if mode is Mode.NEAREST:
-        return b"".join(nearest_indices(form, scale, size, out, tolerance).tobytes() for tolerance in TIE_TOLERANCES)
+        return _digest(*(nearest_indices(form, scale, size, out, tolerance) for tolerance in TIE_TOLERANCES))
     x = coordinates(form[0], scale, size, out)
     if antialias:
-        return np.append(x + np.float32(0), np.float32(scale)).tobytes()
+        return _digest(x + np.float32(0), np.float32(scale))
     if mode is Mode.LINEAR:
         x = np.clip(x, np.float32(0), np.float32(size - 1))
-    return np.asarray(x + np.float32(0)).tobytes()  # + 0 makes -0 and 0 one
+    return _digest(x + np.float32(0))  # + 0 makes -0 and 0 one
+
+
+def _digest(*arrays: npt.NDArray[Any] | np.float32) -> bytes:
+    # Remembered for many forms and sizes, of which the samples themselves would fill the memory.
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.asarray(array).tobytes())
+    return digest.digest()

@@ -23,7 +23,10 @@ class OutputSizeRule:
 
 
 def _float32_product(scale: float, size: int) -> int:
-    return int(np.float32(scale) * np.float32(size))
+    with np.errstate(over="ignore"):
+        product = np.float32(scale) * np.float32(size)
+    # Beyond float32 the kernel's conversion is undefined; what matters is that nothing is that long.
+    return int(product) if np.isfinite(product) else _float64_product_of_float32(scale, size)
 
 
 def _float64_product_of_float32(scale: float, size: int) -> int:

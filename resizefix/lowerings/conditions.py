@@ -7,6 +7,14 @@ import numpy as np
 from resizefix.lowerings.copies import LONGEST_CHECKED
 from resizefix.lowerings.subject import Axis, Subject
 
+# 64 MiB of float32: a file that grows by more is nobody's wish, and nothing is built that may not be written.
+MOST_WEIGHTS = 1 << 24
+
+
+def why_too_large(elements: int) -> str | None:
+    """Constants must stay within what a file can hold and a machine build."""
+    return f"its weights would have {elements} elements, more than {MOST_WEIGHTS}" if elements > MOST_WEIGHTS else None
+
 
 def why_not_image_axes(subject: Subject) -> str | None:
     """Convolutions and pools read N × C × 1 to 3 spatial axes and leave N and C alone."""

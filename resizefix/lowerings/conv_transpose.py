@@ -15,7 +15,7 @@ import numpy as np
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.bounds import LATTICE, drift, drift_note, gain, noise, rounding, slope
-from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes
+from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Subject
@@ -81,7 +81,11 @@ def _why_not(subject: Subject) -> str | None:
     for axis in subject.scaled:
         if axis.factor is None:
             return f"axis {axis.index} is not scaled by a whole number"
-    return why_not_image_axes(subject) or why_no_channel_count(subject)
+    reason = why_not_image_axes(subject) or why_no_channel_count(subject)
+    taps = 2 if interpolation.mode is Mode.LINEAR else 4
+    return reason or why_too_large(
+        (subject.input_shape[1] or 1) * math.prod(taps * (axis.factor or 1) for axis in subject.scaled)
+    )
 
 
 def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:

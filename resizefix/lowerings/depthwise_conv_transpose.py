@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes
+from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.repeat import why_not_repeated
 from resizefix.lowerings.spelling import Spelling
@@ -12,7 +14,9 @@ from resizefix.lowerings.subject import Subject
 
 
 def _why_not(subject: Subject) -> str | None:
-    return why_not_repeated(subject) or why_not_image_axes(subject) or why_no_channel_count(subject)
+    reason = why_not_repeated(subject) or why_not_image_axes(subject) or why_no_channel_count(subject)
+    factors = math.prod(axis.factor or 1 for axis in subject.axes[2:])
+    return reason or why_too_large((subject.input_shape[1] or 1) * factors)
 
 
 def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:

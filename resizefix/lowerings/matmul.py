@@ -13,7 +13,7 @@ import numpy as np
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import Mode
 from resizefix.lowerings.bounds import rounding
-from resizefix.lowerings.conditions import why_not_static
+from resizefix.lowerings.conditions import why_not_static, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Axis, Subject
@@ -39,6 +39,10 @@ def _why_not(subject: Subject) -> str | None:
     reason = why_not_static(subject.scaled)
     if reason:
         return reason
+    for axis in subject.scaled:
+        reason = why_too_large((axis.size or 0) * max(axis.size or 0, axis.out or 0))
+        if reason:
+            return reason
     first = subject.scaled[0].index
     if first >= subject.rank - 2:
         return None

@@ -21,6 +21,9 @@ from resizefix.origins.origin import OriginKind
 
 Fresh = Callable[[str], str]
 
+# Every sample of an axis is looked at; no picture, volume or recording that is resized is longer.
+LONGEST_AXIS = 1 << 19
+
 
 @dataclass(frozen=True)
 class Allowance:
@@ -61,9 +64,14 @@ def subject_of(site: Site) -> Subject:
         fixed = not site.scope.is_repeated  # what a loop carries may have another size at each turn
         shape = tuple(size if isinstance(size, int) and fixed else None for size in site.input_dims)
     try:
-        return Subject(site.interpolation, site.extent.kind, site.extent.values, shape, site.elem_type)
+        subject = Subject(site.interpolation, site.extent.kind, site.extent.values, shape, site.elem_type)
     except ValueError as error:
         raise RefusedError(f"it is not valid: {error}", rule="extent") from error
+    for axis in subject.axes:
+        longest = max(axis.size or 1, axis.out or 1, axis.scale or 1)
+        if longest > LONGEST_AXIS:
+            raise RefusedError(f"an axis of {longest:.3g} samples is more than can be looked at", rule="extent")
+    return subject
 
 
 def rewritten(

@@ -44,6 +44,10 @@ _BOILERPLATE = (
 )
 
 
+# Longer texts repeat what the model says (names, paths); the patterns above take time by the square of the length.
+_LONGEST_TEXT = 4000
+
+
 @dataclass(frozen=True)
 class Complaint:
     """`reason` in one line; `node` and `op_type` where the text names a node (an unnamed node: None)."""
@@ -57,6 +61,8 @@ def read_complaint(text: str) -> Complaint:
     """Reads the text of an exception that onnxruntime raised."""
     node: str | None = None
     op_type: str | None = None
+    if len(text) > _LONGEST_TEXT:
+        text = f"{text[: _LONGEST_TEXT // 2]} … {text[-_LONGEST_TEXT // 2 :]}"
     for pattern in (*_NODE_CLAUSES, *_NODE_MENTIONS):
         for match in pattern.finditer(text):
             node, op_type = match["node"] or None, match["op"]

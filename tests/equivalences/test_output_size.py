@@ -74,3 +74,8 @@ def test_every_rule_agrees_on_an_exact_scale():
     assert every_rule_gives(2.0, 5, 10)
     assert every_rule_gives(0.5, 5, 2)
     assert not every_rule_gives(0.5, 5, 3)
+
+
+def test_a_product_beyond_float32_is_a_length_that_nothing_has():
+    assert output_size(3.4e38, 4) > 2**62
+    assert output_size(1e30, 2**31) > 2**62

@@ -64,6 +64,7 @@ def test_every_size_of_a_dynamic_axis_gives_what_the_node_gives(interpolation, f
         (by_scales(linear(), (1, 3, 4, 4), 2, 0.5), "axis 3 is not scaled by a whole number"),
         (by_scales(linear(), (1, None, 4, 4), 2, 2), "the number of channels is not static"),
         (by_scales(linear(), (4, 4), 2, 2), "the rank is 2"),
+        (by_scales(linear(), (1, 64, 4, 4), 512, 512), "its weights would have 67108864 elements, more than 16777216"),
         (by_scales(linear(), (1, 4, 4, 3), 2, 2, 1), "axis 1 is scaled, which is not a spatial one"),
         (by_scales(linear(), (1, 3, 4, 4), 2, 2, elem_type=TensorProto.INT8), "linear on int8 cuts fractions off"),
     ],

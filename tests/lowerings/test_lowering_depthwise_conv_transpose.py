@@ -35,6 +35,7 @@ def test_infinities_and_nan_come_through_but_a_negative_zero_loses_its_sign(shap
         (by_scales(nearest(), (1, 3, 4, 4), 2, 1.5), "axis 3 is not scaled by a whole number"),
         (by_scales(nearest(), (1, None, 4, 4), 2, 2), "the number of channels is not static"),
         (by_scales(nearest(), (4, 4), 2, 2), "the rank is 2"),
+        (by_scales(nearest(), (1, 64, 4, 4), 1024, 512), "its weights would have 33554432 elements"),
         (by_scales(nearest(), (1, 1, 1, 1, 4, 4), 2, 2), "the rank is 6"),
         (by_scales(nearest(), (1, 3, 4, 4), 2, 2, 2), "axis 1 is scaled, which is not a spatial one"),
         (

@@ -55,6 +55,7 @@ def test_nearest_is_equal_for_finite_inputs_and_an_infinity_spreads():
             "the size of axis 2, behind the scaled axis 1, is not static",
         ),
         (by_scales(nearest(), (1, 1, 4, 4), 2, 2, elem_type=TensorProto.INT8), "it computes with floats"),
+        (by_scales(linear(), (1, 1, 4, 4096), 1, 1.5), "its weights would have 25165824 elements, more than 16777216"),
     ],
 )
 def test_what_has_no_constant_matrix_is_refused_with_the_reason(subject, reason):

@@ -85,3 +85,12 @@ def test_an_approximation_needs_permission_and_is_marked():
     assert legal(text, "tensorrt-rtx").outcomes[0].status is Status.REFUSED
     made = legal(text, "tensorrt-rtx", inexact=True)
     assert (made.outcomes[0].status, made.outcomes[0].exact) == (Status.CHANGED, False)
+
+
+@pytest.mark.parametrize(("scale", "size"), [("1e30", 8), ("3.4e38", 8), ("1", 2**40), ("1e5", 8)])
+def test_an_axis_too_long_to_look_at_is_refused(scale, size):
+    nodes = 'y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (x, , s)'
+    text = model(nodes, f"<float[4] s = {{1, 1, 2, {scale}}}>", x=f"float[1,3,8,{size}]")
+    (outcome,) = legal(text, "tensorrt-5.0").outcomes
+    assert outcome.status is Status.REFUSED
+    assert "samples is more than can be looked at" in outcome.reason

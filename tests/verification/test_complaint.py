@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from resizefix.verification.complaint import Complaint, read_complaint
@@ -87,3 +89,11 @@ CASES = {
 def test_the_sentence_and_the_node_are_found(case: str) -> None:
     text, expected = CASES[case]
     assert read_complaint(text) == expected
+
+
+def test_a_long_text_is_read_in_the_blink_of_an_eye() -> None:
+    words = CASES["feeds that do not fit"][0]
+    for filler in ("x" * 200_000, "a.h:1 " * 30_000, "(" * 200_000, "Load model from " * 10_000):
+        start = time.monotonic()
+        assert read_complaint(f"{words} {filler}").reason.startswith("Got invalid dimensions for input: x")
+        assert time.monotonic() - start < 2

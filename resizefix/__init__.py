@@ -23,6 +23,7 @@ from resizefix.errors import (
 from resizefix.version import __version__
 
 if TYPE_CHECKING:
+    from resizefix.document.document import Document
     from resizefix.library.check import Verdict, check
     from resizefix.library.freeze_scales import freeze_scales
     from resizefix.library.inspect import inspect
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CannotWriteError",
+    "Document",
     "RefusedError",
     "ResizefixError",
     "Result",
@@ -53,6 +55,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Document": "resizefix.document.document",
     "Result": "resizefix.library.result",
     "Site": "resizefix.operations.sites",
     "Verdict": "resizefix.library.check",

@@ -23,6 +23,10 @@ class ResizefixError(Exception):
         self.node = node
         self.rule = rule
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are rebuilt from their positional arguments, which leaves out what goes by keyword.
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
 
 class UsageError(ResizefixError):
     """The arguments do not fit: no such node, an input name that is taken, OUT exists. Call again, corrected."""
@@ -55,3 +59,10 @@ class VerificationFailedError(ResizefixError):
     def __init__(self, message: str, *, result: Any = None) -> None:
         super().__init__(message)
         self.result = result
+
+
+def _rebuilt(kind: type[ResizefixError], arguments: tuple[Any, ...], state: dict[str, Any]) -> ResizefixError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error

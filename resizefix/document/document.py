@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,11 @@ class Document:
         require_utf8(document._canonical(), "the model")
         require_sound(proto, "the model")
         return document
+
+    def __reduce__(self) -> tuple[Callable[..., Document], tuple[object, ...]]:
+        """A document travels between processes as its light proto and the path of its file, not as an open file."""
+        token = None if self._detached is None else self._detached.source.token
+        return _reopened, (self.path, token, self._canonical(), self.folder)
 
     def copy(self) -> Document:
         """An independent document: its own proto over the same file."""
@@ -199,3 +205,13 @@ class Document:
 
 def _with_raw_data(tensor: onnx.TensorProto, content: bytes) -> onnx.TensorProto:
     return onnx.TensorProto(data_type=tensor.data_type, dims=tensor.dims, raw_data=content)
+
+
+def _reopened(path: Path | None, token: str | None, light: bytes, folder: Path | None) -> Document:
+    if path is None or token is None:
+        return Document.from_proto(onnx.ModelProto.FromString(light), folder)
+    document = Document.open(path)
+    if document._detached is None or document._detached.source.token != token:
+        raise UnreadableModelError(f"{path}: was modified or replaced since it was opened; open it again.")
+    document.proto.CopyFrom(onnx.ModelProto.FromString(light))
+    return document

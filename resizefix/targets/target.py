@@ -42,6 +42,12 @@ class Target:
     parser: str
     rules: tuple[Rule, ...]
 
+    def __reduce__(self) -> tuple[Callable[[str], Target], tuple[str]]:
+        """By name: rules hold functions, which do not travel between processes."""
+        from resizefix.targets.catalogue import target_named
+
+        return target_named, (self.name,)
+
     def __post_init__(self) -> None:
         names = [rule.name for rule in self.rules]
         twice = {name for name in names if names.count(name) > 1}

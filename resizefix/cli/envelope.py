@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import click
@@ -40,8 +42,14 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
         answer = work()
     except ResizefixError as error:
         answer = Answer(error=str(error), exit_code=error.exit_code, fields=dict(getattr(error, "fields", {})))
+    except MemoryError:
+        answer = Answer(error=f"{model}: needs more memory than there is. Nothing was written.", exit_code=2)
+    except Exception as error:  # the last resort, for files that nobody thought of: the one place that catches all
+        answer = Answer(error=_unforeseen(error, model), exit_code=2)
+        if manner.verbose:
+            traceback.print_exc()
     if manner.as_json:
-        click.echo(json.dumps(_envelope(command, model, answer), ensure_ascii=False, allow_nan=False))
+        click.echo(_json(_envelope(command, model, answer)))
     elif answer.show is not None and not manner.quiet:
         answer.show()
     if answer.error is not None:
@@ -54,9 +62,22 @@ def emit_usage_error(error: click.ClickException, arguments: Sequence[str]) -> i
     if "--json" in arguments:
         command, model = [*(word for word in arguments if not word.startswith("-")), "", ""][:2]
         answer = Answer(error=error.format_message(), exit_code=error.exit_code)
-        click.echo(json.dumps(_envelope(command, model, answer), ensure_ascii=False))
+        click.echo(_json(_envelope(command, model, answer)))
     error.show()
     return error.exit_code
+
+
+def _unforeseen(error: Exception, model: str) -> str:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"{model}: this is an error in resizefix ({type(error).__name__}: {error}; {Path(place.filename).name}:"
+        f"{place.lineno}). Nothing was written. Please report it with the model; -v shows where it happened."
+    )
+
+
+def _json(envelope: dict[str, Any]) -> str:
+    # In ASCII: a name out of a file may hold what a terminal acts on, and not every stdout takes every character.
+    return json.dumps(envelope, ensure_ascii=True, allow_nan=False)
 
 
 def _envelope(command: str, model: str, answer: Answer) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def _show_blockers(console: Console, blockers: Sequence[Blocker]) -> None:
     for (op_type, reason, mend), nodes in groups.items():
         more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
         line = Text("blocked  ", "yellow").append(
-            f" {op_type} {printable(nodes[0])}{more}: {printable(reason)}; {mend}", "default"
+            f" {printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{reason}; {mend}')}", "default"
         )
         console.print(line)
 
@@ -70,9 +70,9 @@ def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
         word = Text("accepted", "green") if verdict.accepted else Text("rejected", "red")
         console.print(Text(f"{mark} {verdict.target.name:<13} ").append_text(word))
         for violation in verdict.violations:
-            told = f"    {printable(violation.node)}: {violation.because} [{violation.rule}; {violation.source}]"
-            console.print(Text(told, "default"))
-            console.print(Text(f"      {violation.mend}", "dim"))
+            told = f"{violation.node}: {violation.because} [{violation.rule}; {violation.source}]"
+            console.print(Text(f"    {printable(told)}", "default"))
+            console.print(Text(f"      {printable(violation.mend)}", "dim"))
         if verdict.live is not None:
             _show_live(console, verdict.live, {violation.node for violation in verdict.violations})
 

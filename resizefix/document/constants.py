@@ -157,7 +157,7 @@ class Constants:
                 return NotConstant(f"{definition.name!r} is the function's attribute {attribute.ref_attr_name!r}")
             if attribute.name == "value":
                 return self._tensor(attribute.t, definition)
-            value = _attribute_value(attribute)
+            value = spelled_value(attribute)
             if value is not None:
                 return Constant(value, definition)
         return NotConstant(f"the Constant node of {definition.name!r} has no value that is a dense tensor")
@@ -189,8 +189,11 @@ def _is_constant_node(node: NodeProto) -> bool:
     return node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS
 
 
-def _attribute_value(attribute: AttributeProto) -> Array | None:
-    # Constant-13: of value_float(s), value_int(s) the floats are float32 and the ints int64.
+def spelled_value(attribute: AttributeProto) -> Array | None:
+    """The value of a Constant node's attribute that is no tensor; None if it is one.
+
+    Constant-12: a single value makes a tensor of rank 0, a list one of rank 1; floats are float32, ints int64.
+    """
     if attribute.name == "value_float":
         return np.array(attribute.f, np.float32)
     if attribute.name == "value_floats":
@@ -199,6 +202,10 @@ def _attribute_value(attribute: AttributeProto) -> Array | None:
         return np.array(attribute.i, np.int64)
     if attribute.name == "value_ints":
         return np.array(attribute.ints, np.int64)
+    if attribute.name == "value_string":
+        return np.array(attribute.s, np.object_)
+    if attribute.name == "value_strings":
+        return np.array(list(attribute.strings), np.object_)
     return None
 
 

@@ -52,7 +52,11 @@ class Scope:
 
     @property
     def is_repeated(self) -> bool:
-        """Whether the nodes run once for each turn of a Loop or Scan, so that sizes may differ from turn to turn."""
+        """Whether the nodes run once for each turn of a Loop or Scan.
+
+        What a loop carries may change its size on the way, whatever the file says of the first turn (Loop in ONNX: "the
+        shapes of loop-carried dependencies may vary"); exporters write just that down.
+        """
         scope: Scope | None = self
         while scope is not None and scope.parent is not None and scope.owner is not None:
             if scope.parent.body.node[scope.owner].op_type in ("Loop", "Scan"):

@@ -8,11 +8,13 @@ Source: ONNX docs/IR.md, "Graphs" (a directed acyclic graph), "Functions" (no re
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
-from onnx import ModelProto, NodeProto
+import onnx
+from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label, reads, subgraphs
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label, reads, subgraphs
 from resizefix.errors import UnreadableModelError
 
 # onnx itself follows calls no deeper (onnx/shape_inference/implementation.cc); in versions without a limit it dies.
@@ -21,6 +23,7 @@ _DEEPEST_CALLS = 100
 _MOST_NODES_UNFOLDED = 1_000_000
 # Versions are given to onnx as C integers.
 _LARGEST_VERSION = 2**31 - 1
+_KNOWN_TYPES = frozenset(TensorProto.DataType.values())
 # The bodies that an operator cannot be without.
 _BODIES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",)}
 
@@ -39,6 +42,8 @@ def _why_not(model: ModelProto) -> str | None:
             return f"it wants version {entry.version} of the operator set {entry.domain or 'ai.onnx'!r}"
     scopes = Scopes(model)
     for scope in scopes.all:
+        for name, elem_type in _unknown_types(scope):
+            return f"{name!r} has the element type {elem_type}, which onnx {onnx.__version__} does not know"
         for index, node in enumerate(scope.body.node):
             if node.op_type in _BODIES and node.domain in DEFAULT_DOMAINS:
                 why = _body_missing(node)
@@ -49,6 +54,31 @@ def _why_not(model: ModelProto) -> str | None:
         if count > 1:
             return f"{' / '.join(path)!r} is in it {count} times"
     return _circular_call(scopes) or _circular_data(scopes)
+
+
+def _unknown_types(scope: Scope) -> Iterator[tuple[str, int]]:
+    """The names of a scope's values and constants whose element type is no TensorProto.DataType, with that type."""
+    body = scope.body
+    values = [value for field in (body.input, body.output, body.value_info) for value in field]
+    for value in values:
+        if isinstance(value, ValueInfoProto):
+            yield from ((value.name, kind) for kind in _elem_types(value.type) if kind not in _KNOWN_TYPES)
+    tensors = [(tensor.name, tensor) for tensor in scope.initializers.values()]
+    for node in body.node:
+        tensors += [(output, entry.t) for entry in node.attribute if entry.HasField("t") for output in node.output[:1]]
+    yield from ((name, tensor.data_type) for name, tensor in tensors if tensor.data_type not in _KNOWN_TYPES)
+
+
+def _elem_types(value: TypeProto) -> Iterator[int]:
+    kind = value.WhichOneof("value")
+    while kind in ("sequence_type", "optional_type"):
+        value = value.sequence_type.elem_type if kind == "sequence_type" else value.optional_type.elem_type
+        kind = value.WhichOneof("value")
+    if kind == "map_type":
+        yield value.map_type.key_type
+        yield from _elem_types(value.map_type.value_type)
+    elif kind in ("tensor_type", "sparse_tensor_type"):
+        yield getattr(value, kind).elem_type
 
 
 def _body_missing(node: NodeProto) -> str | None:

@@ -22,7 +22,11 @@ def node_text(node: NodeProto) -> str:
                 for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data"):
                     tensor.ClearField(field)
     # Printed within a graph: a node alone is printed by newer versions of onnx only.
-    text = onnx.printer.to_text(GraphProto(name="g", node=[short]))
+    try:
+        text = onnx.printer.to_text(GraphProto(name="g", node=[short]))
+    except (onnx.shape_inference.InferenceError, UnicodeDecodeError):
+        # A tensor whose data do not fit its shape, a string attribute that is not UTF-8.
+        return f"{', '.join(node.output)} = {node.op_type} <…> ({', '.join(node.input)})"
     return " ".join(text[text.index("{") + 1 : text.rindex("}")].split())
 
 

@@ -61,8 +61,7 @@ def subject_of(site: Site) -> Subject:
         raise RefusedError(f"{why}; make them one first (resizefix freeze-scales)", rule="extent")
     shape = None
     if site.input_dims is not None:
-        fixed = not site.scope.is_repeated  # what a loop carries may have another size at each turn
-        shape = tuple(size if isinstance(size, int) and fixed else None for size in site.input_dims)
+        shape = tuple(size if isinstance(size, int) else None for size in site.input_dims)
     try:
         subject = Subject(site.interpolation, site.extent.kind, site.extent.values, shape, site.elem_type)
     except ValueError as error:

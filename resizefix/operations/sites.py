@@ -18,7 +18,6 @@ from resizefix.document.shapes import Dims, Shapes
 from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
-from resizefix.origins.borders import is_repeated
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.origins.recover import Recoverer
@@ -181,7 +180,7 @@ class _Finder:
     def _fixed_dims(self, scope: Scope, name: str) -> Dims | None:
         """A tensor's sizes; in a loop the file speaks of the first round alone, so that only the rank counts."""
         dims = self._dims(scope, name)
-        return (None,) * len(dims) if dims is not None and is_repeated(scope) else dims
+        return (None,) * len(dims) if dims is not None and scope.is_repeated else dims
 
     def _elem_type(self, scope: Scope, name: str) -> int | None:
         home = self._home(scope, name)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, numpy_helper
 
+from resizefix.document.constants import spelled_value
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label
 from resizefix.opsets.inference import Array, ValueOf
@@ -93,25 +94,8 @@ def _tensor_of(node: NodeProto, value_of: ValueOf) -> TensorProto | None:
         return tensor
     if attribute.name == "sparse_value":
         return numpy_helper.from_array(_dense(attribute.sparse_tensor, value_of))
-    value = _spelled(attribute)
+    value = spelled_value(attribute)
     return None if value is None else numpy_helper.from_array(value)
-
-
-def _spelled(attribute: AttributeProto) -> Array | None:
-    # Constant-12: a single value makes a tensor of rank 0, a list one of rank 1; floats are float32, ints int64.
-    if attribute.name == "value_float":
-        return np.array(attribute.f, np.float32)
-    if attribute.name == "value_floats":
-        return np.array(attribute.floats, np.float32)
-    if attribute.name == "value_int":
-        return np.array(attribute.i, np.int64)
-    if attribute.name == "value_ints":
-        return np.array(attribute.ints, np.int64)
-    if attribute.name == "value_string":
-        return np.array(attribute.s, np.object_)
-    if attribute.name == "value_strings":
-        return np.array(list(attribute.strings), np.object_)
-    return None
 
 
 def _dense(sparse: SparseTensorProto, value_of: ValueOf) -> Array:

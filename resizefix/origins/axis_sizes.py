@@ -15,7 +15,6 @@ from onnx import NodeProto, helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scopes
 from resizefix.document.shapes import Dims, Key, Shapes
-from resizefix.origins.borders import is_repeated
 from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
 
 
@@ -54,7 +53,7 @@ class AxisSizes:
         source = self.source(tensor, axis)
         if isinstance(source, Number):
             return int(source.value)
-        if is_repeated(self._by_path[tensor[0]]):
+        if self._by_path[tensor[0]].is_repeated:
             return None
         dims = self.shapes.dims(tensor)
         size = dims[axis] if dims is not None and axis < len(dims) else None
@@ -97,7 +96,7 @@ class AxisSizes:
         symbol = dims[size.axis] if dims is not None and size.axis < len(dims) else None
         # Equal symbols are equal sizes; but those of a function or loop are other sizes in each call or round.
         scope = self._by_path[size.tensor[0]]
-        if isinstance(symbol, str) and not scope.in_function and not is_repeated(scope):
+        if isinstance(symbol, str) and not scope.in_function and not scope.is_repeated:
             return self._by_symbol.setdefault(symbol, size)
         return size
 

@@ -81,18 +81,5 @@ class Borders:
         return self._scopes.definition(body, outputs[position].name) if position < len(outputs) else None
 
 
-def is_repeated(scope: Scope) -> bool:
-    """Whether the scope is run several times for one run of the model: a body of a Loop or Scan, or inside one.
-
-    What a loop carries may change its size on the way, whatever the file says of the first round (Loop in ONNX: "the
-    shapes of loop-carried dependencies may vary"); exporters write just that down.
-    """
-    while scope.parent is not None and scope.owner is not None:
-        if scope.parent.body.node[scope.owner].op_type in ("Loop", "Scan"):
-            return True
-        scope = scope.parent
-    return False
-
-
 def _function_path(node: NodeProto) -> tuple[str, ...]:
     return (f"function {node.domain}::{node.op_type}",)

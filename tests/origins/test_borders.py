@@ -1,7 +1,7 @@
 import onnx.parser
 
 from resizefix.document.scopes import Definition, Scopes
-from resizefix.origins.borders import Borders, is_repeated
+from resizefix.origins.borders import Borders
 
 TEXT = """
 <ir_version: 8, opset_import: ["" : 15, "local" : 1]>
@@ -69,7 +69,7 @@ def test_an_attribute_of_a_function_is_the_calls_or_the_default():
 
 
 def test_only_a_loops_body_is_repeated():
-    assert [is_repeated(scope) for scope in SCOPES.all if scope.parent is not None] == [
+    assert [scope.is_repeated for scope in SCOPES.all if scope.parent is not None] == [
         "body" in scope.path[-1] for scope in SCOPES.all if scope.parent is not None
     ]
-    assert sum(map(is_repeated, SCOPES.all)) == 1
+    assert sum(scope.is_repeated for scope in SCOPES.all) == 1

@@ -131,3 +131,17 @@ def test_overloads_of_a_function_are_told_apart():
     one.overload = "float"
     require_sound(model(CALL, functions=[one, two]), "m")
     assert "'function f::F' is in it 2 times" in refusal(model(CALL, functions=[two, two]))
+
+
+def test_element_types_are_those_that_onnx_knows():
+    odd = model(node("Neg", ["x"], ["y"]))
+    odd.graph.input[0].type.tensor_type.elem_type = 77
+    assert "'x' has the element type 77, which onnx" in refusal(odd)
+    listed = model(node("Neg", ["x"], ["y"]))
+    kind = helper.make_optional_type_proto(helper.make_sequence_type_proto(helper.make_tensor_type_proto(99, [1])))
+    listed.graph.value_info.append(helper.make_value_info("v", kind))
+    assert "'v' has the element type 99" in refusal(listed)
+    held = model(node("Constant", [], ["c"], value=TensorProto(data_type=98)))
+    assert "'c' has the element type 98" in refusal(held)
+    held.graph.node[0].attribute[0].t.data_type = TensorProto.UNDEFINED
+    require_sound(held, "m")

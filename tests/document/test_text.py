@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from resizefix.document.text import node_text
+
+
+def test_a_node_is_one_line_of_onnx_text():
+    node = helper.make_node("Resize", ["x", "", "s"], ["y"], name="r", mode="nearest")
+    assert node_text(node) == '[r] y = Resize <mode: string = "nearest"> (x, "", s)'
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        helper.make_attribute("mode", b"\xff\x1b[31m"),
+        helper.make_attribute("value", TensorProto(data_type=1, dims=[4], raw_data=bytes(15))),
+        helper.make_attribute("value", TensorProto(data_type=1, dims=[-4], raw_data=bytes(16))),
+    ],
+)
+def test_a_node_that_onnx_cannot_print_is_told_without_its_attributes(attribute):
+    node = onnx.NodeProto(op_type="Resize", input=["x", "", "s"], output=["y"], attribute=[attribute])
+    assert node_text(node) == "y = Resize <…> (x, , s)"

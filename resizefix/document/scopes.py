@@ -44,6 +44,7 @@ class Scope:
     producers: dict[str, int] = field(default_factory=dict)  # name → position of the node that computes it
     initializers: dict[str, TensorProto] = field(default_factory=dict)
     sparse_initializers: dict[str, SparseTensorProto] = field(default_factory=dict)
+    disputed: frozenset[str] = frozenset()  # names that more than one node writes, which ONNX forbids
 
     @property
     def in_function(self) -> bool:
@@ -214,12 +215,14 @@ def _scope(
     order: tuple[int, ...],
 ) -> Scope:
     producers: dict[str, int] = {}
+    disputed = set()
     for index, node in enumerate(body.node):
         for name in node.output:
-            if name:
-                producers.setdefault(name, index)
+            if name and producers.setdefault(name, index) != index:
+                disputed.add(name)
     if isinstance(body, FunctionProto):
-        return Scope(path, body, opset, parent, owner, order, frozenset(body.input), producers)
+        inputs = frozenset(body.input)
+        return Scope(path, body, opset, parent, owner, order, inputs, producers, disputed=frozenset(disputed))
     return Scope(
         path,
         body,
@@ -231,6 +234,7 @@ def _scope(
         producers,
         {tensor.name: tensor for tensor in body.initializer},
         {sparse.values.name: sparse for sparse in body.sparse_initializer},
+        frozenset(disputed),
     )
 
 

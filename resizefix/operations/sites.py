@@ -140,6 +140,7 @@ class _Finder:
         reason: str | None
         try:
             dialect = dialect_of(node.op_type, scope.opset)
+            _require_own_output(scope, node)
             reading = read(node, dialect)
             kind, origin, constant = self._origin(scope, node, reading)
             extent = Extent(kind, None)
@@ -242,6 +243,18 @@ class _Finder:
         if isinstance(found, Constant):
             return found.value.size == 0
         return self._dims(scope, name) == (0,)
+
+
+def _require_own_output(scope: Scope, node: NodeProto) -> None:
+    """Raises RefusedError for a node whose output has no name, or one that something else gives its value, too."""
+    name = node.output[0] if node.output else ""
+    if not name:
+        raise RefusedError("it has no output, so it computes nothing", rule="output")
+    if name in scope.disputed or name in scope.inputs or name in scope.initializers:
+        raise RefusedError(
+            f"its output {name!r} gets its value elsewhere, too, which ONNX forbids; rename one of the two",
+            rule="output",
+        )
 
 
 def _why_not(

@@ -119,3 +119,28 @@ def test_a_size_that_depends_on_the_rounding_rule_is_warned_of():
     assert "5 becomes 9 in onnxruntime's kernel and 8 in shape inference" in site.warning
     (site,) = sites_of(model("y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 1.5}>", inputs="float[1,3,h,w] x"))
     assert site.warning is None
+
+
+@pytest.mark.parametrize(
+    ("nodes", "reason"),
+    [
+        ("y = Resize (x, , s) y = Relu (x)", "its output 'y' gets its value elsewhere, too"),
+        ("y = Resize (x, , s) y = Resize (x, , s)", "its output 'y' gets its value elsewhere, too"),
+        ("t = Resize (x, , s) y = Relu (t)", "its output 't' gets its value elsewhere, too"),
+        ("u = Resize (x, , s) y = Relu (u)", "its output 'u' gets its value elsewhere, too"),
+    ],
+)
+def test_a_site_whose_output_is_not_its_own_is_left_alone(nodes, reason):
+    text = model(nodes, "<float[4] s = {1, 1, 2, 2}, float[1] t = {1}>", inputs="float[1,3,8,8] x, float[1] u")
+    for site in sites_of(text):
+        assert not site.promotable
+        assert site.reason.startswith(reason)
+        assert site.interpolation is None
+
+
+@pytest.mark.parametrize("outputs", [[], [""], ["", "y"]])
+def test_a_site_without_an_output_is_left_alone(outputs):
+    text = onnx.parser.parse_model(model("y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 2}>"))
+    text.graph.node[0].output[:] = outputs
+    (site,) = find_sites(Document.from_proto(text))
+    assert site.reason == "it has no output, so it computes nothing"

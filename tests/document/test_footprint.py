@@ -20,18 +20,17 @@ from resizefix.document.wire import encode_header
 MEGABYTE = 1 << 20
 
 EDITING = """
-import json, resource, sys, time
+import json, re, sys
 from resizefix.document.document import Document
 def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    # Not ru_maxrss: that of a child begins at what its parent had.
+    return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) // 1024
 imported = peak()
-begun = time.perf_counter()
 document = Document.open(sys.argv[1])
-opened = time.perf_counter() - begun
 document.proto.graph.node[1].name = "renamed"
 document.save(sys.argv[2])
 document.save(sys.argv[3], as_external_data=True)
-print(json.dumps({"imported": imported, "peak": peak(), "opened": opened}))
+print(json.dumps({"imported": imported, "peak": peak()}))
 """
 
 
@@ -61,7 +60,6 @@ def test_a_model_of_300_megabytes_is_edited_in_less_than_40_more_than_the_import
     figures = json.loads(process.stdout)
     assert figures["peak"] < 150
     assert figures["peak"] - figures["imported"] < 40
-    assert figures["opened"] < 1
     before, after = ((tmp_path / name).read_bytes() for name in ("in.onnx", "out.onnx"))
     assert after[after.index(b"w29") :] == before[before.index(b"w29") :]
     assert len(after) == len(before) + len("renamed") - len("add1")

@@ -66,10 +66,10 @@ def subject_of(site: Site) -> Subject:
         subject = Subject(site.interpolation, site.extent.kind, site.extent.values, shape, site.elem_type)
     except ValueError as error:
         raise RefusedError(f"it is not valid: {error}", rule="extent") from error
-    for axis in subject.axes:
-        longest = max(axis.size or 1, axis.out or 1, axis.scale or 1)
-        if longest > LONGEST_AXIS:
-            raise RefusedError(f"an axis of {longest:.3g} samples is more than can be looked at", rule="extent")
+    lengths = [length for axis in subject.axes for length in (axis.out, axis.scale) if length is not None]
+    longest = max([1, *lengths, *(size for size in shape or () if size is not None)])
+    if longest > LONGEST_AXIS:
+        raise RefusedError(f"an axis of {longest:.3g} samples is more than can be looked at", rule="extent")
     return subject
 
 

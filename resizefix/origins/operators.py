@@ -270,6 +270,8 @@ def _reduction(call: Call) -> list[Traced]:
 def _applied(operator: str, dtype: str, operands: Sequence[Traced]) -> Traced:
     if dtype not in DTYPES:
         raise UntraceableError(f"arithmetic in {dtype} is not followed")
+    if operator not in _ANY_NUMBER and len(operands) != _OPERANDS.get(operator, 2):
+        raise UntraceableError(f"{operator} has {len(operands)} operands")
     arrays = np.broadcast_arrays(*(operand.elements for operand in operands))
     elements = np.empty(arrays[0].shape, object)
     if elements.size > MOST_ELEMENTS:
@@ -284,6 +286,12 @@ _ARITHMETIC = frozenset(
     {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Neg", "Abs", "Where"}
     | {"Floor", "Ceil", "Round", "Sqrt", "Reciprocal"}
 )
+# How many operands an operator takes where it is not two; a file may give it any number.
+_OPERANDS = {
+    **dict.fromkeys(("Neg", "Abs", "Floor", "Ceil", "Round", "Sqrt", "Reciprocal", "Not", "Cast"), 1),
+    "Where": 3,
+}
+_ANY_NUMBER = frozenset({"Min", "Max"})
 _REDUCTIONS = {"ReduceMax": "Max", "ReduceMin": "Min", "ReduceSum": "Add", "ReduceProd": "Mul"}
 
 ROWS: dict[str, Row] = {

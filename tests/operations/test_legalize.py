@@ -94,3 +94,9 @@ def test_an_axis_too_long_to_look_at_is_refused(scale, size):
     (outcome,) = legal(text, "tensorrt-5.0").outcomes
     assert outcome.status is Status.REFUSED
     assert "samples is more than can be looked at" in outcome.reason
+
+
+def test_an_axis_too_long_to_look_at_is_refused_also_where_it_is_not_resized():
+    text = model("y = Resize <axes = [2, 3]> (x, , s)", "<float[2] s = {2, 2}>", opset=18, x="float[1,2147483648,4,4]")
+    (outcome,) = legal(text, "tensorrt-5.0").outcomes
+    assert "an axis of 2.15e+09 samples is more than can be looked at" in outcome.reason

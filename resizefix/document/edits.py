@@ -49,6 +49,27 @@ def pass_into_function(model: ModelProto, path: str, name: str) -> None:
                     pending.extend(scope.path[:1] if scope.in_function else ())
 
 
+def drop_unread_arguments(model: ModelProto, names: Container[str]) -> None:
+    """Take back what `pass_into_function` did for these names, where the function does not read them any more."""
+    unread = True
+    while unread:  # a call that passes no more may leave the function around it with an unread input
+        unread = False
+        scopes = Scopes(model)
+        for function in model.functions:
+            scope = next(scope for scope in scopes.all if scope.path == (function_path(function),))
+            for position, name in reversed(list(enumerate(function.input))):
+                definition = scopes.definition(scope, name)
+                if name not in names or definition is None or scopes.readers(definition):
+                    continue
+                unread = True
+                del function.input[position]
+                for caller in scopes.all:
+                    for node in caller.body.node:
+                        called = (node.domain, node.op_type) == (function.domain, function.name)
+                        if called and position < len(node.input):
+                            del node.input[position]
+
+
 def insert_nodes(body: GraphProto | FunctionProto, index: int, nodes: Sequence[NodeProto]) -> None:
     """Insert nodes so that the first of them stands at `index`."""
     for offset, node in enumerate(nodes):

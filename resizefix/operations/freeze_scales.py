@@ -17,7 +17,7 @@ from onnx import ModelProto, NodeProto
 from resizefix.dialects.read import read
 from resizefix.document.constants import Constants
 from resizefix.document.document import Document
-from resizefix.document.edits import remove_unread, set_input
+from resizefix.document.edits import drop_unread_arguments, remove_unread, set_input
 from resizefix.document.scopes import DefinitionKind, Scope, Scopes
 from resizefix.document.shapes import Dims, Key, Shapes, rederive
 from resizefix.document.text import node_text
@@ -174,6 +174,7 @@ def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> tu
         writer.fix_input(name, given.arrays[name])
     writer.finish()
     remove_unread(model, [*operands, *writer.orphans])
+    drop_unread_arguments(model, {name for plan in plans for name in plan.inputs})
     removed = _drop_inputs(model, {name for plan in plans for name in plan.inputs})
     for plan in plans:
         assert plan.site.dialect is not None

@@ -28,16 +28,22 @@ class Borders:
                         self._calls.setdefault(path, []).append((scope, node))
 
     def argument(self, definition: Definition) -> Definition | None:
-        """What a function's input is in its only call; None if it is no such input, or there are several calls."""
+        """What a function's input is in all its calls; None if it is no such input, or they give it different things.
+
+        An argument that is the input of another function is followed to that one's calls.
+        """
         if definition.kind is not DefinitionKind.INPUT or definition.scope.path not in self._functions:
             return None
-        call = self.only_call(definition.scope)
-        if call is None:
-            return None
-        scope, node = call
-        names = dict(zip(definition.scope.body.input, node.input, strict=False))
-        name = names.get(definition.name)
-        return self._scopes.definition(scope, name) if name else None
+        given: dict[object, Definition] = {}
+        for scope, node in self._calls.get(definition.scope.path, []):
+            names = dict(zip(definition.scope.body.input, node.input, strict=False))
+            name = names.get(definition.name)
+            argument = self._scopes.definition(scope, name) if name else None
+            if argument is None:
+                return None
+            argument = self.argument(argument) or argument
+            given[argument.key] = argument
+        return next(iter(given.values())) if len(given) == 1 else None
 
     def argument_attribute(self, scope: Scope, name: str) -> AttributeProto | None:
         """What the only call of the function around `scope` gives for its attribute `name`, or the default."""

@@ -98,11 +98,11 @@ class _Walk:
                 pending.extend(reversed(fresh))
             elif definition.kind is not DefinitionKind.INITIALIZER:
                 argument = self._tracer.borders.argument(definition)
-                if argument is not None and argument.key not in seen:
+                if argument is None:
+                    self._at_input(definition, direct=definition is start)
+                elif argument.key not in seen:
                     seen.add(argument.key)
                     pending.append(argument)
-                else:
-                    self._at_input(definition, direct=definition is start)
 
     def _through(self, definition: Definition, node: NodeProto) -> list[Definition]:
         self.chain.append(node)
@@ -131,7 +131,7 @@ class _Walk:
         name = definition.name
         if definition.scope is not self._scopes.main:
             where = definition.scope.path[-1]
-            several = " that is called several times" if definition.scope.in_function else ""
+            several = " whose calls give it different things" if definition.scope.in_function else ""
             self.data.append(f"it comes from {name!r}, an input of {where}{several}")
         elif direct or _is_few(self._shapes.dims(definition.key)):
             self.controls.append(name)

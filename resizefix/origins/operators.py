@@ -321,5 +321,5 @@ def apply(call: Call) -> list[Traced]:
         raise UntraceableError(f"{call.operator} is not followed")
     try:
         return row(call)
-    except (ValueError, IndexError, TypeError) as error:  # what numpy says of operands that do not fit
+    except (ValueError, IndexError, TypeError, KeyError) as error:  # what numpy and onnx say of what does not fit
         raise UntraceableError(f"{call.operator} does not fit its operands: {error}") from error

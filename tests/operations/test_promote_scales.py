@@ -4,8 +4,10 @@ import pytest
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
+from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.promote_scales import Naming, promote_scales
 from resizefix.operations.sites import find_sites
+from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Status
 from resizefix.promotion import Form
 
@@ -214,3 +216,11 @@ def test_a_site_in_a_function_is_driven_by_an_argument_that_every_call_passes_on
     assert list(model.graph.node[0].input) == ["x", "up_scales"]
     assert list(model.graph.node[1].attribute[0].g.node[0].input) == ["a", "up_scales"]
     assert list(model.functions[1].node[0].input) == ["v", "up_scales"]
+    document = Document.from_proto(model)
+    sites = find_sites(document)
+    assert [site.origin.kind for site in sites] == [OriginKind.GRAPH_INPUT]
+    value = [2.0] if form is Form.FACTOR else [1, 1, 2, 2]
+    back = freeze_scales(document, sites, values={"up_scales": value}).document.proto
+    assert [list(function.input) for function in back.functions] == [["v"], ["v"]]
+    assert [value.name for value in back.graph.input] == ["x", "c"]
+    onnx.checker.check_model(back, full_check=True)

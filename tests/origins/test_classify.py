@@ -59,11 +59,13 @@ def test_scales_that_are_a_functions_argument_are_what_the_call_gives():
     assert (fed.origin.kind, fed.origin.name) == (OriginKind.GRAPH_INPUT, "s")
 
 
-def test_scales_that_two_calls_give_are_not_known():
-    found = site("h = local.Up (x, s) y = local.Up (h, s)", extra=TWO, more=FUNCTION)
+def test_scales_that_two_calls_give_alike_are_known_and_others_are_not():
+    alike = site("h = local.Up (x, s) y = local.Up (h, s)", extra=TWO, more=FUNCTION)
+    assert (alike.origin.kind, alike.extent.values) == (OriginKind.INITIALIZER, (1, 1, 2, 2))
+    found = site("t = Identity (s) h = local.Up (x, s) y = local.Up (h, t)", extra=TWO, more=FUNCTION)
     assert found.origin.kind is OriginKind.RUNTIME
     assert found.origin.reason is not None
-    assert "called several times" in found.origin.reason
+    assert "whose calls give it different things" in found.origin.reason
 
 
 ATTRIBUTE = """

@@ -52,9 +52,9 @@ class Shapes:
 
 
 def dims_of(value_type: TypeProto) -> Dims:
-    """The sizes stored in a tensor type."""
+    """The sizes stored in a tensor type; a negative one is a spelling of "unknown"."""
     return tuple(
-        dim.dim_value if dim.HasField("dim_value") else (dim.dim_param or None)
+        dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else (dim.dim_param or None)
         for dim in value_type.tensor_type.shape.dim
     )
 

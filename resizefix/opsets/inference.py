@@ -161,7 +161,11 @@ def scaled(size: int | None, scale: float) -> int | None:
     one (onnx.shape_inference), see upsamplebase.h and onnx/defs/tensor/utils.cc."""
     if size is None:
         return None
-    narrow = int(np.float32(scale) * np.float32(size))
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = np.float32(scale) * np.float32(size)
+    if not np.isfinite(product):
+        return None
+    narrow = int(product)
     return narrow if narrow == math.floor(float(np.float32(scale)) * size) else None
 
 

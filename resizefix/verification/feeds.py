@@ -19,7 +19,8 @@ from resizefix.verification.inputs import Array, InputKind, TensorInput, Value
 from resizefix.verification.sizing import SIZINGS, Role, Shape, image_of, roles_of, sized
 from resizefix.verification.vectors import FACTORS, is_small_vector, vector_value
 
-MOST_ELEMENTS = 2**24  # of one tensor whose size is chosen here; what the file or the user fixes is not limited
+MOST_ELEMENTS = 2**24  # of one tensor whose size is chosen here; what the file or the user fixes may be larger
+_LARGEST_FEED = 2**34  # elements, of what the file or the user fixes: no machine has the memory for more
 
 
 class Feeder:
@@ -100,6 +101,11 @@ class Feeder:
         return vectors[entry.name] if entry.name in vectors else self._random(entry, shape)
 
     def _random(self, entry: TensorInput, shape: Shape) -> Array:
+        if math.prod(shape) > _LARGEST_FEED:
+            raise UsageError(
+                f"Input '{entry.name}' is {entry.type_text}: {math.prod(shape):.1e} elements are more than can be fed. "
+                "Verify at a smaller --shape, or with --no-verify."
+            )
         own = int.from_bytes(hashlib.sha256(entry.name.encode()).digest()[:8], "little")
         return _draw(np.random.default_rng([self._seed, own]), _dtype(entry), shape)
 

@@ -46,6 +46,8 @@ def prove_rewrite(
     runs: list[Run] = []
     paths = {scope.path for scope in Scopes(after.proto).all} & {scope.path for scope in Scopes(before.proto).all}
     for key, data in sites.items():
+        if not key[1]:
+            continue  # nothing is computed, so nothing can differ
         if key[0] not in paths:
             return Verification(
                 Status.FAILED, f"{key[1]!r} cannot be proven alone: it stood in a function that was inlined"

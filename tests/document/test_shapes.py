@@ -104,3 +104,8 @@ def test_shapes_adds_inference_to_what_is_stored():
     assert shapes.dims(((), "a")) == ("n", 3, 8, 8)
     assert shapes.elem_type(((), "a")) == onnx.TensorProto.FLOAT16
     assert shapes.dims(((), "nowhere")) is None
+
+
+def test_a_negative_size_is_an_unknown_one():
+    kind = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [-1, 3, 0, "h"])
+    assert dims_of(kind) == (None, 3, 0, "h")

@@ -167,3 +167,9 @@ def test_weights_are_not_read_to_learn_of_shapes() -> None:
 
     knowledge = Knowledge(model, never)  # type: ignore[arg-type]
     assert knowledge.dims(knowledge.scopes.main, "y") == (1, 64, 6, 6)
+
+
+def test_a_scale_beyond_float32_gives_no_size():
+    assert scaled(4, 3.4e38) is None
+    assert scaled(4, float("inf")) is None
+    assert scaled(0, float("inf")) is None

@@ -174,7 +174,7 @@ def graphs() -> Iterator[tuple[str, Fill]]:
         "nothing": ModelProto(),
         "empty-graph": helper.make_model(helper.make_graph([], "", [], [])),
         "empty-nodes": model([NodeProto()] * 100),
-        "2000-resizes": model([resize(f"t{i}", f"t{i + 1}", name="") for i in range(2000)], inputs=[value("t0")]),
+        "500-resizes": model([resize(f"t{i}", f"t{i + 1}", name="") for i in range(500)], inputs=[value("t0")]),
         "wide-shapes": model(inputs=[value("x", [1] * 100_000)]),
         "negative-dims": model(inputs=[value("x", [-1, -(2**62), 2**62, 2**62])]),
         "huge-dims": model(inputs=[value("x", [1, 1, 2**31, 2**31])]),

@@ -52,6 +52,9 @@ def complaints(run: Run) -> list[str]:
             found.append(f"raw characters {sorted(raw)[:5]}")
     if "Traceback (most recent" in run.stderr:
         found.append("traceback on stderr")
+    for bad in ("error in resizefix", "needs more memory"):
+        if bad in run.stderr:
+            found.append(f"traceback: {run.stderr.strip()[-300:]}")
     if run.error is None and "--json" in run.arguments and run.code is not None:
         try:
             json.loads(run.stdout)

@@ -183,3 +183,9 @@ def test_an_optional_can_be_left_out_and_a_sequence_given_piece_by_piece() -> No
 def test_numbers_that_do_not_fit_are_a_wrong_argument(target: TensorInput, given: object) -> None:
     with pytest.raises(UsageError, match="'s'"):
         as_feed(target, given)
+
+
+def test_an_input_that_no_memory_holds_is_refused_with_its_size() -> None:
+    huge = entry("x", 1, 1, 2**31, 2**31)
+    with pytest.raises(UsageError, match=r"'x' is float\[1,1,2147483648,2147483648\]: 4.6e\+18 elements are more than"):
+        first(huge)

@@ -49,11 +49,34 @@ def differences(before: onnx.ModelProto, after: onnx.ModelProto, answer: dict) -
     a, b = onnx.ModelProto(), onnx.ModelProto()
     a.CopyFrom(before)
     b.CopyFrom(after)
-    a.ClearField("graph")
-    b.ClearField("graph")
+    for model in (a, b):
+        model.ClearField("graph")
+        model.ClearField("functions")
+    for old, new in zip(before.functions, after.functions, strict=True):
+        _compare_functions(old, new, new_inputs, found)
     if a.SerializeToString(deterministic=True) != b.SerializeToString(deterministic=True):
         found.append("a field of the model differs")
     return found
+
+
+def _compare_functions(before, after, new_inputs: set[str], found: list[str]) -> None:
+    """A function may take new inputs, at the end, and its nodes may change as those of a graph may."""
+    where = f"function {before.name}"
+    old, new = onnx.GraphProto(node=before.node), onnx.GraphProto(node=after.node)
+    _compare_graphs(old, new, new_inputs, found, where)
+    if (
+        list(after.input)[: len(before.input)] != list(before.input)
+        or not set(list(after.input)[len(before.input) :]) <= new_inputs
+    ):
+        found.append(f"{where}: its inputs changed")
+    a, b = onnx.FunctionProto(), onnx.FunctionProto()
+    a.CopyFrom(before)
+    b.CopyFrom(after)
+    for function in (a, b):
+        for field in ("node", "input"):
+            function.ClearField(field)
+    if a.SerializeToString(deterministic=True) != b.SerializeToString(deterministic=True):
+        found.append(f"{where}: a field differs")
 
 
 def _compare_graphs(before, after, new_inputs: set[str], found: list[str], where: str) -> None:
@@ -100,6 +123,8 @@ def _compare_nodes(node, kept, new_inputs: set[str], found: list[str], where: st
         if node.input[0] != kept.input[0]:
             found.append(f"{where}: {node.name} resizes another tensor")
         del a.input[:], b.input[:]
+    if set(b.input[len(a.input) :]) <= new_inputs | {""}:
+        del b.input[len(a.input) :]  # an argument that the call of a function passes on
     if a.SerializeToString(deterministic=True) != b.SerializeToString(deterministic=True):
         found.append(f"{where}: node {node.op_type} {node.name} changed")
 

@@ -1,7 +1,7 @@
 """What a model's structure must be for anything to be said about it: checked once, where a model comes in.
 
-Everything behind this may follow names, bodies and calls without ever coming back to where it started. Nothing here
-is about what operators compute, and whatever a runtime accepts passes.
+Everything behind this may follow names, bodies and calls without ever coming back to where it started, and read what
+every node of an operator must have. What a runtime accepts passes.
 Source: ONNX docs/IR.md, "Graphs" (a directed acyclic graph), "Functions" (no recursion); docs/Operators.md for bodies.
 """
 
@@ -14,6 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
+from resizefix.document.node_schema import why_incomplete
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label, reads, subgraphs
 from resizefix.errors import UnreadableModelError
 
@@ -29,7 +30,7 @@ _BODIES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("bo
 
 
 def require_sound(model: ModelProto, name: str) -> None:
-    """Raises UnreadableModelError for the model called `name` if its nodes, bodies or functions go in circles."""
+    """Raises UnreadableModelError for the model called `name` if its nodes or functions go in circles or lack parts."""
     why = _why_not(model)
     if why is not None:
         raise UnreadableModelError(f"{name}: is no valid ONNX model: {why}; export it again.")
@@ -45,10 +46,9 @@ def _why_not(model: ModelProto) -> str | None:
         for name, elem_type in _unknown_types(scope):
             return f"{name!r} has the element type {elem_type}, which onnx {onnx.__version__} does not know"
         for index, node in enumerate(scope.body.node):
-            if node.op_type in _BODIES and node.domain in DEFAULT_DOMAINS:
-                why = _body_missing(node)
-                if why is not None:
-                    return f"{node_label(node, index)!r} {why}"
+            why = why_incomplete(node, scope.opset) or _body_missing(node)
+            if why is not None:
+                return f"{node_label(node, index)!r} {why}"
     paths = Counter(scope.path for scope in scopes.all)
     for path, count in paths.items():
         if count > 1:
@@ -82,6 +82,8 @@ def _elem_types(value: TypeProto) -> Iterator[int]:
 
 
 def _body_missing(node: NodeProto) -> str | None:
+    if node.op_type not in _BODIES or node.domain not in DEFAULT_DOMAINS:
+        return None
     if not any(node.output):
         return f"({node.op_type}) has no output"
     bodies = dict(subgraphs(node))

@@ -6,6 +6,8 @@ type. Sources: Changelog, Constant-11 (sparse_value), -12 (value_float, …), -1
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, numpy_helper
@@ -13,11 +15,14 @@ from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorPro
 from resizefix.document.constants import spelled_value
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label
+from resizefix.errors import UnreadableModelError
 from resizefix.opsets.inference import Array, ValueOf
 from resizefix.opsets.row import Row
 from resizefix.opsets.signatures import since_version
 from resizefix.opsets.site import Site
 from resizefix.opsets.verdict import Blocked, Step
+
+_MOST_ELEMENTS = 1 << 28  # a gigabyte of float32: what a file that protobuf can read may hold
 
 
 def constants_to_initializers(model: ModelProto, value_of: ValueOf) -> list[Step]:
@@ -99,10 +104,20 @@ def _tensor_of(node: NodeProto, value_of: ValueOf) -> TensorProto | None:
 
 
 def _dense(sparse: SparseTensorProto, value_of: ValueOf) -> Array:
+    """Raises UnreadableModelError where the indices do not fit, or the dense tensor would fill the memory."""
     values, indices = value_of(sparse.values), value_of(sparse.indices)
+    count = math.prod(sparse.dims)
+    # One row of coordinates per value, or positions in the flattened tensor.
+    bounds = list(sparse.dims) if indices.ndim == 2 else [count]
+    fit = indices.shape == (values.size, len(bounds))[: indices.ndim] and 0 <= count <= _MOST_ELEMENTS
+    if not fit or not np.all((indices >= 0) & (indices < bounds)):
+        raise UnreadableModelError(
+            f"sparse tensor {sparse.values.name!r}: its indices do not fit its shape {list(sparse.dims)}, or it is too "
+            "large to be made a dense one; export the model again."
+        )
     dense = np.zeros(tuple(sparse.dims), values.dtype)
-    if indices.ndim == 1:  # positions in the flattened tensor
-        dense.reshape(-1)[indices] = values
-    else:  # one row of coordinates per value
+    if indices.ndim == 2:
         dense[tuple(indices.T)] = values
+    else:
+        dense.reshape(-1)[indices] = values
     return dense

@@ -40,7 +40,8 @@ EDITS: list[Edit] = [
     lambda m: m.graph.initializer.extend(list(m.graph.initializer)),
     lambda m: [setattr(tensor, "name", tensor.name + "_") for tensor in m.graph.initializer],
     lambda m: m.graph.initializer[-1].dims.append(1),
-    lambda m: setattr(m.graph.initializer[0], "data_type", onnx.TensorProto.INT32),
+    # Of one in raw_data; what becomes of the others is another test's matter.
+    lambda m: [setattr(t, "data_type", onnx.TensorProto.INT32) for t in m.graph.initializer if t.name[0] == "w"],
     lambda m: m.graph.initializer[0].CopyFrom(weights("new", 99)),
     lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[0], "dim_value", 3),
     lambda m: m.graph.input.add(name="new"),

@@ -6,6 +6,8 @@ import pytest
 from onnx import ModelProto, TensorProto, numpy_helper
 from opset_pair import assert_same, blockers_of, lowered, model_of, normal, operators
 
+from resizefix.errors import UnreadableModelError
+from resizefix.opsets.constants import constants_to_initializers
 from resizefix.opsets.downgrade import downgrade
 
 SPELLINGS = [
@@ -118,3 +120,18 @@ def test_two_readers_of_one_constant_keep_it() -> None:
         { y = Unsqueeze(x, a) z = Identity(a) }"""
     after = assert_same(model_of(13, graph), {"x": normal(2, 3)})
     assert [tensor.name for tensor in after.graph.initializer] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("dims", "indices"),
+    [([3], [3]), ([3], [-1]), ([1 << 40], [2]), ([-3], [0]), ([2, 3], [[1, 3]]), ([2, 3], [[0]]), ([3], [0, 1])],
+)
+def test_a_sparse_tensor_whose_indices_do_not_fit_is_refused(dims: list[int], indices: list[int]) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[3] x) => (float[3] y) { y = Add (x, k) }'
+    )
+    sparse = model.graph.sparse_initializer.add(dims=dims)
+    sparse.values.CopyFrom(numpy_helper.from_array(np.array([1], np.float32), "k"))
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.array(indices, np.int64), "k_indices"))
+    with pytest.raises(UnreadableModelError, match="sparse tensor 'k': its indices do not fit its shape"):
+        constants_to_initializers(model, numpy_helper.to_array)

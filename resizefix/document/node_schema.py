@@ -1,0 +1,85 @@
+"""Whether a node has the inputs and attributes that its operator cannot be without.
+
+Whoever reads nodes of an operator may then rely on them; a runtime refuses the others as well. Resize and Upsample are
+not looked at: what is wrong with those is told site by site.
+Source: the operator schemas of the installed onnx (docs/Operators.md).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import onnx
+from onnx import AttributeProto, NodeProto
+
+from resizefix.document.scopes import DEFAULT_DOMAINS
+
+_TOLD_BY_SITE = frozenset({"Resize", "Upsample"})
+_ANY_NUMBER = 2**31 - 1  # what onnx says for "variadic"
+
+
+class _Needs(NamedTuple):
+    """What a schema asks for, read out of it once: the least and most inputs, the most outputs, attributes by name."""
+
+    least: int
+    most: int
+    outputs: int
+    required: frozenset[str]
+    types: dict[str, int]
+    version: str
+
+    @property
+    def inputs(self) -> str:
+        """How many inputs, in words."""
+        if self.least == self.most:
+            return str(self.least)
+        return f"{self.least} to {self.most}" if self.most < _ANY_NUMBER else f"{self.least} or more"
+
+
+def why_incomplete(node: NodeProto, opset: int) -> str | None:
+    """What the node of this opset lacks, or has of another type; None where nothing, or the operator is not known."""
+    if node.domain not in DEFAULT_DOMAINS or node.op_type in _TOLD_BY_SITE:
+        return None
+    needs = _needs(node.op_type, opset)
+    if needs is None:
+        return None
+    if not needs.least <= len(node.input) <= needs.most:
+        return f"has {len(node.input)} inputs, and {needs.version} takes {needs.inputs}"
+    if len(node.output) > needs.outputs:
+        return f"has {len(node.output)} outputs, and {needs.version} has {needs.outputs}"
+    given = set()
+    for attribute in node.attribute:
+        name, kind = attribute.name, attribute.type
+        given.add(name)
+        # Models of the first IR do not say of which type an attribute is.
+        if kind != needs.types.get(name, kind) and kind != AttributeProto.UNDEFINED:
+            return (
+                f"has an attribute {name!r} of type {AttributeProto.AttributeType.Name(kind)}, unlike {needs.version}"
+            )
+    lacking = sorted(needs.required - given)
+    return f"lacks the attribute {lacking[0]!r} of {needs.version}" if lacking else None
+
+
+@lru_cache(maxsize=4096)
+def _needs(op_type: str, opset: int) -> _Needs | None:
+    # What an opset newer than the installed onnx changed is not known.
+    if not 0 < opset <= onnx.defs.onnx_opset_version():
+        return None
+    try:
+        schema = onnx.defs.get_schema(op_type, opset)
+    except onnx.defs.SchemaError:
+        return None
+    if schema.deprecated:
+        return None
+    return _Needs(
+        schema.min_input,
+        schema.max_input,
+        schema.max_output,
+        frozenset(name for name, formal in schema.attributes.items() if formal.required),
+        {
+            name: AttributeProto.AttributeType.Value(str(formal.type).rpartition(".")[2])
+            for name, formal in schema.attributes.items()
+        },
+        f"{op_type}-{schema.since_version}",
+    )

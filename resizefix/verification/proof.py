@@ -190,6 +190,11 @@ class Prover:
         runs: list[Run] = []
         for source in inputs:
             data = {driven.key: driven.input for driven in source.sites}
+            if len({output for _, output in data}) < len(data):
+                return tuple(runs), (
+                    f"{source.name!r} drives nodes in different bodies that write the same name, and onnxruntime does "
+                    f"not run the whole model ({self._why_local}), so nothing can be proven. Promote them one by one"
+                )
             shapes_elsewhere = Conditions(
                 {}, self._conditions.seed, self._conditions.custom_op_libraries, self._conditions.at
             )

@@ -40,15 +40,16 @@ class Baked:
 def rebake(original: Document, operands: Mapping[Key, Baked]) -> Document:
     """The original as it would have been exported with other scales: constants, and no shape that the old ones imply.
 
-    `operands` names each node by scope path and output. The node keeps everything but its scales and sizes.
+    `operands` names each node by scope path and output. The node keeps everything but its scales and sizes. In a
+    neighbourhood all nodes stand in the main graph, wherever they came from.
     """
     twin = original.copy()
     model = twin.proto
     scopes = Scopes(model)
     names = FreshNames(scopes.names())
     by_path = {scope.path: scope for scope in scopes.all}
-    targets = [(by_path[path], by_path[path].producers[output], baked) for (path, output), baked in operands.items()]
-    nodes = [(scope, scope.body.node[index], baked) for scope, index, baked in targets]
+    homes = [(by_path.get(path, scopes.main), output, baked) for (path, output), baked in operands.items()]
+    nodes = [(scope, scope.body.node[scope.producers[output]], baked) for scope, output, baked in homes]
     old = [
         definition.key
         for scope, node, _ in nodes

@@ -1,7 +1,7 @@
 """What a model's structure must be for anything to be said about it: checked once, where a model comes in.
 
-Everything behind this may follow names, bodies and calls without ever coming back to where it started, and read what
-every node of an operator must have. What a runtime accepts passes.
+Everything behind this may follow names, bodies and calls without ever coming back to where it started. Nothing here
+is about what operators compute, and what a runtime accepts passes.
 Source: ONNX docs/IR.md, "Graphs" (a directed acyclic graph), "Functions" (no recursion); docs/Operators.md for bodies.
 """
 
@@ -14,7 +14,6 @@ from graphlib import CycleError, TopologicalSorter
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
-from resizefix.document.node_schema import why_incomplete
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label, reads, subgraphs
 from resizefix.errors import UnreadableModelError
 
@@ -46,7 +45,7 @@ def _why_not(model: ModelProto) -> str | None:
         for name, elem_type in _unknown_types(scope):
             return f"{name!r} has the element type {elem_type}, which onnx {onnx.__version__} does not know"
         for index, node in enumerate(scope.body.node):
-            why = why_incomplete(node, scope.opset) or _body_missing(node)
+            why = _body_missing(node)
             if why is not None:
                 return f"{node_label(node, index)!r} {why}"
     paths = Counter(scope.path for scope in scopes.all)

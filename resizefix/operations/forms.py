@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.sites import Site
 from resizefix.promotion import Driven, Form
 
 _BATCH_AND_CHANNEL = 2
+_LONGEST = 2**31 - 1  # of an axis; sizes are int64, but runtimes count the elements of a tensor so
 
 
 def drive(site: Site, form: Form) -> Driven:
@@ -113,7 +115,7 @@ def _as_scales(site: Site) -> tuple[float, ...]:
     scales = [np.float32(out) / np.float32(size) for out, size in zip(values, sizes, strict=True)]
     for scale, out, size in zip(scales, values, sizes, strict=True):
         # The output size is int(float32(scale) * float32(in)) in onnxruntime's kernels (upsample.cc).
-        if int(np.float32(scale) * np.float32(size)) != out:
+        if output_size(float(scale), size) != out:
             raise RefusedError(
                 f"no float32 scale is {out}/{size} such that onnxruntime makes {size} into {out}; ask for --form sizes",
                 rule="output size",
@@ -132,8 +134,10 @@ def _as_sizes(site: Site) -> tuple[int, ...]:
     dims = _static_sizes(site, "no single output size computes what its scales do; ask for --form scales")
     sizes = []
     for scale, size in zip(values, dims, strict=True):
-        out = int(np.float32(scale) * np.float32(size))
+        out = output_size(scale, size)
         # Fed sizes, the kernel samples at float32(out)/float32(in): another number means other samples.
+        if out > _LONGEST:
+            raise RefusedError(f"its scale {scale:g} makes {size} into more than any runtime holds", rule="output size")
         if np.float32(out) / np.float32(size) != np.float32(scale):
             raise RefusedError(
                 f"its scale {scale:g} makes {size} into {out}, but {out}/{size} is another scale, at which "

@@ -41,6 +41,7 @@ from resizefix.opsets.constants import constants_to_initializers
 from resizefix.opsets.downgrade import downgrade
 from resizefix.opsets.folding import fold
 from resizefix.opsets.ir3 import to_ir3
+from resizefix.opsets.node_schema import incomplete_nodes
 from resizefix.opsets.preparation import inline_functions
 from resizefix.opsets.prune import Unread
 from resizefix.opsets.verdict import Blocker
@@ -76,6 +77,9 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     """
     allowance = allowance or Allowance()
     legacy = document.copy()
+    incomplete = incomplete_nodes(legacy.proto)
+    if incomplete:
+        return LegacyForm(legacy, _untouched(find_sites(legacy)), incomplete, (), None)
     inline_functions(legacy.proto)
     # IR 3 has no overridable defaults: what has one is a constant from here on.
     fixed = drop_overridable_inputs(legacy.proto)
@@ -100,6 +104,11 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     known = [bound or 0.0 for bound in bounds if bound is not None]
     total = sum(known) if len(known) == len(bounds) else None
     return LegacyForm(legacy, outcomes, blockers, (*folded, *steps), total)
+
+
+def _untouched(sites: Sequence[Site]) -> tuple[Outcome, ...]:
+    reason = "other nodes of the model are not valid"
+    return tuple(Outcome(site.index, site.label, Status.UNCHANGED, reason, node_text(site.node)) for site in sites)
 
 
 def _to_opset_8(legacy: Document, sites: Sequence[Site]) -> tuple[tuple[OpsetStep, ...], tuple[Blocker, ...]]:

@@ -149,9 +149,12 @@ def _resized(
     if scales is None and policy == b"stretch":
         return found  # the sizes wanted, or unknown ones
     sizes: list[int | None] = [None] * len(before)
+    axes = attributes.get("axes") or range(len(before))
     if scales is not None and not crops:
+        if np.shape(scales) != (len(axes),) or not all(-len(before) <= axis < len(before) for axis in axes):
+            return found  # no valid node
         sizes = list(before)
-        for axis, scale in zip(attributes.get("axes") or range(len(before)), scales, strict=True):
+        for axis, scale in zip(axes, scales, strict=True):
             sizes[axis] = scaled(before[axis], float(scale))
     return helper.make_tensor_type_proto(found.tensor_type.elem_type, sizes)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from resizefix.document.shapes import Key
+from resizefix.equivalences.output_size import output_size
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Driven, Form, PromotedInput
@@ -113,4 +114,4 @@ def _at_scale(driven: Driven, position: int, scale: float) -> float:
         raise UsageError(
             f"--at {scale:g}: the input of {driven.label} has no fixed size, so a scale says no output size"
         )
-    return int(np.float32(scale) * np.float32(size))
+    return output_size(scale, size)

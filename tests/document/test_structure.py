@@ -96,13 +96,8 @@ def test_what_a_body_reads_counts_as_read_by_the_node_that_holds_it():
 
 def test_operators_with_bodies_have_them():
     body = helper.make_graph([node("Neg", ["x"], ["c"])], "body", [], [value("c")])
-    assert "'if' lacks the attribute 'else_branch' of If-16" in refusal(
-        model(node("If", ["x"], ["y"], name="if", then_branch=body))
-    )
-    assert "'Loop#0' lacks the attribute 'body' of Loop-16" in refusal(model(node("Loop", ["x", ""], ["y"])))
-    of_a_newer_onnx = model(node("If", ["x"], ["y"], name="if", then_branch=body))
-    of_a_newer_onnx.opset_import[0].version = 9999
-    assert "'if' (If) has no else_branch" in refusal(of_a_newer_onnx)
+    assert "'if' (If) has no else_branch" in refusal(model(node("If", ["x"], ["y"], name="if", then_branch=body)))
+    assert "'Loop#0' (Loop) has no body" in refusal(model(node("Loop", ["x", ""], ["y"])))
     two = model(node("If", ["x"], ["y", "z"], name="if", then_branch=body, else_branch=body))
     assert "'if' (If) has 2 outputs, but its then_branch has 1" in refusal(two)
     assert "'Scan#0' (Scan) has no output" in refusal(model(node("Scan", ["x"], [""], body=body, num_scan_inputs=1)))

@@ -224,3 +224,12 @@ def test_a_site_in_a_function_is_driven_by_an_argument_that_every_call_passes_on
     assert [list(function.input) for function in back.functions] == [["v"], ["v"]]
     assert [value.name for value in back.graph.input] == ["x", "c"]
     onnx.checker.check_model(back, full_check=True)
+
+
+@pytest.mark.parametrize("scale", ["1e30", "3e38"])
+def test_a_scale_that_makes_no_possible_size_is_refused_as_sizes(scale):
+    (outcome,) = promoted(
+        model("y = Resize (x, , s)", f"<float[4] s = {{1, 1, 2, {scale}}}>"), form=Form.SIZES
+    ).outcomes
+    assert outcome.status is Status.REFUSED
+    assert "makes 8 into more than any runtime holds" in outcome.reason

@@ -126,3 +126,13 @@ def test_a_site_that_is_not_named_stands_in_the_way():
     made = trt_legacy(Document.from_proto(onnx.parser.parse_model(text)), patterns=["a"])
     assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED, Status.REFUSED]
     assert "not named" in (made.outcomes[1].reason or "")
+
+
+def test_a_node_that_no_runtime_takes_stands_in_the_way():
+    made = legacy(model("[a] t = Mul (x) [b] u = Cast (t) y = Resize (u, , s)", SCALES))
+    assert not made.complete
+    assert [(blocker.node, blocker.reason) for blocker in made.blockers] == [
+        ("a", "it has 1 inputs, and Mul-13 takes 2"),
+        ("b", "it lacks the attribute 'to' of Cast-13"),
+    ]
+    assert [outcome.status for outcome in made.outcomes] == [Status.UNCHANGED]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from onnx import AttributeProto, helper
 
-from resizefix.document.node_schema import why_incomplete
+from resizefix.opsets.node_schema import why_incomplete
 
 node = helper.make_node
 
@@ -19,7 +19,8 @@ def untyped(name: str, **fields: object) -> AttributeProto:
         (node("Mul", ["a", "b", "c"], ["y"]), 13, "has 3 inputs, and Mul-13 takes 2"),
         (node("Concat", [], ["y"], axis=0), 13, "has 0 inputs, and Concat-13 takes 1 or more"),
         (node("Clip", [], ["y"]), 13, "has 0 inputs, and Clip-13 takes 1 to 3"),
-        (node("Neg", ["a"], ["y", "z"]), 13, "has 2 outputs, and Neg-13 has 1"),
+        (node("Neg", ["a"], ["y", "z"]), 13, "has 2 outputs, unlike Neg-13"),
+        (node("Constant", [], [], value_int=1), 13, "has 0 outputs, unlike Constant-13"),
         (node("Cast", ["a"], ["y"]), 13, "lacks the attribute 'to' of Cast-13"),
         (node("Cast", ["a"], ["y"], to="FLOAT"), 13, "has an attribute 'to' of type STRING, unlike Cast-13"),
         (node("Concat", ["a"], ["y"], axis=[0]), 13, "has an attribute 'axis' of type INTS, unlike Concat-13"),

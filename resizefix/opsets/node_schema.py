@@ -1,8 +1,7 @@
-"""Whether a node has the inputs and attributes that its operator cannot be without.
+"""Whether a node has the inputs and attributes that its operator cannot be without: rewrites rely on it.
 
-Whoever reads nodes of an operator may then rely on them; a runtime refuses the others as well. Resize and Upsample are
-not looked at: what is wrong with those is told site by site.
-Source: the operator schemas of the installed onnx (docs/Operators.md).
+A runtime refuses such nodes as well. Resize and Upsample are not looked at: what is wrong with those is told site by
+site. Source: the operator schemas of the installed onnx (docs/Operators.md).
 """
 
 from __future__ import annotations
@@ -11,19 +10,21 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import onnx
-from onnx import AttributeProto, NodeProto
+from onnx import AttributeProto, ModelProto, NodeProto
 
-from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label
+from resizefix.opsets.verdict import Blocker
 
 _TOLD_BY_SITE = frozenset({"Resize", "Upsample"})
 _ANY_NUMBER = 2**31 - 1  # what onnx says for "variadic"
 
 
 class _Needs(NamedTuple):
-    """What a schema asks for, read out of it once: the least and most inputs, the most outputs, attributes by name."""
+    """What a schema asks for, read out of it once: how many inputs and outputs, attributes by name."""
 
     least: int
     most: int
+    fewest_outputs: int
     outputs: int
     required: frozenset[str]
     types: dict[str, int]
@@ -37,6 +38,17 @@ class _Needs(NamedTuple):
         return f"{self.least} to {self.most}" if self.most < _ANY_NUMBER else f"{self.least} or more"
 
 
+def incomplete_nodes(model: ModelProto) -> tuple[Blocker, ...]:
+    """All nodes that no runtime takes, each as something that stands in the way."""
+    mend = "repair the model first: onnx.checker.check_model(model) says the same of it"
+    return tuple(
+        Blocker(node_label(node, index), node.op_type, scope.opset, f"it {why}", mend)
+        for scope in Scopes(model).all
+        for index, node in enumerate(scope.body.node)
+        if (why := why_incomplete(node, scope.opset)) is not None
+    )
+
+
 def why_incomplete(node: NodeProto, opset: int) -> str | None:
     """What the node of this opset lacks, or has of another type; None where nothing, or the operator is not known."""
     if node.domain not in DEFAULT_DOMAINS or node.op_type in _TOLD_BY_SITE:
@@ -46,8 +58,8 @@ def why_incomplete(node: NodeProto, opset: int) -> str | None:
         return None
     if not needs.least <= len(node.input) <= needs.most:
         return f"has {len(node.input)} inputs, and {needs.version} takes {needs.inputs}"
-    if len(node.output) > needs.outputs:
-        return f"has {len(node.output)} outputs, and {needs.version} has {needs.outputs}"
+    if not needs.fewest_outputs <= len(node.output) <= needs.outputs:
+        return f"has {len(node.output)} outputs, unlike {needs.version}"
     given = set()
     for attribute in node.attribute:
         name, kind = attribute.name, attribute.type
@@ -75,6 +87,7 @@ def _needs(op_type: str, opset: int) -> _Needs | None:
     return _Needs(
         schema.min_input,
         schema.max_input,
+        schema.min_output,
         schema.max_output,
         frozenset(name for name, formal in schema.attributes.items() if formal.required),
         {

@@ -14,13 +14,18 @@ from itertools import product
 import numpy as np
 from onnx import TensorProto, helper
 
-from resizefix.errors import RefusedError, UsageError
+from resizefix.errors import RefusedError, ResizefixError, UsageError
+from resizefix.verification.footprint import free_bytes
 from resizefix.verification.inputs import Array, InputKind, TensorInput, Value
 from resizefix.verification.sizing import SIZINGS, Role, Shape, image_of, roles_of, sized
 from resizefix.verification.vectors import FACTORS, is_small_vector, vector_value
 
+_DRAWN_WIDTH = 8  # bytes: values are drawn as doubles, whatever the type of the input
 MOST_ELEMENTS = 2**24  # of one tensor whose size is chosen here; what the file or the user fixes may be larger
-_LARGEST_FEED = 2**34  # elements, of what the file or the user fixes: no machine has the memory for more
+
+
+class TooLargeError(ResizefixError):
+    """An input of the sizes that the file or the user fixes would take more memory than may be used."""
 
 
 class Feeder:
@@ -30,8 +35,10 @@ class Feeder:
     values to feed as they are. Equal symbols get equal sizes. Every input draws from a generator of its own, seeded
     with `seed` and its name: an input more or less does not change the values of the others.
 
+    `most_bytes` is what one input may take.
+
     Raises UsageError for a name, rank or size that the model does not have, RefusedError for an input of a type that no
-    values are made for (maps, sparse tensors).
+    values are made for (maps, sparse tensors). `candidates` raises TooLargeError.
     """
 
     def __init__(
@@ -40,8 +47,10 @@ class Feeder:
         shapes: Mapping[str, Shape] | None = None,
         seed: int = 0,
         hints: Mapping[str, object] | None = None,
+        most_bytes: int | None = None,
     ) -> None:
         self._seed = seed
+        self._most_bytes = free_bytes() if most_bytes is None else most_bytes
         self._hints = {name: as_feed(_named(inputs, name), value) for name, value in (hints or {}).items()}
         self._fixed = {name: shape.shape for name, shape in self._hints.items() if isinstance(shape, np.ndarray)}
         for name, shape in (shapes or {}).items():
@@ -101,10 +110,10 @@ class Feeder:
         return vectors[entry.name] if entry.name in vectors else self._random(entry, shape)
 
     def _random(self, entry: TensorInput, shape: Shape) -> Array:
-        if math.prod(shape) > _LARGEST_FEED:
-            raise UsageError(
-                f"Input '{entry.name}' is {entry.type_text}: {math.prod(shape):.1e} elements are more than can be fed. "
-                "Verify at a smaller --shape, or with --no-verify."
+        if math.prod(shape) * _DRAWN_WIDTH > self._most_bytes:
+            raise TooLargeError(
+                f"input '{entry.name}' is {entry.type_text}: {math.prod(shape):.1e} elements are more than there is "
+                "memory for; give a smaller --shape, or more with --memory-limit"
             )
         own = int.from_bytes(hashlib.sha256(entry.name.encode()).digest()[:8], "little")
         return _draw(np.random.default_rng([self._seed, own]), _dtype(entry), shape)

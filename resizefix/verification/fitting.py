@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-from resizefix.verification.feeds import Feeder
+from resizefix.verification.feeds import Feeder, TooLargeError
 from resizefix.verification.inputs import Value
+from resizefix.verification.room import Room
 from resizefix.verification.runtime import CannotRunError, Session
 
 
@@ -25,16 +27,20 @@ class Fitted:
         return bool(self.outputs) and all(is_empty(value) for value in self.outputs.values())
 
 
-def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24) -> Fitted:
+def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, room: Room | None = None) -> Fitted:
     """Tries the feeder's candidates and returns the first that the model runs with, giving one number at least.
+
+    A candidate for which there is no `room` is not run.
 
     Only if there is no such candidate, one whose outputs are all empty. Inputs of another model that the feeder knows
     too are in the feeds, and not given to this one. Raises CannotRunError with what the most sensible candidate met.
     """
     first_error: CannotRunError | None = None
     empty: Fitted | None = None
-    for feeds in islice(feeder.candidates(), attempts):
+    candidates = islice(feeder.candidates(), attempts)
+    while (feeds := _next(session, candidates)) is not None:
         try:
+            _require_room(session, room, feeds)
             fitted = Fitted(feeds, session.run(session.taken(feeds)))
         except CannotRunError as error:
             first_error = first_error or error
@@ -48,6 +54,19 @@ def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24) -> Fitted
         raise first_error
     reason = "its inputs are too large at every size tried; give sizes with --shape"
     raise CannotRunError(f"{session.label} was not run: {reason}", reason=reason)
+
+
+def _next(session: Session, candidates: Iterator[dict[str, Value]]) -> dict[str, Value] | None:
+    try:
+        return next(candidates, None)
+    except TooLargeError as error:
+        raise CannotRunError(f"{session.label} was not run: {error}", reason=str(error)) from error
+
+
+def _require_room(session: Session, room: Room | None, feeds: dict[str, Value]) -> None:
+    reason = None if room is None else room.why_not(session.taken(feeds))
+    if reason is not None:
+        raise CannotRunError(f"{session.label} was not run: {reason}", reason=reason)
 
 
 def is_empty(value: Value) -> bool:

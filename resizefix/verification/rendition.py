@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnx import GraphProto, ModelProto, NodeProto, helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label
 
@@ -34,10 +34,14 @@ _SEED_TYPE: dict[str, type] = {
 
 @dataclass(frozen=True)
 class Rendition:
-    """`random`: nodes draw random numbers, and a second run in one session would draw the next ones."""
+    """`random`: nodes draw random numbers, and a second run in one session would draw the next ones.
+
+    `external_bytes`: the size of the tensors that the model refers to and does not hold, as far as it says.
+    """
 
     model: ModelProto
     random: bool
+    external_bytes: int
 
 
 def render(document: Document, extra_outputs: Sequence[str] = ()) -> Rendition:
@@ -49,12 +53,20 @@ def render(document: Document, extra_outputs: Sequence[str] = ()) -> Rendition:
             model.graph.output.add().name = name  # onnxruntime infers the type of a bare name
             present.add(name)
     random = False
+    external = 0
     for scope in Scopes(model).all:
         for node in scope.body.node:
             random |= _pin_seed(node)
+            external += sum(_external_bytes(attribute.t) for attribute in node.attribute if attribute.HasField("t"))
         if isinstance(scope.body, GraphProto):
             _name_nodes(scope.body)
-    return Rendition(model, random)
+            external += sum(map(_external_bytes, scope.body.initializer))
+    return Rendition(model, random, external)
+
+
+def _external_bytes(tensor: TensorProto) -> int:
+    lengths = (entry.value for entry in tensor.external_data if entry.key == "length")
+    return sum(int(length) for length in lengths if length.isdecimal())
 
 
 def _pin_seed(node: NodeProto) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from resizefix.document.scopes import Scopes
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.verification.complaint import read_complaint
 from resizefix.verification.inputs import Array, Feeds, Value, model_inputs
+from resizefix.verification.limits import Limits
 from resizefix.verification.rendition import render
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 _FATAL = 4
+# From this size on weights stay where they are, mapped from the file. onnxruntime would copy them: for matrix products
+# at every level ("prepacking"), for convolutions at the default one (its optimizer's NCHWc layout).
+MAPPED_FROM = 2**27
+UNCHANGED_LAYOUT = "large weights were run in the layout they are stored in, without onnxruntime's copies of them"
 
 # onnxruntime's own exceptions share no base class; the rest is what its bindings raise for values they cannot convert.
 _ORT_EXCEPTIONS: tuple[type[Exception], ...] = (
@@ -73,11 +79,23 @@ class CannotRunError(ResizefixError):
 class Session:
     """A model opened for running. A run is a function of its feeds, also where the model draws random numbers.
 
-    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last.
+    `inputs`: what to feed, in the graph's order; `outputs`: the names of the results, extra ones last. `maps_weights`:
+    they are too large to be copied, and so none is laid out anew.
     """
 
-    def __init__(self, model: ModelProto, options: ort.SessionOptions, label: str, *, random: bool) -> None:
+    def __init__(
+        self,
+        model: ModelProto,
+        options: ort.SessionOptions,
+        label: str,
+        limits: Limits,
+        *,
+        random: bool,
+        maps_weights: bool,
+    ) -> None:
         self.label = label
+        self._limits = limits
+        self.maps_weights = maps_weights
         self.inputs = model_inputs(model)
         self.outputs = tuple(value.name for value in model.graph.output)
         self._model = model.SerializeToString()
@@ -89,7 +107,13 @@ class Session:
 
     def _load(self) -> ort.InferenceSession:
         # enable_fallback would print to stdout and try again.
-        return ort.InferenceSession(self._model, self._options, providers=["CPUExecutionProvider"], enable_fallback=0)
+        return ort.InferenceSession(
+            self._model,
+            self._options,
+            providers=["CPUExecutionProvider"],
+            enable_fallback=0,
+            disabled_optimizers={"NchwcTransformer"} if self.maps_weights else None,
+        )
 
     def taken(self, feeds: Feeds) -> dict[str, Value]:
         """Those of `feeds` that this model has an input for; onnxruntime refuses any other."""
@@ -100,11 +124,12 @@ class Session:
         """The outputs by name: arrays; a list for a sequence; None for an absent optional.
 
         Types without a numpy counterpart (bfloat16, float8, int4) come and go as onnx represents them (ml_dtypes).
-        Raises CannotRunError.
+        Raises CannotRunError, TimeIsUpError.
         """
         try:
             results = self._invoke(feeds)
         except _ORT_EXCEPTIONS as error:
+            self._limits.left()  # a run that was broken off is no failure of the model
             complaint = read_complaint(str(error) or type(error).__name__)
             where = f" at node '{complaint.node}' ({complaint.op_type})" if complaint.node else ""
             message = f"{self.label} cannot be run{where}: {complaint.reason}"
@@ -118,18 +143,28 @@ class Session:
         return {name: value.shape if isinstance(value, np.ndarray) else None for name, value in self.run(feeds).items()}
 
     def _invoke(self, feeds: Feeds) -> Sequence[Value]:
-        """The one place where a model runs; a limit of time or memory belongs here."""
+        """The one place where a model runs; when time is up it stops after the node that is running."""
+        left = self._limits.left()
         if self._random:
             self._session = self._load()  # back to the first draw
-        if self._rare:
-            return self._invoke_bits(feeds)
-        results: Sequence[Value] = self._session.run(list(self.outputs), dict(feeds))
-        return results
+        options = ort.RunOptions()
+        options.log_severity_level = _FATAL
+        if left is None:
+            return self._results(feeds, options)
+        timer = threading.Timer(left, setattr, (options, "terminate", True))
+        timer.daemon = True
+        timer.start()
+        try:
+            return self._results(feeds, options)
+        finally:
+            timer.cancel()
 
-    def _invoke_bits(self, feeds: Feeds) -> Sequence[Value]:
-        given = {name: self._ort_value(name, value) for name, value in feeds.items() if value is not None}
-        results = self._session.run_with_ort_values(list(self.outputs), given)
-        return [_numpy(result) for result in results]
+    def _results(self, feeds: Feeds, options: ort.RunOptions) -> Sequence[Value]:
+        if self._rare:
+            given = {name: self._ort_value(name, value) for name, value in feeds.items() if value is not None}
+            return [_numpy(result) for result in self._session.run_with_ort_values(list(self.outputs), given, options)]
+        results: Sequence[Value] = self._session.run(list(self.outputs), dict(feeds), options)
+        return results
 
     def _ort_value(self, name: str, value: Value) -> ort.OrtValue:
         if not isinstance(value, np.ndarray):
@@ -150,6 +185,7 @@ def open_session(
     custom_op_libraries: Sequence[str] = (),
     extra_outputs: Sequence[str] = (),
     label: str | None = None,
+    limits: Limits | None = None,
 ) -> Session:
     """Opens a model in onnxruntime.
 
@@ -161,8 +197,10 @@ def open_session(
     One thread: with four, 25 of 655 real models give other bits than with one. Nothing is written to stderr, for which
     the process's default onnxruntime logger is set to fatal errors only: kernels warn through that one.
 
-    Raises CannotLoadError, or UsageError for a custom-op library that cannot be used.
+    Raises CannotLoadError, TimeIsUpError, or UsageError for a custom-op library that cannot be used.
     """
+    limits = limits or Limits()
+    limits.left()
     ort.set_default_logger_severity(_FATAL)
     options = ort.SessionOptions()
     options.log_severity_level = _FATAL
@@ -176,8 +214,11 @@ def open_session(
         _register(options, library)
     label = label or (str(document.path) if document.path is not None else "the model")
     rendition = render(document, extra_outputs)
+    maps_weights = rendition.external_bytes >= MAPPED_FROM
+    if maps_weights:
+        options.add_session_config_entry("session.disable_prepacking", "1")
     try:
-        return Session(rendition.model, options, label, random=rendition.random)
+        return Session(rendition.model, options, label, limits, random=rendition.random, maps_weights=maps_weights)
     except _ORT_EXCEPTIONS as error:
         raise _cannot_load(error, label, rendition.model, bool(custom_op_libraries)) from error
 

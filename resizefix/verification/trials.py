@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
 
 import numpy as np
 
@@ -61,28 +63,50 @@ def promoted_feed(source: PromotedInput, value: Sequence[float]) -> Array:
     return np.array(value, np.int64 if source.elem_type == "int64" else np.float32)
 
 
-def trials_of(source: PromotedInput) -> tuple[tuple[float, ...], ...]:
-    """Other values for one input: the first is a whole step up, the second a fraction (if the input can say it).
+def trials_of(source: PromotedInput, fits: Callable[[Trial], bool] | None = None) -> tuple[tuple[float, ...], ...]:
+    """Two other values for one input: the first is a whole step up, the second a fraction (if the input can say it).
 
     A whole step decides whether a site is free: it cannot be lost in rounding, as a fraction on a small tensor can.
+    Where that is more than fits into memory, steps down take their place.
     """
     driven = source.sites[0]
-    moved = (driven.input_value(_moved(driven, fraction=fraction)) for fraction in (False, True))
-    return tuple(dict.fromkeys(value for value in moved if value != source.value))
+    moved = (driven.input_value(_moved(driven, step)) for step in _Step)
+    others = dict.fromkeys(value for value in moved if value != source.value)
+    return tuple(islice((value for value in others if fits is None or fits(Trial(((source, value),)))), 2))
 
 
-def _moved(driven: Driven, *, fraction: bool) -> tuple[float, ...]:
+class _Step(Enum):
+    UP = "a whole step up"
+    UP_FRACTION = "a fraction up"
+    DOWN = "a whole step down"
+    DOWN_FRACTION = "a fraction down"
+
+
+def _moved(driven: Driven, step: _Step) -> tuple[float, ...]:
     operand = list(driven.base)
     for position in driven.scaled:
         old = operand[position]
         if driven.kind is ExtentKind.SIZES:
-            step = driven.resized_dims[position] or int(old)
-            operand[position] = int(old) + (max(1, step // 2) if fraction else step)
-        elif old < 1:
-            operand[position] = old * (1.25 if fraction else 1.5)
+            operand[position] = _moved_size(int(old), driven.resized_dims[position] or int(old), step)
         else:
-            operand[position] = old * 1.25 if fraction else float(np.floor(old)) + 1
+            operand[position] = max(driven.min_scale, _moved_scale(old, step))
     return tuple(float(np.float32(value)) if driven.kind is ExtentKind.SCALES else value for value in operand)
+
+
+def _moved_scale(old: float, step: _Step) -> float:
+    if step is _Step.UP:
+        return old * 1.5 if old < 1 else float(np.floor(old)) + 1
+    if step is _Step.UP_FRACTION:
+        return old * 1.25
+    if step is _Step.DOWN:
+        return float(np.ceil(old)) - 1 if old > 2 else old * 0.5
+    return old * 0.75
+
+
+def _moved_size(old: int, resized: int, step: _Step) -> int:
+    if step in (_Step.UP, _Step.UP_FRACTION):
+        return old + (resized if step is _Step.UP else max(1, resized // 2))
+    return max(1, old - resized if step is _Step.DOWN and old > resized else old * 3 // 4)
 
 
 def asked_trial(inputs: Sequence[PromotedInput], at: Sequence[float]) -> Trial:

@@ -21,6 +21,7 @@ from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.interpolation import ExtentKind
 
 _MOST_INLINE_ELEMENTS = 4096
+_MOST_KEPT = 8  # a size up to this one is a batch or colours, and stays where sizes are opened
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def _forget_shapes(scope: Scope) -> None:
                 set_shape(value, [None] * len(value.type.tensor_type.shape.dim))  # onnxruntime wants the rank
 
 
-def neighbourhood(document: Document, data: Mapping[Key, str]) -> Document:
+def neighbourhood(document: Document, data: Mapping[Key, str], *, open_sizes: bool = False) -> Document:
     """A model of the named sites alone: the tensors they resize are its inputs, what drives their operands comes along.
 
     `data` gives, for each site by scope path and output, the name of the tensor that is resized; whatever stands
@@ -108,11 +109,11 @@ def neighbourhood(document: Document, data: Mapping[Key, str]) -> Document:
     the two belongs to it, be it one node or the several that took its place. For models that onnxruntime cannot run
     as a
     whole. Names are kept, so two neighbourhoods of one site, before and after an edit, can be fed and compared like the
-    whole models.
+    whole models. `open_sizes` forgets how large the resized tensors are, and keeps how many axes they have.
     """
     scopes = Scopes(document.proto)
     shapes = Shapes(document.proto)
-    cutter = _Cutter(document, scopes, shapes)
+    cutter = _Cutter(document, scopes, shapes, open_sizes)
     for (path, output), resized in data.items():
         scope = next(scope for scope in scopes.all if scope.path == path)
         cutter.take(scope, output, resized)
@@ -126,8 +127,9 @@ def neighbourhood(document: Document, data: Mapping[Key, str]) -> Document:
 class _Cutter:
     """Collects the graph of a neighbourhood, operands before the nodes that read them."""
 
-    def __init__(self, document: Document, scopes: Scopes, shapes: Shapes) -> None:
+    def __init__(self, document: Document, scopes: Scopes, shapes: Shapes, open_sizes: bool) -> None:
         self._document = document
+        self._open_sizes = open_sizes
         self._scopes = scopes
         self._shapes = shapes
         self._have: set[str] = set()
@@ -142,6 +144,8 @@ class _Cutter:
             elem_type = None if home is None else self._shapes.elem_type(home.key)
             if dims is None:
                 dims = self._rank_from_operand(scope, node)
+            if self._open_sizes and dims is not None:
+                dims = tuple(None if isinstance(size, int) and size > _MOST_KEPT else size for size in dims)
             self._add_input(data, elem_type or TensorProto.FLOAT, dims)
         definition = self._scopes.definition(scope, output)
         assert definition is not None

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from resizefix.errors import RefusedError, UsageError
-from resizefix.verification.feeds import MOST_ELEMENTS, Feeder, as_feed
+from resizefix.verification.feeds import MOST_ELEMENTS, Feeder, TooLargeError, as_feed
 from resizefix.verification.inputs import Dimension, InputKind, TensorInput
 
 
@@ -187,5 +187,5 @@ def test_numbers_that_do_not_fit_are_a_wrong_argument(target: TensorInput, given
 
 def test_an_input_that_no_memory_holds_is_refused_with_its_size() -> None:
     huge = entry("x", 1, 1, 2**31, 2**31)
-    with pytest.raises(UsageError, match=r"'x' is float\[1,1,2147483648,2147483648\]: 4.6e\+18 elements are more than"):
+    with pytest.raises(TooLargeError, match=r"'x' is float\[1,1,2147483648,2147483648\]: 4.6e\+18 elements are more"):
         first(huge)

@@ -1,0 +1,220 @@
+"""One original that runs, and the comparisons that a promotion of it is proven by.
+
+Fed the old values the promoted model is the original; fed others, the original re-baked: bitwise with onnxruntime's
+optimisation disabled, where every node runs as it stands; at the default level within `bounds.default_level_bounds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from resizefix.document.document import Document
+from resizefix.document.shapes import Key
+from resizefix.promotion import PromotedInput
+from resizefix.verification.ancestry import Ancestry
+from resizefix.verification.bounds import Bound, default_level_bounds, relative_bounds, within
+from resizefix.verification.compare import compare
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import fit_feeds
+from resizefix.verification.inputs import Value
+from resizefix.verification.probe import MOST_ALONE, Prober
+from resizefix.verification.room import Room
+from resizefix.verification.runtime import UNCHANGED_LAYOUT, CannotRunError, Session, open_session
+from resizefix.verification.steps import Steps
+from resizefix.verification.trials import Trial, asked_trial, trials_of
+from resizefix.verification.twin import rebake
+from resizefix.verification.verification import Coupling, Run
+
+Outputs = Mapping[str, Value]
+Tried = list[tuple[Trial, Mapping[str, Value] | CannotRunError]]  # a trial, and what the promoted model made of it
+_MOST_TRIALS = 8  # of many inputs that are not free all at once; each costs a session of the whole model
+_LONGEST_TEXT = 60
+
+
+class Bench:
+    """An original that runs: the feeds it accepts and what it makes of them at both optimisation levels."""
+
+    def __init__(self, original: Document, conditions: Conditions) -> None:
+        """Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad
+        shapes."""
+        self._original = original
+        self._conditions = conditions
+        self._room = Room(original, conditions.limits)
+        self._steps = Steps(conditions.tell)
+        session = self._open(original, optimized=False)
+        feeder = Feeder(session.inputs, conditions.shapes, conditions.seed, most_bytes=conditions.limits.bytes)
+        fitted = fit_feeds(session, feeder, room=self._room)
+        self._feeds = fitted.feeds
+        self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
+        self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
+        self._bounds: Mapping[str, Bound] | None = None
+        self.notes: list[str] = []  # differences that the promotion brings with it and that are to be told
+
+    def couplings(self, promoted: Document, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
+        """The verdict for every promoted site."""
+        session = self._open(promoted, optimized=False)
+
+        def ancestry() -> Ancestry:
+            return Ancestry(promoted.proto, [driven.key for source in inputs for driven in source.sites])
+
+        probed = Prober(session, self._feeds, inputs, self._fits, self._steps, ancestry).probe()
+        self._ran = probed.ran
+        return probed.couplings
+
+    def runs(self, promoted: Document, inputs: Sequence[PromotedInput]) -> Iterator[Run | str]:
+        """All comparisons that the proof consists of; a sentence instead of a run says what differs, and ends it.
+
+        Those with optimisation disabled come first.
+        """
+        old = Trial(tuple((source, tuple(source.value)) for source in inputs))
+        tried: Tried = []
+        self._steps.expect(2)
+        for optimized in (False, True):
+            baseline = self._baseline(optimized)
+            session = self._open(promoted, optimized=optimized)
+            if optimized and session.maps_weights:
+                self.notes.append(UNCHANGED_LAYOUT)
+            at_old = self._result(session, old, inputs)
+            if optimized:
+                tried = [(trial, self._result(session, trial, inputs)) for trial, _ in tried]
+            else:
+                tried = self._tried(session, inputs)
+                self._steps.expect(2 * len(tried))
+            del session  # before the next one is opened: each maps or holds all weights
+            yield from self._against(at_old, old, baseline, inputs, optimized)
+            for trial, found in tried:
+                yield from self._against(found, trial, self._rebaked(trial, optimized), inputs, optimized)
+
+    def _result(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Outputs | CannotRunError:
+        too_large = self._room.why_not_at(self._feeds, trial)
+        if too_large is not None:
+            return CannotRunError(f"{session.label} was not run: {too_large}", reason=too_large)
+        try:
+            return session.run({**self._feeds, **trial.feeds(inputs)})
+        except CannotRunError as error:
+            return error
+
+    def _rebaked(self, trial: Trial, optimized: bool) -> Outputs | str:
+        """What the original makes with these scales in it; a text where it does not run."""
+        try:
+            return self._open(rebake(self._original, trial.baked()), optimized=optimized).run(self._feeds)
+        except CannotRunError as error:
+            return error.reason
+
+    def _fits(self, trial: Trial) -> bool:
+        return self._room.why_not_at(self._feeds, trial) is None
+
+    def _open(self, document: Document, *, optimized: bool) -> Session:
+        return open_session(
+            document,
+            optimized=optimized,
+            custom_op_libraries=self._conditions.custom_op_libraries,
+            limits=self._conditions.limits,
+        )
+
+    def _baseline(self, optimized: bool) -> Outputs:
+        if optimized not in self._outputs:
+            self._outputs[optimized] = self._open(self._original, optimized=optimized).run(self._feeds)
+            plain = self._outputs[False]
+            self._bounds = default_level_bounds(plain, self._outputs[optimized])
+            # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
+            if compare(plain, self._outputs[optimized]).max_rel_diff == np.inf:
+                self._outputs[optimized] = plain
+        return self._outputs[optimized]
+
+    def _tried(self, session: Session, inputs: Sequence[PromotedInput]) -> Tried:
+        """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
+        asked = [asked_trial(inputs, at) for at in self._conditions.at]
+        usual = _most_inclusive(self._ran, inputs) if len(inputs) > MOST_ALONE else self._usual(inputs)
+        if len(inputs) > MOST_ALONE:
+            moved = {source.name for trial in usual for source, _ in trial.values}
+            if len(moved) < len(inputs):
+                self.notes.append(f"{len(inputs) - len(moved)} of the inputs were compared at their old value alone")
+        found: Tried = []
+        for trial in (*asked, *usual):
+            found.extend(self._workable(session, trial, inputs))
+        return found
+
+    def _usual(self, inputs: Sequence[PromotedInput]) -> list[Trial]:
+        values = [(source, trials_of(source, self._fits)) for source in inputs]
+        steps = range(max((len(found) for _, found in values), default=0))
+        return [
+            Trial(tuple((source, found[min(step, len(found) - 1)]) for source, found in values if found))
+            for step in steps
+        ]
+
+    def _workable(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Tried:
+        """The trial if the model runs at it, else its parts that do: inputs that are only free one at a time."""
+        whole = self._result(session, trial, inputs)
+        if not isinstance(whole, CannotRunError):
+            return [(trial, whole)]
+        parts = trial.split() if len(trial.values) <= MOST_ALONE else ()
+        tried = ((part, self._result(session, part, inputs)) for part in parts)
+        found: Tried = []
+        found.extend((part, result) for part, result in tried if not isinstance(result, CannotRunError))
+        return found or ([(trial, whole)] if trial.asked else [])
+
+    def _against(
+        self,
+        found: Outputs | CannotRunError,
+        trial: Trial,
+        expected: Outputs | str,
+        inputs: Sequence[PromotedInput],
+        optimized: bool,
+    ) -> Iterator[Run | str]:
+        feeds = {**self._feeds, **trial.feeds(inputs)}
+        told = {source.name: tuple(value) for source, value in trial.values}
+        at = ", ".join(f"{name}={list(value)}" for name, value in told.items())
+        level = "the default optimisation level" if optimized else "optimisation disabled"
+        self._steps.done(f"comparing at {_shortened(at)}")
+        if isinstance(found, CannotRunError):
+            where = f" at {found.node!r}" if found.node else ""
+            yield f"at {at} ({level}) the model does not run{where}: {found.reason}"
+            return
+        if isinstance(expected, str):
+            yield f"at {at} ({level}) the new model runs, the original with these scales does not: {expected}"
+            return
+        comparison = compare(expected, found)
+        bounds = self._bounds if optimized else None
+        yield Run(
+            told,
+            {name: np.shape(value) for name, value in feeds.items() if isinstance(value, np.ndarray)},
+            optimized,
+            comparison.bitwise,
+            comparison.max_abs_diff,
+            comparison.max_rel_diff,
+            max((bound.relative for bound in bounds.values()), default=0.0) if bounds else 0.0,
+        )
+        same = within(comparison, bounds) if bounds is not None else comparison.bitwise
+        if same:
+            return
+        if np.isfinite(comparison.max_abs_diff) and trial.samples_by_size(inputs):
+            self.notes.append(f"at {at} sizes decide where it samples, not the scale: {comparison.reason}")
+        elif any(driven.by_shape for source in inputs for driven in source.sites) and within(
+            comparison, relative_bounds(expected, 0.0)
+        ):  # onnxruntime computes half precision between casts whose places the new nodes move
+            self.notes.append(f"at {at} the last bits of half precision differ: {comparison.reason}")
+        else:
+            yield f"at {at} ({level}) the new model differs from the original with these scales: {comparison.reason}"
+
+
+def _most_inclusive(ran: Sequence[Trial], inputs: Sequence[PromotedInput]) -> list[Trial]:
+    """Of the trials that ran as few as move every input that any of them moves, said of `inputs`."""
+    by_site = {driven.key: source for source in inputs for driven in source.sites}
+    left = {source.name for source in inputs}
+    found: list[Trial] = []
+    for trial in sorted(ran, key=lambda trial: -len(trial.values)):
+        pairs = ((by_site.get(source.sites[0].key), value) for source, value in trial.values)
+        known = Trial(tuple((source, value) for source, value in pairs if source is not None))
+        moved = {source.name for source, _ in known.values}
+        if moved & left and len(found) < _MOST_TRIALS:
+            found.append(known)
+            left -= moved
+    return found
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"

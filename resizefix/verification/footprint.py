@@ -1,0 +1,88 @@
+"""How much memory the tensors of a run take, worked out before it is run, so that no trial takes the machine down.
+
+A scale of ×8 that is tried at ×9 on a 4K picture makes tensors of gigabytes. What shape inference knows of the sizes is
+added up as the nodes come and go; weights are not counted, they stay mapped. Sizes that only data decide count as none,
+so this is an estimate from below.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+
+from onnx import ModelProto, TensorProto, helper
+
+from resizefix.document.document import Document
+from resizefix.document.edits import set_shape
+from resizefix.document.scopes import Scope, Scopes
+from resizefix.document.shapes import Key, Shapes
+
+_USUAL_LIMIT = 4 * 2**30  # where the system does not say how much memory is free
+
+
+def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
+    """The most that the tensors take at one time, nodes run in the order of the file.
+
+    `shapes` are those of the inputs. What a body or a local function makes is added to its node's own results.
+    """
+    model = ModelProto()
+    model.CopyFrom(document.proto)
+    for value in model.graph.input:
+        if value.name in shapes:
+            set_shape(value, list(shapes[value.name]))
+    known = Shapes(model)
+    scopes = Scopes(model)
+    sizes = {scope.path: _sizes(scope, known) for scope in scopes.all}
+    inner: dict[Key, int] = {}
+    for scope in reversed(scopes.all):  # bodies before the nodes that hold them
+        if scope.parent is not None and scope.owner is not None:
+            peak = _peak(scope, sizes[scope.path], inner)
+            holder = scope.parent.path, str(scope.owner)
+            inner[holder] = max(inner.get(holder, 0), peak)
+    return _peak(scopes.main, sizes[()], inner)
+
+
+def free_bytes() -> int:
+    """How much memory a run may take unless the user says so: half of what is free."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as meminfo:
+            fields = dict(line.split(":", 1) for line in meminfo)
+        return int(fields["MemAvailable"].split()[0]) * 1024 // 2
+    except (OSError, KeyError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+    except (AttributeError, OSError, ValueError):
+        return _USUAL_LIMIT
+
+
+def _sizes(scope: Scope, shapes: Shapes) -> dict[str, int]:
+    found = {}
+    for name in (*scope.inputs, *scope.producers):
+        key = scope.path, name
+        dims = shapes.dims(key)
+        if dims is not None and all(isinstance(size, int) for size in dims):
+            found[name] = math.prod(size for size in dims if isinstance(size, int)) * _width(shapes.elem_type(key))
+    return found
+
+
+def _width(elem_type: int | None) -> int:
+    if elem_type is None or elem_type not in TensorProto.DataType.values() or elem_type == TensorProto.UNDEFINED:
+        return 4
+    return int(helper.tensor_dtype_to_np_dtype(elem_type).itemsize)
+
+
+def _peak(scope: Scope, sizes: Mapping[str, int], inner: Mapping[Key, int]) -> int:
+    last = {name: index for index, node in enumerate(scope.body.node) for name in node.input}
+    results = {value if isinstance(value, str) else value.name for value in scope.body.output}
+    live = sum(sizes.get(name, 0) for name in scope.inputs)
+    peak = live
+    for index, node in enumerate(scope.body.node):
+        live += sum(sizes.get(name, 0) for name in node.output)
+        peak = max(peak, live + inner.get((scope.path, str(index)), 0))
+        for name in {*node.input, *node.output}:
+            # What the caller feeds or wants stays; all else goes with its last reader.
+            if name in scope.producers and name not in results and last.get(name, index) == index:
+                live -= sizes.get(name, 0)
+    return peak

@@ -1,0 +1,52 @@
+"""How long and how large a verification may become."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from resizefix.errors import ResizefixError
+from resizefix.verification.footprint import free_bytes
+
+
+class TimeIsUpError(ResizefixError):
+    """The time that a verification was given is over. What was compared until then stands."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`ends` is when time is up, on the clock of `time.monotonic`; `memory` what the tensors of a run may take, in
+    bytes. None: without end; half of the memory that is free."""
+
+    seconds: float | None = None
+    ends: float | None = None
+    memory: int | None = None
+
+    @classmethod
+    def starting_now(cls, seconds: float | None, memory: int | None) -> Limits:
+        """The limits of a verification that begins."""
+        return cls(seconds, None if seconds is None else time.monotonic() + seconds, memory)
+
+    @property
+    def bytes(self) -> int:
+        """What the tensors of a run may take."""
+        return free_bytes() if self.memory is None else self.memory
+
+    def left(self) -> float | None:
+        """The seconds that are left; None: without end. Raises TimeIsUpError when there are none."""
+        if self.ends is None:
+            return None
+        left = self.ends - time.monotonic()
+        if left <= 0:
+            raise TimeIsUpError(self.when_over)
+        return left
+
+    @property
+    def when_over(self) -> str:
+        """The sentence for it."""
+        return f"time was up after {self.seconds:g} s (--timeout)"
+
+
+def in_words(size: int) -> str:
+    """A size of memory as people say it."""
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"

@@ -1,0 +1,159 @@
+"""Looks at a result: `python -m benchmarks.performance.judge BEFORE AFTER FOLDER [--promoted]`.
+
+It uses onnx and onnxruntime alone, nothing of resizefix. What it knows of BEFORE is kept in FOLDER for the next time.
+Prints one line of JSON: what was found wrong or missing; an empty list is a right result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
+LARGE = 1024  # bytes of a tensor that counts as a weight
+TENSORRT_LOWERING = 1e-4  # of the largest magnitude: what approximate rewrites may differ by
+
+
+def graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """A graph and all bodies in it."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from graphs(attribute.g)
+
+
+def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    for graph in graphs(model.graph):
+        yield from graph.initializer
+        yield from (a.t for node in graph.node for a in node.attribute if node.op_type == "Constant" and a.HasField("t"))
+
+
+def weights(model: onnx.ModelProto) -> Counter[str]:
+    """A digest of each large tensor: element type, shape and bytes."""
+    found: Counter[str] = Counter()
+    for tensor in tensors(model):
+        data = tensor.raw_data or onnx.numpy_helper.to_array(tensor).tobytes()
+        if len(data) >= LARGE:
+            digest = hashlib.sha256(data).hexdigest()
+            found[f"{tensor.data_type} {list(tensor.dims)} {digest}"] += 1
+    return found
+
+
+def constants(model: onnx.ModelProto) -> dict[str, list[float]]:
+    """The scales of each Resize whose scales are constant, by the name of what it computes."""
+    values = {tensor.name: tensor for graph in graphs(model.graph) for tensor in graph.initializer}
+    for graph in graphs(model.graph):
+        for node in graph.node:
+            if node.op_type == "Constant":
+                values[node.output[0]] = next(a.t for a in node.attribute)
+    return {
+        node.output[0]: onnx.numpy_helper.to_array(values[node.input[2]]).tolist()
+        for graph in graphs(model.graph)
+        for node in graph.node
+        if node.op_type == "Resize" and len(node.input) > 2 and node.input[2] in values
+    }
+
+
+def knowledge(model: onnx.ModelProto) -> dict[str, Any]:
+    """What must be found again."""
+    return {
+        "weights": weights(model),
+        "scales": constants(model),
+        "said": {
+            "producer_name": model.producer_name,
+            "graph name": model.graph.name,
+            "metadata_props": sorted((entry.key, entry.value) for entry in model.metadata_props),
+        },
+    }
+
+
+def session(path: Path) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def image() -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((1, 3, 16, 16)).astype(np.float32)
+
+
+def remembered(before: Path, folder: Path) -> tuple[dict[str, Any], np.ndarray]:
+    """What BEFORE holds and computes."""
+    known, output = folder / f"{before.name}.known.json", folder / f"{before.name}.output.npy"
+    if not known.exists():
+        found = knowledge(onnx.load(before))
+        np.save(output, session(before).run(None, {"input": image()})[0])
+        known.write_text(json.dumps(found))
+    return json.loads(known.read_text()), np.load(output)
+
+
+def judge(before: Path, after: Path, folder: Path, *, promoted: bool) -> Iterator[str]:
+    known, wanted = remembered(before, folder)
+    try:
+        onnx.checker.check_model(str(after))
+    except (onnx.checker.ValidationError, ValueError) as error:
+        yield f"not valid: {str(error).splitlines()[0]}"
+    model = onnx.load(after)
+    now = knowledge(model)
+    lost = Counter(known["weights"]) - now["weights"]
+    if lost:
+        yield f"{sum(lost.values())} of {sum(known['weights'].values())} weights are not those of the model"
+    for what, value in known["said"].items():
+        if json.loads(json.dumps(now["said"][what])) != value:
+            yield f"{what} {'lost' if not now['said'][what] else 'changed'}"
+    feeds = {"input": image()}
+    driven = {value.name: [] for value in model.graph.input if value.name != "input"}
+    sites = 0
+    for graph in graphs(model.graph):
+        for node in graph.node:
+            if node.op_type == "Resize" and node.output[0] in known["scales"]:
+                sites += 1
+                if len(node.input) > 2 and node.input[2] in driven:
+                    driven[node.input[2]].append(known["scales"][node.output[0]])
+    if promoted and len(driven) < len(known["scales"]):
+        yield f"{len(driven)} of {len(known['scales'])} scales are inputs"
+    feeds |= {name: np.array(values[0], np.float32) for name, values in driven.items() if values}
+    del model
+    yield from compare(after, feeds, wanted)
+
+
+def compare(after: Path, feeds: dict[str, np.ndarray], wanted: np.ndarray) -> Iterator[str]:
+    """It computes the same when fed the old scales, and what it declares is true when fed others."""
+    try:
+        opened = session(after)
+        output = opened.run(None, feeds)[0]
+    except Exception as error:  # onnxruntime's errors share no other base
+        yield f"does not run: {str(error).splitlines()[0][:160]}"
+        return
+    if output.shape != wanted.shape:
+        yield f"computes {list(output.shape)} instead of {list(wanted.shape)}"
+    elif not np.array_equal(output, wanted):
+        apart = float(np.abs(output.astype(np.float64) - wanted).max() / np.abs(wanted).max())
+        yield f"numbers differ, relative {apart:.0e}"
+    if len(feeds) == 1:
+        return
+    others = {name: value if name == "input" else value + np.float32([0, 0, 1, 1]) for name, value in feeds.items()}
+    try:
+        shape = opened.run(None, others)[0].shape
+    except Exception as error:
+        yield f"does not run at other scales: {str(error).splitlines()[0][:160]}"
+        return
+    declared = opened.get_outputs()[0].shape
+    if any(isinstance(length, int) and length != real for length, real in zip(declared, shape, strict=True)):
+        yield "declares the old output shape"
+
+
+if __name__ == "__main__":
+    paths = [Path(argument) for argument in sys.argv[1:4]]
+    print(json.dumps(list(judge(*paths, promoted="--promoted" in sys.argv))))

@@ -1,8 +1,12 @@
-"""Which sites a node depends on, so that the node where a run breaks tells which of many moved scales broke it."""
+"""What depends on which site, by the names that nodes read: where many scales move at once, which of them reach a node.
+
+Told of the main graph. A site in a body counts as the node that holds the body; where one stands in a local function
+nothing is said, for calls are not followed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
 
 from onnx import ModelProto
 
@@ -11,46 +15,64 @@ from resizefix.document.shapes import Key
 
 
 class Ancestry:
-    """A snapshot of a model's main graph and of the sites in it and in the bodies that its nodes hold."""
+    """A snapshot of who reads whom in a model's main graph."""
 
-    def __init__(self, model: ModelProto, sites: Iterable[Key]) -> None:
+    def __init__(self, model: ModelProto) -> None:
         scopes = Scopes(model)
-        self._main = scopes.main
-        self._labels: dict[str, int] = {}
-        for index, node in enumerate(self._main.body.node):
-            self._labels[node_label(node, index)] = index
-        self._inner_reads: dict[int, set[str]] = {}
-        held: dict[tuple[str, ...], int] = {}
+        producers = scopes.main.producers
+        self._producers = producers
+        self._held: dict[tuple[str, ...], int] = {}
+        inner: dict[int, set[str]] = {}
         for scope in scopes.all:
             holder = _holder(scope)
             if holder is not None:
-                held[scope.path] = holder
-                self._inner_reads.setdefault(holder, set()).update(name for name, _ in reads(scope))
-        self._sites: dict[int, list[Key]] = {}
-        self._complete = True
-        for path, output in sites:
-            position = self._main.producers.get(output) if not path else held.get(path)
-            if position is None:
-                self._complete = False  # in a function: its calls are not followed
-            else:
-                self._sites.setdefault(position, []).append((path, output))
+                self._held[scope.path] = holder
+                inner.setdefault(holder, set()).update(name for name, _ in reads(scope))
+        self._holders = frozenset(inner)
+        self._labels: dict[str, int] = {}
+        self._sources: list[list[int]] = []
+        for index, node in enumerate(scopes.main.body.node):
+            self._labels[node_label(node, index)] = index
+            names = {*node.input, *inner.get(index, ())}
+            self._sources.append(sorted({producers[name] for name in names if name in producers}))
 
-    def above(self, label: str) -> set[Key] | None:
-        """The sites whose output the node depends on; None where that is not known."""
-        if not self._complete or label not in self._labels:
+    def above(self, label: str, sites: Collection[Key]) -> set[Key] | None:
+        """Those of the sites that the node depends on; None where that is not known."""
+        start = self._labels.get(label)
+        standing = self._standing(sites)
+        if start is None or start in self._holders or standing is None:
             return None
-        pending = [self._labels[label]]
-        if pending[0] in self._inner_reads:
-            return None  # it broke somewhere in a body
-        seen = set(pending)
-        found: set[Key] = set()
+        pending, seen = [start], {start}
         while pending:
-            index = pending.pop()
-            found.update(self._sites.get(index, ()))
-            names = {*self._main.body.node[index].input, *self._inner_reads.get(index, ())}
-            sources = {self._main.producers[name] for name in names if name in self._main.producers} - seen
-            seen |= sources
-            pending.extend(sources)
+            new = [source for source in self._sources[pending.pop()] if source not in seen]
+            seen.update(new)
+            pending.extend(new)
+        return {key for key, position in standing.items() if position in seen}
+
+    def growth(self, factors: Mapping[Key, float]) -> float | None:
+        """How many times larger a tensor can become when each site's output becomes larger by its factor.
+
+        The largest product along any path; None where it is not known.
+        """
+        standing = self._standing(factors)
+        if standing is None:
+            return None
+        own: dict[int, float] = {}
+        for key, position in standing.items():
+            own[position] = own.get(position, 1.0) * factors[key]
+        grown: list[float] = []
+        for index, sources in enumerate(self._sources):
+            before = max((grown[source] for source in sources if source < index), default=1.0)
+            grown.append(before * own.get(index, 1.0))
+        return max(grown, default=1.0)
+
+    def _standing(self, sites: Collection[Key]) -> dict[Key, int] | None:
+        found = {}
+        for path, output in sites:
+            position = self._held.get(path) if path else self._producers.get(output)
+            if position is None:
+                return None
+            found[path, output] = position
         return found
 
 

@@ -58,7 +58,7 @@ class Bench:
         session = self._open(promoted, optimized=False)
 
         def ancestry() -> Ancestry:
-            return Ancestry(promoted.proto, [driven.key for source in inputs for driven in source.sites])
+            return Ancestry(promoted.proto)
 
         probed = Prober(session, self._feeds, inputs, self._fits, self._steps, ancestry).probe()
         self._ran = probed.ran

@@ -25,9 +25,10 @@ from resizefix.verification.trials import Trial, trials_of
 from resizefix.verification.verification import Coupling, Verdict
 
 MOST_ALONE = 32
-# Two sizes of 16 or more that must be equal are drawn equal once in ten times or less; four draws leave 1 in 10,000.
+# Two sizes that must be equal are drawn equal once in nine times; four draws leave one in 6,561.
 _DRAWS = 4
-_FACTORS = (1.1, 1.6)
+_FACTORS = tuple(sixteenths / 16 for sixteenths in range(18, 27))  # usual sizes, being multiples, stay whole
+_UPWARD = 1 + 2**-20  # so that the way down ends where the way up began and not just below
 
 Fits = Callable[[Trial], bool]
 
@@ -62,6 +63,7 @@ class Prober:
         self._fits = fits
         self._steps = steps
         self._ancestry = ancestry
+        self._known: Ancestry | None = None
 
     def probe(self) -> Probed:
         """One verdict per site."""
@@ -102,11 +104,12 @@ class Prober:
 
     def _together(self, group: Sequence[PromotedInput], ran: list[Trial]) -> str | None:
         """Where the model breaks when all of them move; an empty text where that is not to be tried."""
-        trials = [drawn_trial(group, draw) for draw in range(_DRAWS)]
-        if not all(map(self._fits, trials)):
-            return ""
-        for trial in trials:
-            broken = self._breaks_at(trial)
+        trials = []
+        for draw in range(_DRAWS):
+            factors = drawn_factors(len(self._inputs), draw)
+            names = (source.name for source in self._inputs)
+            trials.append(_moved_by(dict(zip(names, factors, strict=True)), group))
+            broken = self._breaks_at(trials[-1]) if self._fits(trials[-1]) else ""
             if broken is not None:
                 return broken
         ran.extend(trials[:2])
@@ -123,25 +126,31 @@ class Prober:
         """The one input of the group that the node depends on: alone it breaks the model there too."""
         if not node:
             return None
-        above = self._ancestry().above(node)
+        if self._known is None:
+            self._known = self._ancestry()
+        above = self._known.above(node, [driven.key for source in group for driven in source.sites])
         if above is None:
             return None
         found = [source for source in group if any(driven.key in above for driven in source.sites)]
         return found[0] if len(found) == 1 else None
 
 
-def drawn_trial(group: Sequence[PromotedInput], draw: int) -> Trial:
-    """Every input of the group moved by a factor of its own; of two that follow each other one up, one down.
-
-    So sizes stay near the old ones along a chain. The same for the same group and `draw`, on any machine.
+def drawn_factors(count: int, draw: int) -> list[float]:
+    """By what each of so many inputs moves: of two that follow each other one up, one down, so that sizes stay near the
+    old ones along a chain. The same for the same `draw`, on any machine.
     """
     generator = random.Random(draw)
+    factors: list[float] = []
+    for position in range(count):
+        factors.append(generator.choice(_FACTORS) if position % 2 == 0 else _UPWARD / factors[-1])
+    return factors
+
+
+def _moved_by(factors: Mapping[str, float], group: Sequence[PromotedInput]) -> Trial:
     values = []
-    factor = 1.0
-    for position, source in enumerate(group):
-        factor = generator.uniform(*_FACTORS) if position % 2 == 0 else 1 / factor
+    for source in group:
         driven = source.sites[0]
-        value = driven.input_value(_times(driven, factor))
+        value = driven.input_value(_times(driven, factors[source.name]))
         if value == source.value:  # lost in rounding
             value = next(iter(trials_of(source)), value)
         values.append((source, value))

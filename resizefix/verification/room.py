@@ -3,64 +3,82 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
+from resizefix.verification.ancestry import Ancestry
 from resizefix.verification.footprint import peak_bytes
 from resizefix.verification.inputs import Value
 from resizefix.verification.limits import Limits, in_words
 from resizefix.verification.trials import Trial
 from resizefix.verification.twin import Baked, rebake
 
+_REMEMBERED = 4
+
 
 class Room:
-    """What an original may take, at the scales it has and at others."""
+    """What an original may take, at the scales it has and at others.
+
+    Shape inference of the whole model says it exactly; it is asked when what it said of similar scales does not do.
+    """
 
     def __init__(self, original: Document, limits: Limits) -> None:
         self._original = original
         self._most = limits.bytes
-        self._usual: dict[tuple[tuple[str, tuple[int, ...]], ...], int] = {}
+        self._ancestry = Ancestry(original.proto)
+        self._known: deque[_Known] = deque(maxlen=_REMEMBERED)
 
     def why_not(self, feeds: Mapping[str, Value]) -> str | None:
         """Why the original is not run on these feeds; None: it fits."""
-        return self._refusal(self._peak(feeds))
+        return self._refusal(feeds, {}, {})
 
     def why_not_at(self, feeds: Mapping[str, Value], trial: Trial) -> str | None:
         """The same with other scales in it."""
-        growth = math.prod(_growth(trial))
-        if self._peak(feeds) * growth <= self._most / 2:  # nothing but a resize makes tensors larger by the scale
+        return self._refusal(feeds, _growth(trial), trial.baked())
+
+    def _refusal(
+        self, feeds: Mapping[str, Value], factors: Mapping[Key, float], operands: Mapping[Key, Baked]
+    ) -> str | None:
+        shapes = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
+        if any(self._suffices(known, shapes, factors) for known in self._known):
             return None
-        return self._refusal(self._exactly(feeds, trial.baked()))
-
-    def _peak(self, feeds: Mapping[str, Value]) -> int:
-        shapes = tuple(_shapes(feeds).items())
-        if shapes not in self._usual:
-            self._usual[shapes] = self._exactly(feeds, {})
-        return self._usual[shapes]
-
-    def _exactly(self, feeds: Mapping[str, Value], operands: Mapping[Key, Baked]) -> int:
-        return peak_bytes(rebake(self._original, operands), _shapes(feeds))
-
-    def _refusal(self, peak: int) -> str | None:
+        peak = peak_bytes(rebake(self._original, operands), shapes)
         if peak <= self._most:
+            self._known.append(_Known(shapes, factors, peak))
             return None
         return (
             f"its tensors take {in_words(peak)} or more at these sizes, and {in_words(self._most)} may be used; give "
             "smaller sizes with --shape, or more with --memory-limit"
         )
 
+    def _suffices(self, known: _Known, shapes: Mapping[str, tuple[int, ...]], factors: Mapping[Key, float]) -> bool:
+        if known.shapes != shapes:
+            return False
+        sites = known.factors.keys() | factors.keys()
+        ratios = {key: factors.get(key, 1.0) / known.factors.get(key, 1.0) for key in sites}
+        # Squared: attention makes of each size its square.
+        growth = self._ancestry.growth({key: ratio**2 for key, ratio in ratios.items() if ratio != 1})
+        return growth is not None and known.peak * growth <= self._most / 2
 
-def _shapes(feeds: Mapping[str, Value]) -> dict[str, tuple[int, ...]]:
-    return {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
+
+@dataclass(frozen=True)
+class _Known:
+    """What the tensors take at these shapes, each site's output being so many times larger than at the old scales."""
+
+    shapes: Mapping[str, tuple[int, ...]]
+    factors: Mapping[Key, float]
+    peak: int
 
 
-def _growth(trial: Trial) -> list[float]:
-    found: list[float] = []
+def _growth(trial: Trial) -> dict[Key, float]:
+    found = {}
     for source, value in trial.values:
         for driven in source.sites:
             pairs = zip(driven.operand(value), driven.base, strict=True)
-            found.extend(max(1.0, new / old) ** 2 for new, old in pairs if old > 0)
+            found[driven.key] = math.prod(new / old for new, old in pairs if old > 0)
     return found

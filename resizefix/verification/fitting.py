@@ -14,6 +14,10 @@ from resizefix.verification.room import Room
 from resizefix.verification.runtime import CannotRunError, Session
 
 
+class NoRoomError(CannotRunError):
+    """The model was not run because its tensors would take more memory than may be used."""
+
+
 @dataclass(frozen=True)
 class Fitted:
     """Feeds, and what the model made of them. `vacuous`: every output is empty, so that comparing them says nothing."""
@@ -60,13 +64,13 @@ def _next(session: Session, candidates: Iterator[dict[str, Value]]) -> dict[str,
     try:
         return next(candidates, None)
     except TooLargeError as error:
-        raise CannotRunError(f"{session.label} was not run: {error}", reason=str(error)) from error
+        raise NoRoomError(f"{session.label} was not run: {error}", reason=str(error)) from error
 
 
 def _require_room(session: Session, room: Room | None, feeds: dict[str, Value]) -> None:
     reason = None if room is None else room.why_not(session.taken(feeds))
     if reason is not None:
-        raise CannotRunError(f"{session.label} was not run: {reason}", reason=reason)
+        raise NoRoomError(f"{session.label} was not run: {reason}", reason=reason)
 
 
 def is_empty(value: Value) -> bool:

@@ -14,7 +14,9 @@ from resizefix.document.shapes import Key
 from resizefix.errors import UsageError
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder, as_feed
-from resizefix.verification.fitting import fit_feeds
+from resizefix.verification.fitting import NoRoomError, fit_feeds
+from resizefix.verification.limits import TimeIsUpError
+from resizefix.verification.room import Room
 from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
 from resizefix.verification.twin import neighbourhood
 from resizefix.verification.verification import Run, Status, Verification
@@ -40,7 +42,13 @@ def prove_rewrite(
     depend on the neighbouring nodes. Whether every bit agreed stands in the runs.
     """
     fed = feeds or {}
-    why_local = _why_not_whole(before, conditions, fed)
+    too_large = False
+    try:
+        why_local = _why_not_whole(before, conditions, fed)
+    except NoRoomError as error:
+        why_local, too_large = str(error), True
+    except TimeIsUpError as error:
+        return Verification(Status.FAILED, str(error))
     if why_local is None:
         return _verify(before, after, relative, conditions, conditions.shapes, fed)
     runs: list[Run] = []
@@ -52,7 +60,10 @@ def prove_rewrite(
             return Verification(
                 Status.FAILED, f"{key[1]!r} cannot be proven alone: it stood in a function that was inlined"
             )
-        pair = neighbourhood(before, {key: data}), neighbourhood(after, {key: data})
+        pair = (
+            neighbourhood(before, {key: data}, open_sizes=too_large),
+            neighbourhood(after, {key: data}, open_sizes=too_large),
+        )
         try:
             local = _verify(*pair, relative, conditions, {}, _those_of(pair, fed))
         except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
@@ -73,9 +84,17 @@ def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, Sequence[floa
 
 def _why_not_whole(before: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]) -> str | None:
     try:
-        session = open_session(before, optimized=False, custom_op_libraries=conditions.custom_op_libraries)
+        session = open_session(
+            before,
+            optimized=False,
+            custom_op_libraries=conditions.custom_op_libraries,
+            limits=conditions.limits,
+        )
         hints = {entry.name: as_feed(entry, list(feeds[entry.name])) for entry in session.inputs if entry.name in feeds}
-        fit_feeds(session, Feeder(session.inputs, conditions.shapes, conditions.seed, hints))
+        feeder = Feeder(session.inputs, conditions.shapes, conditions.seed, hints, conditions.limits.bytes)
+        fit_feeds(session, feeder, room=Room(before, conditions.limits))
+    except NoRoomError:
+        raise
     except (CannotLoadError, CannotRunError) as error:
         return str(error)
     return None
@@ -97,4 +116,6 @@ def _verify(
         relative=relative,
         feeds=feeds,
         custom_op_libraries=conditions.custom_op_libraries,
+        limits=conditions.limits,
+        tell=conditions.tell,
     )

@@ -49,7 +49,7 @@ class Room:
             return None
         peak = peak_bytes(rebake(self._original, operands), shapes)
         if peak <= self._most:
-            self._known.append(_Known(shapes, factors, peak))
+            self._known.appendleft(_Known(shapes, factors, peak))
             return None
         return (
             f"its tensors take {in_words(peak)} or more at these sizes, and {in_words(self._most)} may be used; give "

@@ -14,9 +14,12 @@ from resizefix.verification.compare import Comparison, allclose, compare
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.inputs import Feeds, Value
-from resizefix.verification.runtime import CannotLoadError, CannotRunError, Session, open_session
+from resizefix.verification.limits import Limits, TimeIsUpError
+from resizefix.verification.room import Room
+from resizefix.verification.runtime import UNCHANGED_LAYOUT, CannotLoadError, CannotRunError, Session, open_session
 from resizefix.verification.signatures import NotComparableError, common_inputs, output_names
 from resizefix.verification.sizing import Shape
+from resizefix.verification.steps import Steps, Tell
 from resizefix.verification.verification import Run, Status, Verification
 
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ def verify(
     relative: float | None = None,
     feeds: Mapping[str, object] | None = None,
     custom_op_libraries: Sequence[str] = (),
+    limits: Limits | None = None,
+    tell: Tell | None = None,
 ) -> Verification:
     """Whether `after` computes what `before` does, on `runs` feeds of consecutive seeds, each at two levels.
 
@@ -48,21 +53,30 @@ def verify(
     by name, or by position if no name is common. Sizes that the files leave open are those of `shapes`, else the first
     ones that `before` runs with.
 
-    A model that cannot be loaded or run, and models that cannot be compared, fail with that as the reason.
+    A model that cannot be loaded or run, and models that cannot be compared, fail with that as the reason. When time is
+    up, what was compared with optimisation disabled suffices if it was all of that.
     Raises UsageError for names, shapes and feeds that do not fit.
     """
     if runs < 1:
         raise UsageError(f"There must be at least one run, not {runs}.")
-    pair = _Pair(before, after, tuple(custom_op_libraries))
+    limits = limits or Limits()
+    pair = _Pair(before, after, tuple(custom_op_libraries), limits, Steps(tell))
     done: list[Run] = []
+    note = None
     try:
         inputs, hints = common_inputs(before, after, feeds or {})
-        fitted = pair.fit([Feeder(inputs, shapes, seed + run, hints) for run in range(runs)])
+        seeds = range(seed, seed + runs)
+        fitted = pair.fit([Feeder(inputs, shapes, each, hints, limits.bytes) for each in seeds])
         shown = tuple(feeds or ())
         problem = pair.disagreement(fitted, _Tolerance(atol, rtol, relative), shown, done)
     except (NotComparableError, CannotLoadError, CannotRunError) as error:
         problem = str(error)
-    return Verification(Status.FAILED if problem else Status.PASSED, problem, tuple(done))
+    except TimeIsUpError as error:
+        problem = None if len(done) >= runs else str(error)
+        note = f"{error}: not compared was the default optimisation level"
+    if problem:
+        return Verification(Status.FAILED, problem, tuple(done))
+    return Verification(Status.PASSED, note or pair.note, tuple(done))
 
 
 @dataclass(frozen=True)
@@ -83,16 +97,24 @@ class _Tolerance:
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Pair:
     before: Document
     after: Document
     libraries: tuple[str, ...]
+    limits: Limits
+    steps: Steps
+    note: str | None = None
 
     def fit(self, feeders: Sequence[Feeder]) -> list[Fitted]:
         """Feeds that `before` runs with, one for each feeder, and its outputs without optimisation."""
         session = self._open("BEFORE", self.before, optimized=False)
-        fitted = [fit_feeds(session, feeder) for feeder in feeders]
+        self.steps.expect(4 * len(feeders))
+        room = Room(self.before, self.limits)
+        fitted = []
+        for feeder in feeders:
+            fitted.append(fit_feeds(session, feeder, room=room))
+            self.steps.done("running the model before")
         if any(one.vacuous for one in fitted):
             raise NotComparableError(
                 "Every output is empty at the shapes tried, so nothing was compared. Give others with --shape."
@@ -111,7 +133,13 @@ class _Pair:
             if not comparison.bitwise and not tolerance.allows(plain[at], after):
                 return f"With optimisation disabled, {comparison.reason}."
         session = self._open("BEFORE", self.before, optimized=True)
-        fused = [session.run(session.taken(one)) for one in feeds]
+        if session.maps_weights:
+            self.note = UNCHANGED_LAYOUT
+        fused = []
+        for one in feeds:
+            fused.append(session.run(session.taken(one)))
+            self.steps.done("running the model before, optimised")
+        del session  # each maps or holds all weights
         for at, after in enumerate(self._run_after(feeds, optimized=True)):
             bounds = default_level_bounds(plain[at], fused[at])
             comparison = compare(fused[at], after)
@@ -132,13 +160,20 @@ class _Pair:
         label = side if document.path is None else f"{side} ({document.path})"
         if optimized:
             label += " at the default optimisation level"
-        return open_session(document, optimized=optimized, custom_op_libraries=self.libraries, label=label)
+        return open_session(
+            document, optimized=optimized, custom_op_libraries=self.libraries, label=label, limits=self.limits
+        )
 
     def _run_after(self, feeds: Sequence[Feeds], *, optimized: bool) -> list[dict[str, Value]]:
         session = self._open("AFTER", self.after, optimized=optimized)
         renamed = output_names(self.before, self.after)
+        room = Room(self.after, self.limits)
         results = []
         for one in feeds:
+            too_large = room.why_not(session.taken(one))
+            if too_large is not None:
+                raise NotComparableError(f"{session.label} was not run: {too_large}")
+            self.steps.done("running the model after")
             outputs = session.run(session.taken(one))
             results.append({renamed[name]: value for name, value in outputs.items()})
         return results

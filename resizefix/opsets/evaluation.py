@@ -48,7 +48,7 @@ def evaluate(node: NodeProto, inputs: Inputs, dims: Dims | None) -> list[Array] 
         return None
     try:
         result = rule(attributes, inputs)
-    except (NotFoldable, ValueError, IndexError, TypeError, OverflowError):
+    except (NotFoldable, ValueError, LookupError, TypeError, OverflowError):
         return None  # an invalid node, or one whose value is the runtime's choice
     values = [np.asarray(value) for value in (result if isinstance(result, list) else [result])]
     return values if len(values) == len(node.output) and sum(value.size for value in values) <= LARGEST else None

@@ -16,6 +16,7 @@ from onnx import helper
 from resizefix.document.constants import Constant, Constants
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
 from resizefix.document.shapes import Key, Shapes
+from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.axis_sizes import AxisSizes
 from resizefix.origins.borders import Borders
 from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
@@ -129,6 +130,9 @@ class Tracer:
             return self._argument_constant(definition)
         if node.domain not in DEFAULT_DOMAINS:
             raise UntraceableError(f"{node.domain}::{node.op_type} is not followed")
+        incomplete = why_incomplete(node, definition.scope.opset)
+        if incomplete is not None:
+            raise UntraceableError(f"its {node.op_type} {incomplete}")
         if node.op_type in SHAPE_READERS:
             return self._sizes(definition)
         if node.op_type == "If":
@@ -176,6 +180,8 @@ class Tracer:
     def sizes_read(self, definition: Definition) -> list[Size]:
         """The sizes that a Shape node gives, or a Size node multiplies. Raises UntraceableError."""
         assert definition.node is not None
+        if not definition.node.input:
+            raise UntraceableError(f"{definition.node.op_type} has no input")
         source = self.scopes.definition(definition.scope, definition.node.input[0])
         while source is not None and (over := self.borders.argument(source)) is not None:
             source = over

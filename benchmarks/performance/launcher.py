@@ -1,7 +1,7 @@
 """Starts one command, waits for it, and prints what it took: `python -S launcher.py LIMITS COMMAND…`.
 
-A process of its own, and as small as Python gets: the peak memory that the kernel reports for a child begins at what its
-parent holds, and limits must not bind the parent. Prints one line of JSON; the command's streams go to files.
+A process of its own, and as small as Python gets: the peak memory that the kernel reports for a child begins at what
+its parent holds, and limits must not bind the parent. Prints one line of JSON; the command's streams go to files.
 """
 
 import json

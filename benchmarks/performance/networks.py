@@ -1,11 +1,10 @@
 """The graphs that are measured: small enough to hold, their weights only named (`streaming.Weight`).
 
 Every graph has interpolation nodes with constant scales, so that a promotion has something to do, and runs in
-onnxruntime: `input` is float32[1,3,16,16] in all of them, and one output depends on every node.
+onnxruntime: `input` is float32[1,3,8,8] in all of them, and one output depends on every node.
 """
 
 from __future__ import annotations
-
 
 from dataclasses import dataclass, field
 
@@ -16,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from benchmarks.performance.streaming import Weight
 
 OPSET = 17
-EDGE = 16  # of the input image
+EDGE = 8  # of the input image
 SHAPE = (1, 3, EDGE, EDGE)
 
 
@@ -54,7 +53,14 @@ class Network:
         coordinates = {"nearest": "asymmetric", "linear": "half_pixel", "cubic": "half_pixel"}[mode]
         extra = {"nearest_mode": "floor"} if mode == "nearest" else {}
         return self.add(
-            "Resize", x, "", scales, output=f"{name}/output", mode=mode, coordinate_transformation_mode=coordinates, **extra
+            "Resize",
+            x,
+            "",
+            scales,
+            output=f"{name}/output",
+            mode=mode,
+            coordinate_transformation_mode=coordinates,
+            **extra,
         )
 
     def model(self, y: str, shape: tuple[int | str, ...]) -> onnx.ModelProto:
@@ -167,6 +173,3 @@ def nested(depth: int) -> Built:
         return into.add("If", "taken", output=f"/If{level}/output", **bodies)
 
     return net.model(branch(net, 0), SHAPE), net.weights
-
-
-

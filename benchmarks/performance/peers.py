@@ -18,7 +18,9 @@ def job(function: Callable[[str, str], object]) -> Callable[[str, str], object]:
 
 def save(onnx, model, before: str, after: str) -> None:
     """As the onnx documentation has it for models with external data: all of it into one file."""
-    external = any(tensor.HasField("data_location") for tensor in onnx.load(before, load_external_data=False).graph.initializer)
+    external = any(
+        tensor.HasField("data_location") for tensor in onnx.load(before, load_external_data=False).graph.initializer
+    )
     if external:
         onnx.save(model, after, save_as_external_data=True, location=after.rsplit("/", 1)[1] + ".data")
     else:

@@ -61,7 +61,9 @@ def run(command: Sequence[str], *, seconds: float = SECONDS, memory: int = MEMOR
 def median(runs: Sequence[Taken]) -> Taken:
     """Number by number; the streams and the exit code are those of the first run."""
     numbers = ("wall", "user", "system", "peak", "own")
-    return Taken(**{**asdict(runs[0]), **{name: statistics.median(getattr(run, name) for run in runs) for name in numbers}})
+    return Taken(
+        **{**asdict(runs[0]), **{name: statistics.median(getattr(run, name) for run in runs) for name in numbers}}
+    )
 
 
 def of_module(name: str, *arguments: str) -> list[str]:

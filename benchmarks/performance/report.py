@@ -1,0 +1,167 @@
+"""Writes the tables into docs/performance.md, each between its two markers; the text around them stays."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.performance.inputs import INPUTS
+
+Rows = list[dict[str, Any]]
+SHORT = 140  # of a complaint, in a table
+
+
+def write(page: Path, results: dict[str, Any]) -> None:
+    """Replaces what stands between the markers of every section that `results` has."""
+    text = page.read_text()
+    for name, table in TABLES.items():
+        if results.get(name):
+            begin, end = (f"<!-- {word} {name} -->" for word in ("begin", "end"))
+            if begin not in text:
+                raise SystemExit(f"{page}: has no marker {begin}")
+            inside = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+            written = f"{begin}\n{table(results[name])}\n{end}"
+            text = inside.sub(lambda _, written=written: written, text)
+    page.write_text(text)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def seconds(number: float) -> str:
+    return f"{number:.2f}" if number < 10 else f"{number:.0f}"
+
+
+def megabytes(number: float) -> str:
+    return f"{number / 1e6:.0f}"
+
+
+def machine(found: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {number or 'not installed'}" for name, number in found["versions"].items())
+    return (
+        f"{found['date']}; {found['processor']}, {found['cores']} cores, {found['memory']} GB of memory, "
+        f"{found['system']}, {found['file system']}; Python {found['python']}; {versions}. "
+        f"Load of the machine at the start: {found['load']}."
+    )
+
+
+def side_by_side(rows: Rows) -> str:
+    """Three tables of numbers, one column an input, and what was wrong."""
+    inputs = [given for given in INPUTS if any(row["input"] == given.name for row in rows)]
+    jobs = list(dict.fromkeys(row["job"] for row in rows))
+    by_place = {(row["job"], row["input"]): row for row in rows}
+    numbers: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
+        ("Wall time, seconds", lambda taken: seconds(taken["wall"])),
+        ("User time, seconds", lambda taken: seconds(taken["user"])),
+        (
+            "Peak memory, MB (of it, in no file)",
+            lambda taken: f"{megabytes(taken['peak'])} ({megabytes(taken['own'])})",
+        ),
+    )
+
+    def cell(job: str, given: str, say: Callable[[dict[str, Any]], str]) -> str:
+        row = by_place.get((job, given))
+        if row is None or row["taken"] is None:
+            return ""
+        return say(row["taken"]) if row["taken"]["exit_code"] == 0 else "failed"
+
+    parts = []
+    for title, say in numbers:
+        head = [title, *(given.what for given in inputs)]
+        parts.append(table(head, [[job, *(cell(job, given.name, say) for given in inputs)] for job in jobs]))
+    parts.append(table(["Result", "right", "not right, and where"], [[job, *verdict(job, rows)] for job in jobs]))
+    return "\n\n".join(parts)
+
+
+def verdict(job: str, rows: Rows) -> tuple[str, str]:
+    mine = [row for row in rows if row["job"] == job]
+    tried = [row for row in mine if row["taken"] is not None]
+    if not tried:
+        return "", "not installed"
+    where: dict[str, list[str]] = defaultdict(list)
+    for row in tried:
+        for wrong in row["wrong"]:
+            where[shortened(wrong)].append(row["input"])
+    said = "; ".join(
+        f"{wrong} ({', '.join(names) if len(names) < len(tried) else 'all'})" for wrong, names in where.items()
+    )
+    return f"{sum(not row['wrong'] for row in tried)} of {len(tried)}", said
+
+
+def shortened(text: str) -> str:
+    text = re.sub(r"\s+", " ", text).replace("|", "\\|")
+    return text if len(text) <= SHORT else f"{text[:SHORT]}…"
+
+
+def startup(rows: Rows) -> str:
+    def ratio(row: dict[str, Any], number: str) -> str:
+        return f"{row['taken'][number] / row['other'][number]:.2f}"
+
+    return table(
+        ["command", "wall s", "user s", "beside", "wall s", "user s", "times wall", "times user", "bound"],
+        [
+            [
+                row["what"], seconds(row["taken"]["wall"]), seconds(row["taken"]["user"]),
+                row["against"], seconds(row["other"]["wall"]), seconds(row["other"]["user"]),
+                ratio(row, "wall"), ratio(row, "user"), f"{row['bound']}",
+            ]
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
+def growth(rows: Rows) -> str:
+    return table(
+        ["command", "on a model with", "wall s", "user s", "peak MB", "µs per node or site beyond the first row"],
+        [
+            [
+                row["command"], f"{row['count']:,} {row['what']}", seconds(row["taken"]["wall"]),
+                seconds(row["taken"]["user"]), megabytes(row["taken"]["peak"]), marginal(row, rows),
+            ]
+            for row in sorted(rows, key=lambda row: (row["what"], row["command"], row["count"]))
+        ],
+    )  # fmt: skip
+
+
+def marginal(row: dict[str, Any], rows: Rows) -> str:
+    alike = [one for one in rows if (one["what"], one["command"]) == (row["what"], row["command"])]
+    first = min(alike, key=lambda one: one["count"])
+    if row is first or row["taken"]["exit_code"] != 0:
+        return "" if row is first else "failed"
+    return f"{1e6 * (row['taken']['user'] - first['taken']['user']) / (row['count'] - first['count']):.0f}"
+
+
+def emitted(rows: Rows) -> str:
+    return table(
+        ["model", "image", "scales as inputs", "static ms", "promoted ms", "difference"],
+        [
+            [
+                row["model"], row["size"], f"{row['sites']}", f"{row['static']:.2f}", f"{row['promoted']:.2f}",
+                f"{100 * (row['promoted'] / row['static'] - 1):+.1f} %",
+            ]
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
+def kernel_moves(rows: Rows) -> str:
+    return table(
+        ["promote-scales to", "bytes of the model", "moved by the kernel", "read by Python", "written by Python"],
+        [[row["case"], *(f"{row[key]:,}" for key in ("size", "kernel", "read", "written"))] for row in rows],
+    )
+
+
+TABLES: dict[str, Callable[[Any], str]] = {
+    "machine": machine,
+    "side_by_side": side_by_side,
+    "startup": startup,
+    "growth": growth,
+    "emitted": emitted,
+    "kernel_moves": kernel_moves,
+}

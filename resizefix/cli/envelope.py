@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from resizefix.cli.progress import close_progress
 from resizefix.errors import ResizefixError
 from resizefix.reports.printable import printable
 from resizefix.version import __version__
@@ -48,6 +49,7 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
         answer = Answer(error=_unforeseen(error, model), exit_code=2)
         if manner.verbose:
             traceback.print_exc()
+    close_progress()
     if manner.as_json:
         click.echo(_json(_envelope(command, model, answer)))
     elif answer.show is not None and not manner.quiet:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
-from resizefix.cli.options import FeedOption, manner, manner_of, running, writing
+from resizefix.cli.options import FeedOption, manner, manner_of, run_options, running, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import why_not_all, written
 from resizefix.errors import VerificationFailedError
@@ -28,7 +28,12 @@ from resizefix.errors import VerificationFailedError
 @click.version_option(package_name="resizefix", prog_name="resizefix")
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Make scales that are fed or computed at run time constants: the way back from promote-scales."""
-    conduct("freeze-scales", model, manner_of(as_json, quiet, verbose), lambda: _work(model, options, verbose=verbose))
+    conduct(
+        "freeze-scales",
+        model,
+        manner_of(as_json, quiet, verbose),
+        lambda: _work(model, options, verbose=verbose),
+    )
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
@@ -41,9 +46,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
             set=dict(options["values"]),
             node=options["node"],
             verify=not options["no_verify"],
-            shape=dict(options["shape"]),
-            seed=options["seed"],
-            custom_op_library=options["custom_op_library"],
+            **run_options(options),
         )
         refusal = why_not_all(
             result,

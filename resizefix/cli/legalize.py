@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
-from resizefix.cli.options import list_targets, manner, manner_of, rewriting, running, writing
+from resizefix.cli.options import list_targets, manner, manner_of, rewriting, run_options, running, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import why_not_all, written
 from resizefix.errors import VerificationFailedError
@@ -25,7 +25,12 @@ from resizefix.errors import VerificationFailedError
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones it accepts, which compute the same."""
     list_targets((options["target"],))
-    conduct("legalize", model, manner_of(as_json, quiet, verbose), lambda: _work(model, options, verbose=verbose))
+    conduct(
+        "legalize",
+        model,
+        manner_of(as_json, quiet, verbose),
+        lambda: _work(model, options, verbose=verbose),
+    )
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
@@ -40,9 +45,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
             allow_inexact=options["allow_inexact"],
             lower=options["lower"],
             verify=not options["no_verify"],
-            shape=dict(options["shape"]),
-            seed=options["seed"],
-            custom_op_library=options["custom_op_library"],
+            **run_options(options),
         )
         refusal = why_not_all(
             result,

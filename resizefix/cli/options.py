@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
 from resizefix.cli.envelope import Manner
+from resizefix.cli.progress import progress_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,6 +33,21 @@ class ShapeOption(click.ParamType):  # type: ignore[type-arg]
         if not separator or not name or any(size < 0 for size in dims):
             self.fail(f"{value!r} is no shape; write for example input:1,3,224,224", param, ctx)
         return name, dims
+
+
+class SizeOption(click.ParamType):  # type: ignore[type-arg]
+    """A size of memory: `2G`, `512M`, or bytes."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes."""
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
+        if found is None or float(found[1]) == 0:
+            self.fail(f"{value!r} is no size of memory; write for example 4G or 512M", param, ctx)
+        return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
 
 
 class NumbersOption(click.ParamType):  # type: ignore[type-arg]
@@ -92,6 +109,14 @@ def running(function: F) -> F:
             metavar="PATH",
             help="A library of custom operators for onnxruntime (repeatable).",
         ),
+        click.option(
+            "--memory-limit",
+            type=SizeOption(),
+            help="What the tensors of a run may take, as 4G.  [default: half of the free memory]",
+        ),
+        click.option(
+            "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End verification then."
+        ),
         click.option("--seed", type=int, default=0, show_default=True, help="Seed of the values that inputs are fed."),
         click.option(
             "--shape",
@@ -102,6 +127,18 @@ def running(function: F) -> F:
     ):
         function = decorate(function)
     return function
+
+
+def run_options(options: dict[str, Any]) -> dict[str, Any]:
+    """What `running` added, as the library calls name it."""
+    return {
+        "shape": dict(options["shape"]),
+        "seed": options["seed"],
+        "custom_op_library": options["custom_op_library"],
+        "timeout": options["timeout"],
+        "memory_limit": options["memory_limit"],
+        "progress": progress_line(),
+    }
 
 
 def writing(function: F) -> F:

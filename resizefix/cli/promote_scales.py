@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
-from resizefix.cli.options import NumbersOption, manner, manner_of, running, writing
+from resizefix.cli.options import NumbersOption, manner, manner_of, run_options, running, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import why_not_all, written
 from resizefix.errors import VerificationFailedError
@@ -48,7 +48,12 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
     Without -n, every node whose scale can move while the model still runs is promoted.
     """
-    conduct("promote-scales", model, manner_of(as_json, quiet, verbose), lambda: _work(model, options, verbose=verbose))
+    conduct(
+        "promote-scales",
+        model,
+        manner_of(as_json, quiet, verbose),
+        lambda: _work(model, options, verbose=verbose),
+    )
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
@@ -69,10 +74,8 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
             node=options["node"],
             allow_coupled=options["allow_coupled"],
             verify=not options["no_verify"],
-            shape=dict(options["shape"]),
+            **run_options(options),
             at=options["at"],
-            seed=options["seed"],
-            custom_op_library=options["custom_op_library"],
         )
         refusal = why_not_all(
             result,

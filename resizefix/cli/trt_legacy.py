@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
-from resizefix.cli.options import manner, manner_of, rewriting, running, writing
+from resizefix.cli.options import manner, manner_of, rewriting, run_options, running, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import written
 from resizefix.errors import VerificationFailedError
@@ -34,7 +34,12 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
     OUT defaults to IN's name with the suffix .trt-legacy.onnx.
     """
-    conduct("trt-legacy", model, manner_of(as_json, quiet, verbose), lambda: _work(model, options, verbose=verbose))
+    conduct(
+        "trt-legacy",
+        model,
+        manner_of(as_json, quiet, verbose),
+        lambda: _work(model, options, verbose=verbose),
+    )
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
@@ -51,9 +56,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
             allow_inexact=options["allow_inexact"],
             lower=options["lower"],
             verify=not options["no_verify"],
-            shape=dict(options["shape"]),
-            seed=options["seed"],
-            custom_op_library=options["custom_op_library"],
+            **run_options(options),
         )
         refusal = _why_not(result)
     except VerificationFailedError as error:

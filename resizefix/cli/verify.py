@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
-from resizefix.cli.options import FeedOption, manner, manner_of, running
+from resizefix.cli.options import FeedOption, manner, manner_of, run_options, running
 
 
 @click.command(
@@ -42,13 +42,11 @@ def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, 
         verification = verify(
             before,
             after,
-            shape=dict(options["shape"]),
-            seed=options["seed"],
+            **run_options(options),
             runs=options["runs"],
             atol=options["atol"],
             rtol=options["rtol"],
             feed=dict(options["feed"]),
-            custom_op_library=options["custom_op_library"],
         )
 
         def show() -> None:

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
+from resizefix.library.bounded import bounded
 from resizefix.library.result import Result
 from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Status as Happened
 from resizefix.verification.conditions import conditions
+from resizefix.verification.steps import Tell
 from resizefix.verification.verification import Status, Verification
 
 
+@bounded
 def freeze_scales(
     model: Model,
     *,
@@ -23,6 +26,9 @@ def freeze_scales(
     shape: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     custom_op_library: Sequence[str] = (),
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    progress: Tell | None = None,
 ) -> Result:
     """Make scales constants that are fed or computed: the way back from `promote_scales`.
 
@@ -41,7 +47,7 @@ def freeze_scales(
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
-    rules = conditions(shape, seed, custom_op_library)
+    rules = conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
     keys = {site.key: site.input for site in changed}
     verification = prove_rewrite(document, made.document, keys, 0.0, rules, feeds=made.values)
     if not verification.passed:

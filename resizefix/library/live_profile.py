@@ -136,6 +136,7 @@ def _fitting_feeds(
 ) -> Mapping[str, Value]:
     """Feeds that the model runs with in onnxruntime; where it runs with none, the most sensible ones."""
     from resizefix.verification.fitting import fit_feeds  # onnxruntime is imported where something is run
+    from resizefix.verification.limits import OutOfMemoryError
     from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
 
     deciding = {entry.name for entry in inputs if entry.decides_shapes}
@@ -152,7 +153,7 @@ def _fitting_feeds(
     feeder = Feeder(declared, shapes, hints=values)
     try:
         return fit_feeds(open_session(document, optimized=False), feeder).feeds
-    except (CannotLoadError, CannotRunError):
+    except (CannotLoadError, CannotRunError, OutOfMemoryError):
         return next(feeder.candidates(), {})
 
 

@@ -9,6 +9,7 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
+from resizefix.library.bounded import bounded
 from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
 from resizefix.library.tensorrt_profile import profile_of
@@ -22,11 +23,14 @@ from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Effect, judge
 from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
 from resizefix.verification.conditions import conditions
+from resizefix.verification.limits import BrokenOffError
+from resizefix.verification.steps import Tell
 from resizefix.verification.verification import Coupling, Status, Verdict, Verification
 
 RUNTIMES = ("onnxruntime", "tensorrt")
 
 
+@bounded
 def promote_scales(
     model: Model,
     *,
@@ -43,6 +47,9 @@ def promote_scales(
     at: Sequence[Sequence[float]] = (),
     seed: int = 0,
     custom_op_library: Sequence[str] = (),
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    progress: Tell | None = None,
 ) -> Result:
     """Turn constant scales into graph inputs, and prove with onnxruntime that nothing else changed.
 
@@ -50,6 +57,9 @@ def promote_scales(
     still runs; a coupled one is refused with the node where it breaks, unless `allow_coupled`. `form` is "scales" (the
     default), "spatial", "factor" or "sizes". `for_="tensorrt"` makes int64 inputs that TensorRT takes, numerators over
     `denominator`, and fills `result.profile`. Options are named as those of `resizefix promote-scales`.
+
+    `timeout` (seconds) and `memory_limit` (bytes of tensors) bound the verification, which then works in a process of
+    its own; `progress` is called with the runs made, the runs there are to make, and what was done.
 
     Raises UsageError for options that do not fit the model, VerificationFailedError (with a `result` whose model is the
     original) where the new model is not proven to compute what the old one does.
@@ -80,8 +90,13 @@ def promote_scales(
 
     from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
-    prover = Prover(document, conditions(shape, seed, custom_op_library, at))
-    coupling = prover.couplings(candidate.document, candidate.inputs)
+    try:
+        prover = Prover(document, conditions(shape, seed, custom_op_library, at, timeout, memory_limit, progress))
+        coupling = prover.couplings(candidate.document, candidate.inputs)
+    except BrokenOffError as error:
+        reason = f"{error}, before it was known which nodes can be promoted"
+        result = Result(document, (), (), Verification(Status.FAILED, reason))
+        raise VerificationFailedError(f"verification failed: {reason}", result=result) from error
     refused = {} if allow_coupled else _refusals(sites, coupling, shared)
     if refused:
         candidate = promoted(refused)

@@ -6,19 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from resizefix.document.document import Document
+from resizefix.document.snapshot import Snapshot
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
+from resizefix.library.bounded import bounded
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.result import Result
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import Allowance
-from resizefix.operations.sites import Site, find_sites, select
+from resizefix.operations.sites import Site, find_sites, select, sites_in
 from resizefix.operations.trt_legacy import hybrid as make_hybrid
 from resizefix.operations.trt_legacy import trt_legacy as make_legacy
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.targets.catalogue import target_named
 from resizefix.verification.conditions import Conditions, conditions
+from resizefix.verification.steps import Tell
 from resizefix.verification.verification import Status, Verification
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
@@ -28,6 +31,7 @@ INEXACT_BOUND = 0.5
 NOTHING_TO_DO = "there is nothing to do"
 
 
+@bounded
 def legalize(
     model: Model,
     *,
@@ -39,6 +43,9 @@ def legalize(
     shape: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     custom_op_library: Sequence[str] = (),
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    progress: Tell | None = None,
 ) -> Result:
     """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset, and prove it.
 
@@ -48,10 +55,16 @@ def legalize(
     target or pattern that does not exist, VerificationFailedError where the proof fails.
     """
     document = opened(model)
-    sites = select(find_sites(document), node)
-    made = make_legal(document, sites, target_named(target), allowance=Allowance(allow_inexact, lower))
+    snapshot = Snapshot(document)
+    sites = select(sites_in(snapshot), node)
+    allowance = Allowance(allow_inexact, lower)
+    made = make_legal(document, sites, target_named(target), allowance=allowance, snapshot=snapshot)
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
-    rules = conditions(shape, seed, custom_op_library) if verify else None
+    rules = (
+        conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
+        if verify
+        else None
+    )
     if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
@@ -60,6 +73,7 @@ def legalize(
     return _proven(model, document, made.document, made.outcomes, changed, allow_inexact, rules)
 
 
+@bounded
 def trt_legacy(
     model: Model,
     *,
@@ -71,6 +85,9 @@ def trt_legacy(
     shape: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     custom_op_library: Sequence[str] = (),
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    progress: Tell | None = None,
 ) -> Result:
     """Bring the model into the form of TensorRT's first parsers: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 
@@ -93,7 +110,11 @@ def trt_legacy(
     if made.document.light_bytes() == document.light_bytes() or not sites:
         nothing = Verification(Status.SKIPPED, NOTHING_TO_DO)
         return Result(returned(document, model), made.outcomes, (), nothing)
-    rules = conditions(shape, seed, custom_op_library) if verify else None
+    rules = (
+        conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
+        if verify
+        else None
+    )
     near = sorted({step.op_type for step in made.steps if not step.closeness.exact})
     outcomes = made.outcomes
     if near:  # the file as a whole comes near only

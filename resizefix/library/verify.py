@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from resizefix.interop import Model, opened
+from resizefix.library.bounded import bounded
+from resizefix.verification.limits import Limits
+from resizefix.verification.steps import Tell
 from resizefix.verification.verification import Verification
 
 
+@bounded
 def verify(
     before: Model,
     after: Model,
@@ -19,6 +23,9 @@ def verify(
     rtol: float = 0.0,
     feed: Mapping[str, object] | None = None,
     custom_op_library: Sequence[str] = (),
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    progress: Tell | None = None,
 ) -> Verification:
     """Whether `after` computes in onnxruntime what `before` does; `feed` gives values for inputs that only one of
     them has.
@@ -38,4 +45,6 @@ def verify(
         rtol=rtol,
         feeds=feed,
         custom_op_libraries=custom_op_library,
+        limits=Limits.starting_now(timeout, memory_limit),
+        tell=progress,
     )

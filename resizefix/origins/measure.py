@@ -66,6 +66,7 @@ class Chain:
 
     def run(self, lengths: Lengths) -> npt.NDArray[np.generic]:
         """The operand's value where tensors have these lengths. Raises UntraceableError where it cannot be run."""
+        from resizefix.verification.limits import OutOfMemoryError
         from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
 
         for divisor in self.divisors:
@@ -76,8 +77,8 @@ class Chain:
             if self._session is None:
                 self._session = open_session(Document.from_proto(self.model), optimized=False, label="the chain")
             value = self._session.run({feed.name: feed.value(lengths) for feed in self.feeds})[self.output]
-        except (CannotLoadError, CannotRunError) as error:
-            raise UntraceableError(f"onnxruntime cannot run the chain: {error.reason}") from error
+        except (CannotLoadError, CannotRunError, OutOfMemoryError) as error:
+            raise UntraceableError(f"onnxruntime cannot run the chain: {getattr(error, 'reason', error)}") from error
         if not isinstance(value, np.ndarray):
             raise UntraceableError("the chain gives no tensor")
         return value

@@ -31,6 +31,7 @@ from resizefix.verification.verification import Coupling, Run
 Outputs = Mapping[str, Value]
 Tried = list[tuple[Trial, Mapping[str, Value] | CannotRunError]]  # a trial, and what the promoted model made of it
 _MOST_TRIALS = 8  # of many inputs that are not free all at once; each costs a session of the whole model
+_USUAL_TRIALS = 2
 _LONGEST_TEXT = 60
 
 
@@ -44,6 +45,7 @@ class Bench:
         self._conditions = conditions
         self._room = Room(original, conditions.limits)
         self._steps = Steps(conditions.tell)
+        self._steps.expect(2 * (1 + _USUAL_TRIALS))  # at two levels, the old scales and others
         session = self._open(original, optimized=False)
         feeder = Feeder(session.inputs, conditions.shapes, conditions.seed, most_bytes=conditions.limits.bytes)
         fitted = fit_feeds(session, feeder, room=self._room)
@@ -71,7 +73,6 @@ class Bench:
         """
         old = Trial(tuple((source, tuple(source.value)) for source in inputs))
         tried: Tried = []
-        self._steps.expect(2)
         for optimized in (False, True):
             baseline = self._baseline(optimized)
             session = self._open(promoted, optimized=optimized)
@@ -82,7 +83,7 @@ class Bench:
                 tried = [(trial, self._result(session, trial, inputs)) for trial, _ in tried]
             else:
                 tried = self._tried(session, inputs)
-                self._steps.expect(2 * len(tried))
+                self._steps.expect(2 * (len(tried) - _USUAL_TRIALS))
             del session  # before the next one is opened: each maps or holds all weights
             yield from self._against(at_old, old, baseline, inputs, optimized)
             for trial, found in tried:

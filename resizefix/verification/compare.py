@@ -9,6 +9,8 @@ import numpy as np
 
 from resizefix.verification.inputs import Array, Value
 
+_BLOCK = 1 << 20  # elements that are compared at a time
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -74,7 +76,9 @@ def allclose(before: Value, after: Value, *, atol: float, rtol: float) -> bool:
     pairs = _pairs(before, after)
     if isinstance(pairs, str):
         return False
-    return all(_distances_within(b, a, atol, rtol) for _, b, a in pairs)
+    return all(
+        _distances_within(b, a, atol, rtol) for _, whole_b, whole_a in pairs for _, b, a in _blocks(whole_b, whole_a)
+    )
 
 
 def _difference(output: str, before: Value, after: Value) -> Difference:
@@ -133,21 +137,33 @@ def _array_difference(output: str, label: str, before: Array, after: Array) -> D
             return Difference(output)
         at = _first(differing)
         return _incomparable(output, f"{label} differs: {before[at]!r} before and {after[at]!r} after at {list(at)}")
-    bits_differ = _bits(before) != _bits(after)
-    if not bits_differ.any():
+    blocks = list(_blocks(before, after))
+    if all(np.array_equal(_bits(b), _bits(a)) for _, b, a in blocks):
         return Difference(output)
-    distance = _distance(before, after)
-    largest = float(distance.max())
+    largest, worst, unequal, unequal_bits, reference = -1.0, 0, 0, 0, 0.0
+    for start, b, a in blocks:
+        distance = _distance(b, a)
+        unequal += int(np.count_nonzero(distance))
+        unequal_bits += int(np.count_nonzero((_bits(b) != _bits(a)).any(axis=-1)))
+        reference = max(reference, _largest_finite(b))
+        if distance.max() > largest:
+            largest, worst = float(distance.max()), start + int(np.argmax(distance))
     if largest == 0.0:
         what = f"{label} differs in the sign of zeros or the payload of NaNs alone"
-        return Difference(output, False, 0.0, 0.0, f"{what} ({_count(bits_differ.any(axis=-1))})")
-    at = _first(distance == distance.max())
+        return Difference(output, False, 0.0, 0.0, f"{what} ({unequal_bits} of {before.size} elements)")
+    position = tuple(int(index) for index in np.unravel_index(worst, before.shape))
     reason = (
-        f"{label} differs in {_count(distance > 0)}, by at most {largest:.3g}: "
-        f"{before[at]} before and {after[at]} after at {list(at)}"
+        f"{label} differs in {unequal} of {before.size} elements, by at most {largest:.3g}: "
+        f"{before[position]} before and {after[position]} after at {list(position)}"
     )
-    reference = _largest_finite(before)
     return Difference(output, False, largest, largest / reference if reference else np.inf, reason)
+
+
+def _blocks(before: Array, after: Array) -> Iterator[tuple[int, Array, Array]]:
+    """Both arrays in flat pieces, each with where it starts: what comparing takes beside them stays small."""
+    flat_before, flat_after = before.reshape(-1), after.reshape(-1)
+    for start in range(0, flat_before.size, _BLOCK):
+        yield start, flat_before[start : start + _BLOCK], flat_after[start : start + _BLOCK]
 
 
 def _has_numbers(array: Array) -> bool:
@@ -192,7 +208,3 @@ def _largest_finite(array: Array) -> float:
 
 def _first(mask: Array) -> tuple[int, ...]:
     return tuple(int(index) for index in np.unravel_index(int(np.argmax(mask)), mask.shape))
-
-
-def _count(mask: Array) -> str:
-    return f"{int(np.count_nonzero(mask))} of {mask.size} elements"

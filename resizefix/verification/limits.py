@@ -9,8 +9,16 @@ from resizefix.errors import ResizefixError
 from resizefix.verification.footprint import free_bytes
 
 
-class TimeIsUpError(ResizefixError):
-    """The time that a verification was given is over. What was compared until then stands."""
+class BrokenOffError(ResizefixError):
+    """A verification came to no end. What was compared until then stands."""
+
+
+class TimeIsUpError(BrokenOffError):
+    """The time that it was given is over."""
+
+
+class OutOfMemoryError(BrokenOffError):
+    """There was not the memory to run the model, whatever the estimate said."""
 
 
 @dataclass(frozen=True)

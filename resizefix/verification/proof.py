@@ -13,7 +13,7 @@ from resizefix.document.shapes import Key
 from resizefix.promotion import PromotedInput
 from resizefix.verification.bench import Bench
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.limits import TimeIsUpError
+from resizefix.verification.limits import BrokenOffError, OutOfMemoryError
 from resizefix.verification.runtime import CannotLoadError, CannotRunError
 from resizefix.verification.twin import neighbourhood
 from resizefix.verification.verification import Coupling, Run, Status, Verification
@@ -29,7 +29,7 @@ class Prover:
         self._why_local: str | None = None
         try:
             self._bench = Bench(original, conditions)
-        except (CannotLoadError, CannotRunError) as error:
+        except (CannotLoadError, CannotRunError, OutOfMemoryError) as error:
             self._why_local = str(error)
 
     def couplings(self, promoted: Document, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
@@ -73,7 +73,7 @@ class Prover:
                     f"onnxruntime can run neither the model nor {source.sites[0].label!r} alone ({error}), so nothing "
                     f"can be proven; the model as a whole: {self._why_local}. With --no-verify it is written unproven"
                 )
-            except TimeIsUpError as error:
+            except BrokenOffError as error:
                 failure = str(error)
             else:
                 more, failure = _collect(bench, cut, (source,))
@@ -102,7 +102,7 @@ def _collect(bench: Bench, promoted: Document, inputs: Sequence[PromotedInput]) 
             runs.append(item)
     except (CannotLoadError, CannotRunError) as error:
         return tuple(runs), str(error)
-    except TimeIsUpError as error:
+    except BrokenOffError as error:
         if len(runs) < 2:
             return tuple(runs), f"{error}, before the model was compared at another scale"
         compared = "the default optimisation level" if not runs[-1].optimized else "the rest of the scales"

@@ -15,7 +15,7 @@ from resizefix.errors import UsageError
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder, as_feed
 from resizefix.verification.fitting import NoRoomError, fit_feeds
-from resizefix.verification.limits import TimeIsUpError
+from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.room import Room
 from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
 from resizefix.verification.twin import neighbourhood
@@ -47,7 +47,7 @@ def prove_rewrite(
         why_local = _why_not_whole(before, conditions, fed)
     except NoRoomError as error:
         why_local, too_large = str(error), True
-    except TimeIsUpError as error:
+    except BrokenOffError as error:
         return Verification(Status.FAILED, str(error))
     if why_local is None:
         return _verify(before, after, relative, conditions, conditions.shapes, fed)

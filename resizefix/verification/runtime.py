@@ -19,7 +19,7 @@ from resizefix.document.scopes import Scopes
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.verification.complaint import read_complaint
 from resizefix.verification.inputs import Array, Feeds, Value, model_inputs
-from resizefix.verification.limits import Limits
+from resizefix.verification.limits import Limits, OutOfMemoryError
 from resizefix.verification.rendition import render
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 _FATAL = 4
+_NO_MEMORY = "Failed to allocate memory"
 # From this size on weights stay where they are, mapped from the file. onnxruntime would copy them: for matrix products
 # at every level ("prepacking"), for convolutions at the default one (its optimizer's NCHWc layout).
 MAPPED_FROM = 2**27
@@ -130,6 +131,8 @@ class Session:
             results = self._invoke(feeds)
         except _ORT_EXCEPTIONS as error:
             self._limits.left()  # a run that was broken off is no failure of the model
+            if isinstance(error, MemoryError) or _NO_MEMORY in str(error):
+                raise OutOfMemoryError(f"{self.label}: there was not the memory to run it") from error
             complaint = read_complaint(str(error) or type(error).__name__)
             where = f" at node '{complaint.node}' ({complaint.op_type})" if complaint.node else ""
             message = f"{self.label} cannot be run{where}: {complaint.reason}"
@@ -206,6 +209,7 @@ def open_session(
     options.log_severity_level = _FATAL
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False  # it grows in powers of two and gives nothing back
     if not optimized:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     if document.folder is not None:

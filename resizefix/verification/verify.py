@@ -14,7 +14,7 @@ from resizefix.verification.compare import Comparison, allclose, compare
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.inputs import Feeds, Value
-from resizefix.verification.limits import Limits, TimeIsUpError
+from resizefix.verification.limits import BrokenOffError, Limits
 from resizefix.verification.room import Room
 from resizefix.verification.runtime import UNCHANGED_LAYOUT, CannotLoadError, CannotRunError, Session, open_session
 from resizefix.verification.signatures import NotComparableError, common_inputs, output_names
@@ -71,7 +71,7 @@ def verify(
         problem = pair.disagreement(fitted, _Tolerance(atol, rtol, relative), shown, done)
     except (NotComparableError, CannotLoadError, CannotRunError) as error:
         problem = str(error)
-    except TimeIsUpError as error:
+    except BrokenOffError as error:
         problem = None if len(done) >= runs else str(error)
         note = f"{error}: not compared was the default optimisation level"
     if problem:

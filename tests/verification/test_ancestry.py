@@ -1,0 +1,47 @@
+"""Which of several sites a node depends on, and how far growth adds up along a path."""
+
+import onnx
+import pytest
+
+from resizefix.verification.ancestry import Ancestry
+
+TWO_BRANCHES = """<ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,1,8,8] x) => (float[1,1,"h","w"] y)
+    <float[4] s = {1, 1, 2, 2}>
+    {
+        [up_a] a = Resize (x, , s)
+        [up_b] b = Resize (a, , s)
+        [up_c] c = Resize (x, , s)
+        [add] d = Add (a, c)
+        [end] e = Relu (b)
+        y = GlobalAveragePool (d)
+    }"""
+
+
+@pytest.fixture
+def ancestry():
+    return Ancestry(onnx.parser.parse_model(TWO_BRANCHES))
+
+
+SITES = [((), "a"), ((), "b"), ((), "c")]
+
+
+def test_a_node_depends_on_the_sites_above_it_alone(ancestry):
+    assert ancestry.above("add", SITES) == {((), "a"), ((), "c")}
+    assert ancestry.above("end", SITES) == {((), "a"), ((), "b")}
+    assert ancestry.above("end", SITES[2:]) == set()
+
+
+def test_of_an_unknown_node_nothing_is_said(ancestry):
+    assert ancestry.above("elsewhere", SITES) is None
+
+
+def test_growth_is_the_largest_product_along_a_path(ancestry):
+    assert ancestry.growth({((), "a"): 2.0, ((), "b"): 3.0, ((), "c"): 5.0}) == 6.0
+    assert ancestry.growth({((), "a"): 2.0, ((), "b"): 0.5}) == 2.0
+    assert ancestry.growth({}) == 1.0
+
+
+def test_a_site_in_a_function_is_not_followed(ancestry):
+    assert ancestry.growth({(("function d::f",), "a"): 2.0}) is None
+    assert ancestry.above("add", [(("function d::f",), "a")]) is None

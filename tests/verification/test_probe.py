@@ -1,0 +1,101 @@
+"""Many sites are probed in groups, with the verdicts that each alone would get."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import resizefix
+from resizefix.verification import probe
+from resizefix.verification.probe import MOST_ALONE, drawn_factors
+from resizefix.verification.runtime import Session
+
+NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+
+
+def model(pattern: str) -> onnx.ModelProto:
+    """A letter for each resize: `f` free, in turn up and down; `c` coupled by an Add with what it came from."""
+    nodes, x = [], "x"
+    up, down = (
+        numpy_helper.from_array(np.array(s, np.float32), n)
+        for s, n in (([1, 1, 2, 2], "up"), ([1, 1, 0.5, 0.5], "down"))
+    )
+    large = False
+    for index, letter in enumerate(pattern):
+        if letter == "f":
+            nodes.append(
+                helper.make_node(
+                    "Resize", [x, "", "down" if large else "up"], [f"r{index}"], f"free_{index}", **NEAREST
+                )
+            )
+            x, large = f"r{index}", not large
+        else:
+            nodes.append(
+                helper.make_node("MaxPool", [x], [f"p{index}"], f"pool_{index}", kernel_shape=[2, 2], strides=[2, 2])
+            )
+            nodes.append(
+                helper.make_node("Resize", [f"p{index}", "", "up"], [f"r{index}"], f"coupled_{index}", **NEAREST)
+            )
+            nodes.append(helper.make_node("Add", [x, f"r{index}"], [f"a{index}"], f"add_{index}"))
+            x = f"a{index}"
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", 1, [1, 1, 32, 32])],
+        [helper.make_tensor_value_info(x, 1, None)],
+        [up, down],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """Counts how often any session runs."""
+    made = []
+    run = Session.run
+    monkeypatch.setattr(Session, "run", lambda self, feeds: (made.append(1), run(self, feeds))[1])
+    return made
+
+
+def test_a_hundred_free_sites_cost_few_runs(runs):
+    result = resizefix.promote_scales(model("f" * 100))
+    assert len(result.inputs) == 100
+    assert {coupling.verdict.value for coupling in result.verification.coupling} == {"free"}
+    assert len(runs) < 20
+    moved = [run for run in result.verification.runs if not run.optimized]
+    assert any(len(run.values) == 100 and all(value != (1, 1, 2, 2) for value in run.values.values()) for run in moved)
+
+
+@pytest.mark.parametrize("pattern", ["fc" * 20, "c" + "f" * 38 + "c", "ffcc" * 10])
+def test_verdicts_in_groups_are_those_of_each_alone(pattern, monkeypatch):
+    assert len(pattern) > MOST_ALONE
+    grouped = resizefix.promote_scales(model(pattern)).verification.coupling
+    monkeypatch.setattr(probe, "MOST_ALONE", 1000)
+    alone = resizefix.promote_scales(model(pattern)).verification.coupling
+    assert grouped == alone
+    assert [coupling.verdict.value[0] for coupling in alone] == list(pattern)
+    assert [coupling.breaks_at for coupling in alone if coupling.breaks_at] == [
+        f"add_{index}" for index, letter in enumerate(pattern) if letter == "c"
+    ]
+
+
+def test_inputs_that_only_fit_together_are_not_taken_for_free():
+    """Two branches, each enlarged by an input of its own, that meet at an Add: moved alike they fit."""
+    graph = model("f" * (MOST_ALONE + 1))
+    for name in ("left", "right"):
+        graph.graph.node.append(helper.make_node("Resize", ["x", "", "up"], [name], f"up_{name}", **NEAREST))
+    graph.graph.node.append(helper.make_node("Add", ["left", "right"], ["sum"], "meet"))
+    graph.graph.output.append(helper.make_tensor_value_info("sum", 1, None))
+    verdicts = {c.node: c for c in resizefix.promote_scales(graph).verification.coupling}
+    assert {verdicts[f"up_{name}"].verdict.value for name in ("left", "right")} == {"coupled"}
+    assert verdicts["up_left"].breaks_at == "meet"
+    assert {c.verdict.value for name, c in verdicts.items() if name.startswith("free_")} == {"free"}
+
+
+def test_factors_are_the_same_for_the_same_draw_and_undo_each_other():
+    assert drawn_factors(10, 3) == drawn_factors(10, 3)
+    assert drawn_factors(10, 3) != drawn_factors(10, 4)
+    assert drawn_factors(10, 3) == drawn_factors(12, 3)[:10]
+    assert all(
+        np.isclose(up * down, 1) for up, down in zip(drawn_factors(10, 0)[::2], drawn_factors(10, 0)[1::2], strict=True)
+    )

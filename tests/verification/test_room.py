@@ -1,0 +1,49 @@
+"""Nothing is run that the memory does not hold; what is not run is said."""
+
+import onnx
+import pytest
+
+import resizefix
+from resizefix.verification import limits
+
+LARGE = """<ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,3,270,480] x) => (float[1,3,"h","w"] y)
+    <float[4] s = {1, 1, 8, 8}> { [up] y = Resize <mode = "linear"> (x, , s) }"""
+OUTPUT = 3 * 270 * 480 * 64 * 4
+
+
+def test_where_a_step_up_is_too_large_steps_down_are_tried():
+    result = resizefix.promote_scales(onnx.parser.parse_model(LARGE), memory_limit=OUTPUT + OUTPUT // 10)
+    tried = {value for run in result.verification.runs for value in run.values["up_scales"][2:]}
+    assert max(tried) == 8
+    assert len(tried) == 3
+    assert result.verification.reason is None
+
+
+def test_a_model_that_does_not_fit_is_proven_around_its_nodes_at_small_sizes():
+    result = resizefix.promote_scales(onnx.parser.parse_model(LARGE), memory_limit=OUTPUT // 2)
+    assert result.verification.passed
+    assert "only around each changed node" in result.verification.reason
+    assert "--memory-limit" in result.verification.reason
+    assert all(max(run.shapes["x"]) < 100 for run in result.verification.runs)
+
+
+def test_a_rewrite_of_such_a_model_is_proven_so_too():
+    result = resizefix.legalize(onnx.parser.parse_model(LARGE), target="tensorrt-7.0", memory_limit=OUTPUT // 2)
+    assert result.changed
+    assert result.verification.passed
+    assert "only around each changed node" in result.verification.reason
+
+
+def test_a_scale_that_was_asked_for_and_does_not_fit_is_a_failure_that_says_so():
+    with pytest.raises(
+        resizefix.VerificationFailedError,
+        match=r"at up_scales=\[1.0, 1.0, 64.0, 64.0\].*GiB may be used|MiB may be used",
+    ):
+        resizefix.promote_scales(onnx.parser.parse_model(LARGE), at=[[64]], memory_limit=2 * OUTPUT)
+
+
+def test_without_a_limit_half_of_the_free_memory_is_one(monkeypatch):
+    monkeypatch.setattr(limits, "free_bytes", lambda: OUTPUT // 2)
+    result = resizefix.promote_scales(onnx.parser.parse_model(LARGE))
+    assert "only around each changed node" in result.verification.reason

@@ -94,3 +94,21 @@ def test_a_file_is_recognised_as_already_written(tmp_path, source):
     assert not is_already(tmp_path / "missing", pieces_of(source))
     (tmp_path / "out").write_bytes(EXPECTED[:-1] + b"L")
     assert not is_already(tmp_path / "out", pieces_of(source))
+
+
+@pytest.mark.parametrize(("shift", "largest"), [(0, 9_000_000), (4096, 9_000_000), (3, 32 * 1024), (-8, 32 * 1024)])
+def test_files_that_are_out_of_step_are_copied_in_whole_pages_of_the_target(
+    tmp_path, source, monkeypatch, shift, largest
+):
+    calls = []
+    real = os.copy_file_range
+
+    def watched(origin: int, target: int, count: int, offset: int) -> int:
+        calls.append((os.lseek(target, 0, os.SEEK_CUR), count))
+        return real(origin, target, count, offset)
+
+    monkeypatch.setattr(copying.os, "copy_file_range", watched)
+    head = bytes(8192 + shift)
+    assert written(tmp_path / "out", [head, Span(source, 8192, 9_000_000)]) == head + CONTENT[8192:9_000_000]
+    assert max(count for _, count in calls) == min(largest, 9_000_000 - 8192)
+    assert all(position % 4096 == 0 for position, _ in calls[1:])

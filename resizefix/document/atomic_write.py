@@ -6,7 +6,6 @@ Several files of one result are all written before the first is renamed, in the 
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -63,7 +62,7 @@ class AtomicWrite:
         """
         target = Path(os.path.realpath(path))
         mode = _mode_of_existing(path, target, overwrite)
-        temporary = target.parent / f".resizefix-{secrets.token_hex(8)}.tmp"
+        temporary = target.parent / f".resizefix-{os.urandom(8).hex()}.tmp"
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         try:
             if make_folders:

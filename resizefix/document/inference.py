@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
-from resizefix.document.scopes import Scopes
+from resizefix.document.scopes import bodies, is_function_path
 
 # Shapes have a few numbers, lists of sizes to split into some more.
 _LONGEST_VALUE = 1 << 16
@@ -34,9 +34,9 @@ def infer_shapes(model: ModelProto) -> ModelProto:
 def _longest_value(model: ModelProto) -> int:
     """How many elements a value can have that is made of constants and shapes alone."""
     lengths = _Lengths(model)
-    for scope in Scopes(model).all:
-        if not scope.in_function:
-            lengths.follow(scope.body, lengths.of)
+    for path, body in bodies(model):
+        if not is_function_path(path):
+            lengths.follow(body, lengths.of)
     return lengths.longest
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto
 
@@ -49,7 +50,7 @@ class Scope:
     @property
     def in_function(self) -> bool:
         """Whether the scope is a local function's body, or inside one."""
-        return bool(self.path) and self.path[0].startswith("function ")
+        return is_function_path(self.path)
 
     @property
     def is_repeated(self) -> bool:
@@ -86,8 +87,7 @@ class Definition:
         return self.scope.path, self.name
 
 
-@dataclass(frozen=True, eq=False)
-class Reader:
+class Reader(NamedTuple):
     """One place that reads a name: input `position` of a node, or (node None) an output of the scope's graph."""
 
     scope: Scope
@@ -111,11 +111,8 @@ class Scopes:
         self.all: list[Scope] = [self.main]
         self._descend(self.main)
         for position, function in enumerate(model.functions, start=1):
-            overload = f":{function.overload}" if function.overload else ""
-            path = (f"function {function.domain}::{function.name}{overload}",)
-            scope = _scope(
-                path, function, _default_opset(function.opset_import, fallback=opset), None, None, (position,)
-            )
+            version = _default_opset(function.opset_import, fallback=opset)
+            scope = _scope(_function_path(function), function, version, None, None, (position,))
             self.all.append(scope)
             self._descend(scope)
 
@@ -124,12 +121,10 @@ class Scopes:
         pending = [scope]
         while pending:
             outer = pending.pop()
-            bodies = []
-            names = Counter(node.name for node in outer.body.node)
-            for index, node in enumerate(outer.body.node):
-                for position, (name, graph) in enumerate(subgraphs(node) if node.attribute else ()):
-                    path = (*outer.path, f"{_holder(node, names)}.{name}")
-                    bodies.append(_scope(path, graph, outer.opset, outer, index, (*outer.order, index, position)))
+            bodies = [
+                _scope(path, graph, outer.opset, outer, index, (*outer.order, index, position))
+                for path, graph, index, position in _inside(outer.path, outer.body)
+            ]
             self.all.extend(bodies)
             pending.extend(bodies)
 
@@ -169,9 +164,44 @@ class Scopes:
         taken: set[str] = set()
         for scope in self.all:
             taken.update(scope.inputs, scope.producers, scope.initializers, scope.sparse_initializers)
-            taken.update(name for name, _ in reads(scope))
-            taken.update(node.name for node in scope.body.node)
+            for node in scope.body.node:
+                taken.add(node.name)
+                taken.update(filter(None, node.input))
+            taken.update(value if isinstance(value, str) else value.name for value in scope.body.output)
         return taken
+
+
+def bodies(model: ModelProto) -> Iterator[tuple[tuple[str, ...], GraphProto | FunctionProto]]:
+    """Path and list of nodes of every scope, in the order of `Scopes.all`, for those who ask nothing of the names."""
+    starts: list[tuple[tuple[str, ...], GraphProto | FunctionProto]] = [((), model.graph)]
+    starts += [(_function_path(function), function) for function in model.functions]
+    for start in starts:
+        yield start
+        pending = [start]
+        while pending:
+            found = [(path, graph) for path, graph, _, _ in _inside(*pending.pop())]
+            yield from found
+            pending += found
+
+
+def _inside(
+    path: tuple[str, ...], body: GraphProto | FunctionProto
+) -> list[tuple[tuple[str, ...], GraphProto, int, int]]:
+    """The bodies that nodes of a body hold: path, graph, which node, and which of that node's."""
+    holders = [(index, node) for index, node in enumerate(body.node) if node.attribute and any(subgraphs(node))]
+    if not holders:
+        return []
+    names = Counter(node.name for node in body.node)
+    return [
+        ((*path, f"{_holder(node, names)}.{name}"), graph, index, position)
+        for index, node in holders
+        for position, (name, graph) in enumerate(subgraphs(node))
+    ]
+
+
+def _function_path(function: FunctionProto) -> tuple[str, ...]:
+    overload = f":{function.overload}" if function.overload else ""
+    return (f"function {function.domain}::{function.name}{overload}",)
 
 
 def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
@@ -189,6 +219,11 @@ def _holder(node: NodeProto, names: Counter[str]) -> str:
     if node.name and names[node.name] == 1:
         return node.name
     return f"{node.name or node.op_type}({', '.join(node.output)})"
+
+
+def is_function_path(path: tuple[str, ...]) -> bool:
+    """Whether it leads to a local function's body, or into one."""
+    return bool(path) and path[0].startswith("function ")
 
 
 def function_path(function: FunctionProto) -> str:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import onnx
-from onnx import ModelProto, TypeProto, ValueInfoProto
+from onnx import FunctionProto, GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
 
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, set_shape
 from resizefix.document.inference import infer_shapes
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import DefinitionKind, Reader, Scope, Scopes
+from resizefix.document.scopes import DefinitionKind, Reader, Scope, Scopes, bodies
 
 Dims = tuple[int | str | None, ...]
 Key = tuple[tuple[str, ...], str]  # (scope path, name)
@@ -27,19 +26,19 @@ class Shapes:
     """Types and shapes of a model's tensors: what is stored, and what inference adds to it."""
 
     def __init__(self, model: ModelProto) -> None:
-        inferred = Scopes(_inferred(model))
         self._types: dict[Key, TypeProto] = {}
-        for scope in inferred.all:
-            for value in _stored_values(scope):
-                self._types.setdefault((scope.path, value.name), value.type)
-            for name, tensor in scope.initializers.items():
-                self._types.setdefault(
-                    (scope.path, name), onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
-                )
+        self._initializers: dict[Key, TensorProto] = {}
+        for path, body in bodies(_inferred(model)):
+            for value in _stored_values(body):
+                self._types.setdefault((path, value.name), value.type)
+            if isinstance(body, GraphProto):
+                self._initializers.update(((path, tensor.name), tensor) for tensor in body.initializer)
 
     def dims(self, key: Key) -> Dims | None:
         """Known sizes of a tensor, symbols as text, None where unknown; None altogether if even the rank is unknown."""
         found = self._types.get(key)
+        if found is None and key in self._initializers:
+            return tuple(size if size >= 0 else None for size in self._initializers[key].dims)
         if found is None or not found.HasField("tensor_type") or not found.tensor_type.HasField("shape"):
             return None
         return dims_of(found)
@@ -47,8 +46,9 @@ class Shapes:
     def elem_type(self, key: Key) -> int | None:
         """The element type (a TensorProto.DataType), if known."""
         found = self._types.get(key)
-        elem_type = 0 if found is None else found.tensor_type.elem_type
-        return elem_type or None
+        if found is None:
+            return self._initializers[key].data_type or None if key in self._initializers else None
+        return found.tensor_type.elem_type or None
 
 
 def dims_of(value_type: TypeProto) -> Dims:
@@ -72,15 +72,15 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None]) -> None:
     stored = [
         (scope, value, dims_of(value.type) if value.type.tensor_type.HasField("shape") else None)
         for scope in scopes.all
-        for value in _stored_values(scope)
+        for value in _stored_values(scope.body)
         if (scope.path, value.name) in tainted
     ]
-    symbols = FreshNames(_symbols(scopes))
+    symbols = FreshNames(_symbols(model))
     for _, value, _ in stored:
         _forget(value)
     derived = _derive_from(model, seeds)
     renamed: dict[str, str] = {}
-    known_symbols = _symbols(scopes)
+    known_symbols = _symbols(model)
     for scope, value, old in stored:
         if old is None:
             continue
@@ -100,16 +100,19 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None]) -> None:
 def _derive_from(model: ModelProto, seeds: Mapping[Key, Dims | None]) -> Shapes:
     copy = ModelProto()
     copy.CopyFrom(model)
-    for scope in Scopes(copy).all:
-        for (path, name), dims in seeds.items():
-            if path != scope.path or dims is None:
-                continue
-            present = [value for value in _stored_values(scope) if value.name == name]
-            if not present:
-                present = [scope.body.value_info.add()]
-                present[0].name = name
-            for value in present:
-                set_shape(value, dims)
+    fixed: dict[tuple[str, ...], dict[str, Dims]] = {}
+    for (path, name), dims in seeds.items():
+        if dims is not None:
+            fixed.setdefault(path, {})[name] = dims
+    for path, body in bodies(copy):
+        wanted = fixed.get(path, {})
+        present = [value for value in _stored_values(body) if value.name in wanted] if wanted else []
+        there = {value.name for value in present}
+        for name in (name for name in wanted if name not in there):
+            present.append(body.value_info.add())
+            present[-1].name = name
+        for value in present:
+            set_shape(value, wanted[value.name])
     return Shapes(copy)
 
 
@@ -125,19 +128,20 @@ def _inferred(model: ModelProto) -> ModelProto:
     return infer_shapes(copy)
 
 
-def _stored_values(scope: Scope) -> Iterator[ValueInfoProto]:
-    yield from scope.body.value_info
-    for field in (scope.body.output, scope.body.input):
-        yield from (value for value in field if isinstance(value, ValueInfoProto))
+def _stored_values(body: GraphProto | FunctionProto) -> Iterator[ValueInfoProto]:
+    yield from body.value_info
+    if isinstance(body, GraphProto):
+        yield from body.output
+        yield from body.input
 
 
-def _symbols(scopes: Scopes) -> set[str]:
+def _symbols(model: ModelProto) -> set[str]:
     return {
-        size
-        for scope in scopes.all
-        for value in _stored_values(scope)
-        for size in dims_of(value.type)
-        if isinstance(size, str)
+        dim.dim_param
+        for _, body in bodies(model)
+        for value in _stored_values(body)
+        for dim in value.type.tensor_type.shape.dim
+        if dim.dim_param
     }
 
 
@@ -157,11 +161,11 @@ def _dependents(scopes: Scopes, seeds: Mapping[Key, object]) -> set[Key]:
     Where a body or function is concerned the answer errs on the side of too many: what is fixed is derived again.
     """
     by_path = {scope.path: scope for scope in scopes.all}
-    bodies: dict[tuple[tuple[str, ...], int], list[Scope]] = {}
+    inner: dict[tuple[tuple[str, ...], int], list[Scope]] = {}
     calls: dict[tuple[str, ...], list[tuple[Scope, int]]] = {}
     for scope in scopes.all:
         if scope.parent is not None and scope.owner is not None:
-            bodies.setdefault((scope.parent.path, scope.owner), []).append(scope)
+            inner.setdefault((scope.parent.path, scope.owner), []).append(scope)
         for index, node in enumerate(scope.body.node):
             function = (f"function {node.domain}::{node.op_type}",)
             if function in by_path:
@@ -183,7 +187,7 @@ def _dependents(scopes: Scopes, seeds: Mapping[Key, object]) -> set[Key]:
     def enter(reader: Reader) -> None:
         assert reader.node is not None
         assert reader.node_index is not None
-        for body in bodies.get((reader.scope.path, reader.node_index), ()):
+        for body in inner.get((reader.scope.path, reader.node_index), ()):
             pending.extend((body.path, name) for name in body.inputs)
         function = by_path.get((f"function {reader.node.domain}::{reader.node.op_type}",))
         if function is not None:

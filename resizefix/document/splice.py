@@ -127,15 +127,25 @@ class Splicer:
     def _merge_records(self, layout: _Layout, places: list[int], kind: str, old: bytes, new: bytes) -> list[Piece]:
         """One record for the records at `places`, which parsers merge if they are several."""
         last = layout.original[places[-1]]
-        inside = [
+        if len(places) == 1 and self._is_canonical(last, old):
+            content = self.expand(kind, new)
+        else:
+            content = self.merge(kind, self._inside(layout, places), old, new)
+        if size_of(content) == last.end - last.body:
+            return [Span(self.source, last.start, last.body), *content]
+        return framed(last.number, content)
+
+    def _is_canonical(self, record: Record, old: bytes) -> bool:
+        """Whether the file says it in the very words of `old`; then those of `new` are as good, and no search for what
+        stays is needed. A message with payloads never does."""
+        return record.end - record.body == len(old) and self.data[record.body : record.end] == old
+
+    def _inside(self, layout: _Layout, places: list[int]) -> list[Record]:
+        return [
             inner
             for place in places
             for inner in records(self.data, layout.original[place].body, layout.original[place].end)
         ]
-        content = self.merge(kind, inside, old, new)
-        if size_of(content) == last.end - last.body:
-            return [Span(self.source, last.start, last.body), *content]
-        return framed(last.number, content)
 
     def _merge_elements(
         self, kind: str, key: _Key, places: list[int], layout: _Layout, was: _Side, shall: _Side

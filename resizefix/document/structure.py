@@ -125,15 +125,12 @@ def _circular_call(scopes: Scopes) -> str | None:
 
 def _circular_data(scopes: Scopes) -> str | None:
     """Whether a node computes, by way of others, what it reads itself."""
+    if all(index is None or home.producers.get(name, -1) < index for name, home, index in _followed(scopes)):
+        return None  # as ONNX wants it: every node stands behind those that it reads
     needed: dict[tuple[str, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for scope in scopes.all:
-        for name, reader in reads(scope):
-            # What a body reads from outside is read by the node that holds it.
-            home, index = scope, reader.node_index
-            while home.parent is not None and not home.defines(name):
-                home, index = home.parent, home.owner
-            if index is not None and name in home.producers:
-                needed[home.path][index].append(home.producers[name])
+    for name, home, index in _followed(scopes):
+        if index is not None and name in home.producers:
+            needed[home.path][index].append(home.producers[name])
     for scope in scopes.all:
         try:
             TopologicalSorter(needed[scope.path]).prepare()
@@ -141,3 +138,14 @@ def _circular_data(scopes: Scopes) -> str | None:
             circle = " ← ".join(repr(node_label(scope.body.node[index], index)) for index in error.args[1][:6])
             return f"its nodes read each other in a circle ({circle})"
     return None
+
+
+def _followed(scopes: Scopes) -> Iterator[tuple[str, Scope, int | None]]:
+    """Every name that is read, the scope that gives it its value, and which node of that scope reads it."""
+    for scope in scopes.all:
+        for name, reader in reads(scope):
+            # What a body reads from outside is read by the node that holds it.
+            home, index = scope, reader.node_index
+            while home.parent is not None and not home.defines(name):
+                home, index = home.parent, home.owner
+            yield name, home, index

@@ -66,6 +66,9 @@ def replace_tensors_containing(
 ) -> list[Piece]:
     """The message in `data`, with every tensor that contains `needle` offered to `replacing` as bytes."""
 
+    if needle not in data:
+        return [data]
+
     def replacing_at(start: int, end: int) -> list[Piece] | None:
         return replacing(data[start:end])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -49,6 +50,7 @@ _FOR_NN = (
 )
 
 
+@cache
 def forms_of(mode: Mode) -> tuple[Form, ...]:
     """Every form of the mode, those that read a roi left out; in a fixed order."""
     coordinate_modes = [c for c in CoordinateTransformationMode if c is not TF_CROP_AND_RESIZE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from heapq import heappop, heappush
 from itertools import count
 
@@ -13,6 +13,7 @@ from resizefix.equivalences.equivalence import AxisEquivalence, Equivalence, Nod
 from resizefix.equivalences.index_map import Form
 from resizefix.equivalences.subject import Axis, Subject
 from resizefix.equivalences.table import EQUIVALENCES
+from resizefix.interpolation import Interpolation
 
 
 @dataclass(frozen=True)
@@ -72,15 +73,20 @@ def smallest_chain(
         if accepts(here):
             return chain
         settled.add(here)
-        for step in rewrites(here, allow_inexact=allow_inexact):
+        for step in _steps(here, allow_inexact):
             if step.subject not in settled:
                 heappush(queue, (inexact + (not step.exact), length + 1, next(order), (*chain, step)))
     return None
 
 
+@lru_cache(maxsize=1024)  # a model has few kinds of sites, and many of each
+def _steps(subject: Subject, allow_inexact: bool) -> tuple[Step, ...]:
+    return tuple(rewrites(subject, allow_inexact=allow_inexact))
+
+
 def _other_forms(subject: Subject, allow_inexact: bool) -> Iterator[Step]:
     """The forms that every axis may take, each axis by its own chain of axis equivalences."""
-    reachable = [_reachable(axis, subject, allow_inexact) for axis in subject.axes]
+    reachable = [_reachable(axis, subject.form, subject.interpolation, allow_inexact) for axis in subject.axes]
     for form in forms_of(subject.interpolation.mode):
         if form != subject.form and all(form in forms for forms in reachable):
             used = reduce(frozenset.union, (forms[form] for forms in reachable))
@@ -92,9 +98,11 @@ def _other_forms(subject: Subject, allow_inexact: bool) -> Iterator[Step]:
             yield Step(reasons_in_order, replace(subject, interpolation=interpolation))
 
 
-def _reachable(axis: Axis, subject: Subject, allow_inexact: bool) -> dict[Form, frozenset[AxisEquivalence]]:
+@lru_cache(maxsize=1024)
+def _reachable(
+    axis: Axis, start: Form, interpolation: Interpolation, allow_inexact: bool
+) -> dict[Form, frozenset[AxisEquivalence]]:
     """Every form this axis may take, with the equivalences that lead there: the exact ones first."""
-    start = subject.form
     found: dict[Form, frozenset[AxisEquivalence]] = {start: frozenset()}
     rows = [row for row in EQUIVALENCES if isinstance(row, AxisEquivalence)]
     for usable in ([row for row in rows if row.exact], rows if allow_inexact else []):
@@ -102,7 +110,7 @@ def _reachable(axis: Axis, subject: Subject, allow_inexact: bool) -> dict[Form, 
         while frontier:
             form = frontier.pop(0)
             for row in usable:
-                for other in sorted(row.alike(axis, form, subject.interpolation) - found.keys()):
+                for other in sorted(row.alike(axis, form, interpolation) - found.keys()):
                     found[other] = found[form] | {row}
                     frontier.append(other)
     return found

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from resizefix.document.document import Document
+from resizefix.document.snapshot import Snapshot
 from resizefix.interop import Model, opened
-from resizefix.library.live_profile import Profile
 from resizefix.targets.catalogue import target_named
-from resizefix.targets.gather import facts_of
+from resizefix.targets.gather import facts_in
 from resizefix.targets.namesakes import namesakes_of
 from resizefix.targets.target import Target, Violation, accepted, judge
-from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
+
+if TYPE_CHECKING:  # a parser of its own process is asked by few
+    from resizefix.library.live_profile import Profile
+    from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
 
 
 @dataclass(frozen=True)
@@ -70,19 +74,29 @@ def check_all(
     """`check` for several targets, with the model read, parsed and built once."""
     judged = [target_named(name) for name in dict.fromkeys(targets)]
     document = opened(model)
-    facts = facts_of(document)
+    snapshot = Snapshot(document)
+    facts = facts_in(snapshot)
     found = {
-        target.name: (*(broken for node in facts for broken in judge(target, node)), *namesakes_of(document, target))
+        target.name: (*(broken for node in facts for broken in judge(target, node)), *namesakes_of(snapshot, target))
         for target in judged
     }
     answers = _answers(document, list(found), build, profile, timeout) if live or build else {}
     verdicts = []
     for target in judged:
-        answer = answers.get(target.name)
-        reason = answer.reason if isinstance(answer, LiveUnavailable) else None
-        said = answer if isinstance(answer, LiveVerdict) else None
-        verdicts.append(Verdict(target, found[target.name], said, reason or (said.unanswered if said else None)))
+        verdicts.append(_verdict(target, found[target.name], answers.get(target.name)))
     return tuple(verdicts)
+
+
+def _verdict(
+    target: Target, violations: tuple[Violation, ...], answer: LiveVerdict | LiveUnavailable | None
+) -> Verdict:
+    if answer is None:
+        return Verdict(target, violations)
+    from resizefix.targets.tensorrt_live import LiveUnavailable
+
+    if isinstance(answer, LiveUnavailable):
+        return Verdict(target, violations, None, answer.reason)
+    return Verdict(target, violations, answer, answer.unanswered)
 
 
 def _answers(

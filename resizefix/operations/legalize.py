@@ -15,6 +15,7 @@ from resizefix.document.edits import add_initializer, remove_unread, replace_wit
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
+from resizefix.document.snapshot import Snapshot
 from resizefix.document.text import node_text
 from resizefix.equivalences.chain import Step
 from resizefix.equivalences.subject import Subject
@@ -30,10 +31,10 @@ from resizefix.operations.replacement import (
     rewritten,
     subject_of,
 )
-from resizefix.operations.sites import Site, find_sites
+from resizefix.operations.sites import Site, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
-from resizefix.targets.gather import facts_of
+from resizefix.targets.gather import facts_in
 from resizefix.targets.target import Target, Violation, accepted, judge
 
 
@@ -46,18 +47,24 @@ class Legalization:
 
 
 def legalize(
-    document: Document, sites: Sequence[Site], target: Target, *, allowance: Allowance | None = None
+    document: Document,
+    sites: Sequence[Site],
+    target: Target,
+    *,
+    allowance: Allowance | None = None,
+    snapshot: Snapshot | None = None,
 ) -> Legalization:
     """A copy of the document whose selected sites the target accepts, where that can be; `document` stays as it is.
 
     A site that is accepted is left alone; one whose rules can be satisfied by no chain of equivalences is replaced by
-    other operators, or refused with the rules it breaks.
+    other operators, or refused with the rules it breaks. `snapshot` is the document's, where the caller has one.
     """
     allowance = allowance or Allowance()
-    legal = document.copy()
-    facts = facts_of(legal)
-    names = FreshNames(Scopes(legal.proto).names())
+    snapshot = snapshot or Snapshot(document)
+    facts = facts_in(snapshot)
+    names = FreshNames(snapshot.scopes.names())
     found = [_Legalizer(site, facts[site.index], target, allowance, names.fresh).outcome() for site in sites]
+    legal = document.copy()
     scopes = Scopes(legal.proto)
     by_path = {scope.path: scope for scope in scopes.all}
     unread: list[Key] = []
@@ -79,7 +86,8 @@ def legalize(
 
 def _confirm(legal: Document, target: Target, changed: set[Key]) -> None:
     """Judge what stands in the document now: a rewrite that is still rejected would be a mistake of ours."""
-    for site, facts in zip(find_sites(legal), facts_of(legal), strict=True):
+    made = Snapshot(legal)
+    for site, facts in zip(sites_in(made), facts_in(made), strict=True):
         violations = judge(target, facts) if site.key in changed else ()
         if not accepted(violations):
             raise AssertionError(f"{site.label} was rewritten and still breaks {violations[0].rule}")

@@ -11,10 +11,11 @@ from onnx import NodeProto
 
 from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.read import Reading, read
-from resizefix.document.constants import Constant, Constants
+from resizefix.document.constants import Constant
 from resizefix.document.document import Document
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes
-from resizefix.document.shapes import Dims, Shapes
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope
+from resizefix.document.shapes import Dims
+from resizefix.document.snapshot import Snapshot
 from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
@@ -86,18 +87,22 @@ class Site:
 
 
 def find_sites(document: Document) -> list[Site]:
+    """`sites_in` the document as it is now."""
+    return sites_in(Snapshot(document))
+
+
+def sites_in(snapshot: Snapshot) -> list[Site]:
     """All sites, in the order in which a reader of the file meets them; `Site.index` counts them from 0."""
-    scopes = Scopes(document.proto)
     found = [
         ((*scope.order, index), scope, node)
-        for scope in scopes.all
+        for scope in snapshot.scopes.all
         for index, node in enumerate(scope.body.node)
         if node.op_type in _OPERATORS and node.domain in DEFAULT_DOMAINS
     ]
     found.sort(key=lambda item: item[0])
     if not found:
         return []
-    finder = _Finder(document, scopes)
+    finder = _Finder(snapshot)
     return [finder.site(index, scope, node) for index, (_, scope, node) in enumerate(found)]
 
 
@@ -125,12 +130,12 @@ def select(sites: Sequence[Site], patterns: Sequence[str]) -> list[Site]:
 class _Finder:
     """Reads nodes against one snapshot of the document."""
 
-    def __init__(self, document: Document, scopes: Scopes) -> None:
-        self._scopes = scopes
-        self._constants = Constants(document, scopes)
-        self._shapes = Shapes(document.proto)
-        self._recoverer = Recoverer(scopes, self._constants, self._shapes)
-        self._classifier = Classifier(scopes, self._constants, self._shapes, self._recoverer)
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._scopes = snapshot.scopes
+        self._constants = snapshot.constants
+        self._shapes = snapshot.shapes
+        self._recoverer = Recoverer(snapshot.scopes, snapshot.constants, snapshot.shapes)
+        self._classifier = Classifier(snapshot.scopes, snapshot.constants, snapshot.shapes, self._recoverer)
 
     def site(self, index: int, scope: Scope, node: NodeProto) -> Site:
         dialect: Dialect | None = None

@@ -7,7 +7,7 @@ is tried at sizes that had no part in finding it, and where it fails that size j
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -16,12 +16,14 @@ import numpy.typing as npt
 
 Lengths = npt.NDArray[np.int64]
 
-EVERY_SIZE: Lengths = np.unique(
-    np.concatenate([np.arange(1, 1025), np.arange(1031, 16384, 97), 2 ** np.arange(11, 15)])
-).astype(np.int64)
+EVERY_SIZE: Lengths = np.array(
+    sorted({*range(1, 1025), *range(1031, 16384, 97), *(1 << power for power in range(11, 15))}), np.int64
+)
 """The sizes at which a scale must hold: all up to 1024, and some of every magnitude to 16384."""
 
 _FITTED_FIRST = 256
+# Quotients of whole numbers below this by sizes up to _FITTED_FIRST, where they differ, differ as float64 too.
+_LARGEST_DISTINCT = 2**30
 _ROUNDS = 24
 # How many sizes may come out one off: a product rounded in another type does at up to a sixth of them (97/3 in float64
 # and float32), one that is rounded instead of floored at a quarter and more.
@@ -94,14 +96,14 @@ def _first(differing: npt.NDArray[np.bool_]) -> int | None:
 
 
 def _candidates(meant: Lengths, hints: tuple[float, ...]) -> Iterator[float]:
-    pairs = [(int(out), int(size)) for out, size in zip(meant, EVERY_SIZE, strict=True)]
-    lowest = max(Fraction(out, size) for out, size in pairs[:_FITTED_FIRST])
-    highest = min(Fraction(out + 1, size) for out, size in pairs[:_FITTED_FIRST])
+    lowest = _extreme(max, meant[:_FITTED_FIRST], EVERY_SIZE[:_FITTED_FIRST])
+    highest = _extreme(min, meant[:_FITTED_FIRST], EVERY_SIZE[:_FITTED_FIRST], more=1)
     # A factor or product that the chain rounded leaves an interval that lacks it by a unit in the last place.
     room = abs(highest) * Fraction(1, 2**22)
     yield from (hint for hint in hints if math.isfinite(hint) and lowest - room <= Fraction(hint) <= highest + room)
     if highest <= 0 or lowest - room >= highest + room:
         return
+    pairs = [(int(out), int(size)) for out, size in zip(meant, EVERY_SIZE, strict=True)]
     lowest, highest = (lowest, highest) if lowest < highest else (highest - room, lowest + room)
     for _ in range(_ROUNDS):
         simplest = _simplest(lowest, highest)
@@ -113,6 +115,17 @@ def _candidates(meant: Lengths, hints: tuple[float, ...]) -> Iterator[float]:
         highest = min(highest, Fraction(missed[0] + 1, missed[1]))
         if lowest >= highest:
             return
+
+
+def _extreme(
+    which: Callable[[Iterable[Fraction]], Fraction], numerators: Lengths, denominators: Lengths, more: int = 0
+) -> Fraction:
+    """The largest or smallest (`which`) of (numerator + more) / denominator."""
+    if numerators.max() >= _LARGEST_DISTINCT or numerators.min() <= -_LARGEST_DISTINCT:
+        pairs = zip(numerators, denominators, strict=True)
+        return which(Fraction(int(top) + more, int(bottom)) for top, bottom in pairs)
+    place = int((np.argmax if which is max else np.argmin)((numerators + more) / denominators))
+    return Fraction(int(numerators[place]) + more, int(denominators[place]))
 
 
 def _simplest(lowest: Fraction, highest: Fraction) -> Fraction:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from resizefix.interpolation import Interpolation
-from resizefix.library.check import Verdict
-from resizefix.library.tensorrt_profile import Range
-from resizefix.operations.diff import Change
-from resizefix.operations.sites import Site
-from resizefix.opsets.verdict import Blocker
-from resizefix.outcome import Outcome
-from resizefix.promotion import PromotedInput
-from resizefix.targets.tensorrt_live import LiveVerdict
-from resizefix.verification.verification import Verification
+if TYPE_CHECKING:  # what a command does not answer with it need not import
+    from resizefix.interpolation import Interpolation
+    from resizefix.library.check import Verdict
+    from resizefix.library.tensorrt_profile import Range
+    from resizefix.operations.diff import Change
+    from resizefix.operations.sites import Site
+    from resizefix.opsets.verdict import Blocker
+    from resizefix.outcome import Outcome
+    from resizefix.promotion import PromotedInput
+    from resizefix.targets.tensorrt_live import LiveVerdict
+    from resizefix.verification.verification import Verification
 
 
 def site_json(site: Site) -> dict[str, Any]:

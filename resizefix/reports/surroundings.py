@@ -16,9 +16,9 @@ from onnx import FunctionProto, NodeProto, TensorProto
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
-from resizefix.document.document import Document
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, Scopes
-from resizefix.document.shapes import Key, Shapes
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope
+from resizefix.document.shapes import Key
+from resizefix.document.snapshot import Snapshot
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Mark, Neighbourhood
 from resizefix.reports.wording import meaning, numbers, tensor, times
@@ -35,11 +35,11 @@ MarkOf = Callable[[Definition], "Mark | None"]
 class Surroundings:
     """Draws neighbourhoods in one snapshot of a document; `mark_of` says what differs from another model."""
 
-    def __init__(self, document: Document, mark_of: MarkOf | None = None) -> None:
-        self.scopes = Scopes(document.proto)
+    def __init__(self, snapshot: Snapshot, mark_of: MarkOf | None = None) -> None:
+        self.scopes = snapshot.scopes
         self.mark_of: MarkOf = mark_of or (lambda definition: None)
-        self._document = document
-        self._shapes = Shapes(document.proto)
+        self._document = snapshot.document
+        self._shapes = snapshot.shapes
         self._by_path = {scope.path: scope for scope in self.scopes.all}
 
     def definition(self, key: Key) -> Definition | None:

@@ -6,16 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes
-from resizefix.library.check import Verdict
-from resizefix.operations.sites import Site, find_sites
-from resizefix.reports.neighbourhood import Neighbourhood
-from resizefix.reports.surroundings import MarkOf, Surroundings
-from resizefix.targets.catalogue import TARGETS
-from resizefix.targets.gather import facts_of
-from resizefix.targets.target import Effect, Violation, judge
+from resizefix.document.snapshot import Snapshot
+from resizefix.operations.sites import Site, sites_in
+
+if TYPE_CHECKING:  # not every report has verdicts, or pictures
+    from resizefix.library.check import Verdict
+    from resizefix.reports.neighbourhood import Neighbourhood
+    from resizefix.reports.surroundings import MarkOf, Surroundings
+    from resizefix.targets.target import Effect, Violation
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,16 @@ class Broken:
 
 @dataclass(eq=False)
 class Surveyed:
-    """One site with every target's verdict on it, and its neighbourhood, which is looked for when it is asked for."""
+    """One site with every target's verdict on it, and its neighbourhood, both looked for when they are asked for."""
 
     site: Site
-    verdicts: tuple[Verdict, ...]
+    judged: Callable[[], Sequence[tuple[Verdict, ...]]] = field(repr=False)  # by the index of the site
     surroundings: Callable[[], Surroundings] = field(repr=False)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What each target says to it."""
+        return self.judged()[self.site.index]
 
     @cached_property
     def picture(self) -> Neighbourhood | None:
@@ -53,21 +59,32 @@ class Survey:
     """A model as a report sees it; `mark_of` says what in it differs from another model."""
 
     def __init__(self, document: Document, mark_of: MarkOf | None = None) -> None:
-        self._document = document
+        self._snapshot = Snapshot(document)
         self._mark_of = mark_of
-        self.opset = Scopes(document.proto).main.opset
+        self.opset = self._snapshot.scopes.main.opset
         self.ir_version = document.proto.ir_version
         self.sites = tuple(
-            Surveyed(
-                site, tuple(Verdict(target, judge(target, facts)) for target in TARGETS), lambda: self.surroundings
-            )
-            for site, facts in zip(find_sites(document), facts_of(document), strict=True)
+            Surveyed(site, lambda: self._verdicts, lambda: self.surroundings) for site in sites_in(self._snapshot)
         )
+
+    @cached_property
+    def _verdicts(self) -> list[tuple[Verdict, ...]]:
+        """Of each site, what every target says to it."""
+        from resizefix.library.check import Verdict
+        from resizefix.targets.catalogue import TARGETS
+        from resizefix.targets.gather import facts_in
+        from resizefix.targets.target import judge
+
+        return [
+            tuple(Verdict(target, judge(target, facts)) for target in TARGETS) for facts in facts_in(self._snapshot)
+        ]
 
     @cached_property
     def surroundings(self) -> Surroundings:
         """What pictures are found in."""
-        return Surroundings(self._document, self._mark_of)
+        from resizefix.reports.surroundings import Surroundings
+
+        return Surroundings(self._snapshot, self._mark_of)
 
     @property
     def promotable(self) -> int:
@@ -77,11 +94,8 @@ class Survey:
     @property
     def refusing(self) -> list[str]:
         """The targets that do not take every site."""
-        return [
-            target.name
-            for number, target in enumerate(TARGETS)
-            if not all(surveyed.verdicts[number].accepted for surveyed in self.sites)
-        ]
+        columns = zip(*self._verdicts, strict=True)
+        return [column[0].target.name for column in columns if not all(verdict.accepted for verdict in column)]
 
 
 def broken_rules(verdicts: Sequence[Verdict]) -> tuple[Broken, ...]:

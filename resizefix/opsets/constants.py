@@ -51,7 +51,7 @@ def _in_graph(scope: Scope, graph: GraphProto, names: FreshNames, value_of: Valu
     kept: list[NodeProto] = []
     for index, node in enumerate(graph.node):
         tensor = _tensor_of(node, value_of)
-        if tensor is None:
+        if tensor is None or len(node.output) != 1:
             kept.append(node)
             continue
         place_constant(graph, kept, tensor, node.output[0], names)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from onnx import NodeProto, TensorProto, TypeProto, checker, defs, helper, numpy_helper, shape_inference
 
 from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.opsets.node_schema import why_incomplete
 from resizefix.opsets.signatures import TypeOf, output_types
 
 Array = npt.NDArray[Any]
@@ -37,6 +38,8 @@ def infer(
     node: NodeProto, opset: int, type_of: TypeOf, constant_of: Callable[[str], Array | None], bodies: Bodies
 ) -> dict[str, TypeProto]:
     """The types of the outputs of an ai.onnx node, as far as they follow from its inputs; nothing of an invalid one."""
+    if why_incomplete(node, opset) is not None:
+        return {}
     scales = upsample_scales(node) if opset >= 9 else None
     try:
         if scales is not None:
@@ -53,7 +56,7 @@ def infer(
             found = [_resized(node, opset, type_of, constant_of)]
         else:
             return _by_schema(node, opset, type_of, constant_of)
-    except (IndexError, KeyError, ValueError):
+    except (LookupError, ValueError, TypeError):
         return {}
     return {name: kind for name, kind in zip(node.output, found, strict=False) if name and kind is not None}
 

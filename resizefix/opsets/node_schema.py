@@ -64,7 +64,8 @@ def why_incomplete(node: NodeProto, opset: int) -> str | None:
     for attribute in node.attribute:
         name, kind = attribute.name, attribute.type
         given.add(name)
-        # Models of the first IR do not say of which type an attribute is.
+        if kind == AttributeProto.UNDEFINED and not attribute.ref_attr_name:
+            return f"has an attribute {name!r} that does not say of which type it is (IR 2 wants it to)"
         if kind != needs.types.get(name, kind) and kind != AttributeProto.UNDEFINED:
             return (
                 f"has an attribute {name!r} of type {AttributeProto.AttributeType.Name(kind)}, unlike {needs.version}"

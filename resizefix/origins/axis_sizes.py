@@ -15,6 +15,7 @@ from onnx import NodeProto, helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scopes
 from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
 
 
@@ -71,6 +72,8 @@ class AxisSizes:
             node = None if definition is None else definition.node
             if definition is None or node is None or _row(node, tensor[1]) in (None, _broadcast):
                 return None
+            if not node.input or why_incomplete(node, definition.scope.opset) is not None:
+                return None
             source = self.scopes.definition(definition.scope, node.input[0])
             if source is None:
                 return None
@@ -88,6 +91,8 @@ class AxisSizes:
         if definition is None or definition.kind is not DefinitionKind.NODE or definition.node is None:
             return self._root(size)
         row = _row(definition.node, definition.name)
+        if why_incomplete(definition.node, definition.scope.opset) is not None:
+            row = None
         found = None if row is None else row(_Reading(self, definition, definition.node), size.axis)
         return self._root(size) if found is None else found
 
@@ -130,9 +135,14 @@ class _Reading:
         return None if key is None else self._sizes.shapes.dims(key)
 
     def attribute(self, name: str, default: Any) -> Any:
-        """An attribute's value; `default` where the node leaves it out or a function's call gives it."""
+        """An attribute's value. Raises UntraceableError where a function's call gives it, or it has no type."""
         found = self._attributes.get(name)
-        return default if found is None or found.ref_attr_name else helper.get_attribute_value(found)
+        if found is None:
+            return default
+        value = None if found.ref_attr_name else helper.get_attribute_value(found)
+        if value is None:
+            raise UntraceableError(f"the value of the attribute {name!r} does not stand at the node")
+        return value
 
     def _key(self, position: int) -> Key | None:
         name = self.node.input[position] if position < len(self.node.input) else ""
@@ -206,12 +216,16 @@ def _window(reading: _Reading, axis: int, kernel: Dims | None) -> Expression | N
     if size is None or not isinstance(length, int):
         return None
     count = len(lengths)
-    stride = reading.attribute("strides", [1] * count)[spatial]
-    extent = reading.attribute("dilations", [1] * count)[spatial] * (length - 1) + 1
+    strides, dilations = (reading.attribute(name, [1] * count) for name in ("strides", "dilations"))
+    if not len(strides) == len(dilations) == count or strides[spatial] < 1:
+        return None
+    stride, extent = strides[spatial], dilations[spatial] * (length - 1) + 1
     auto_pad = reading.attribute("auto_pad", b"NOTSET")
     if auto_pad in (b"SAME_UPPER", b"SAME_LOWER"):
         return size if stride == 1 else _divided(_plus(size, stride - 1), stride)
     pads = [0] * (2 * count) if auto_pad == b"VALID" else reading.attribute("pads", [0] * (2 * count))
+    if len(pads) != 2 * count:
+        return None
     change = pads[spatial] + pads[spatial + count] - extent
     if stride == 1:
         return _plus(size, change + 1)

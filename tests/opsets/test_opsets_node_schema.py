@@ -49,9 +49,11 @@ def test_what_a_runtime_may_take_passes(given, opset):
     assert why_incomplete(given, opset) is None
 
 
-def test_an_attribute_need_not_say_its_type_or_may_be_a_functions():
+def test_an_attribute_says_its_type_but_a_functions_need_not():
     silent = node("Cast", ["a"], ["y"])
     silent.attribute.append(untyped("to", i=1))
-    assert why_incomplete(silent, 13) is None
+    assert "does not say of which type" in why_incomplete(silent, 13)
     silent.attribute[0].CopyFrom(untyped("to", type=AttributeProto.INT, ref_attr_name="kind"))
+    assert why_incomplete(silent, 13) is None
+    silent.attribute[0].CopyFrom(untyped("to", ref_attr_name="kind"))
     assert why_incomplete(silent, 13) is None

@@ -26,6 +26,7 @@ from benchmarks.performance.growth import growth
 from benchmarks.performance.inputs import INPUTS
 from benchmarks.performance.kernel_moves import kernel_moves
 from benchmarks.performance.process import ROOT, of_module, run
+from benchmarks.performance.reach import LARGE, reach
 from benchmarks.performance.side_by_side import side_by_side
 from benchmarks.performance.startup import startups
 
@@ -50,10 +51,18 @@ def measured_emitted(options: argparse.Namespace) -> list[dict[str, Any]]:
     return [json.loads(line) for line in said.stdout.splitlines()]
 
 
+def measured_reach(options: argparse.Namespace) -> list[dict[str, Any]]:
+    rows = results.as_rows(reach(options.folder, options.runs))
+    if not options.keep:
+        LARGE.write(options.folder).unlink()
+    return rows
+
+
 SECTIONS: dict[str, Callable[[argparse.Namespace], Any]] = {
     "startup": lambda options: results.as_rows(startups(ROOT, 3 * options.runs)),
     "emitted": measured_emitted,
     "kernel_moves": lambda options: results.as_rows(kernel_moves(options.folder)),
+    "reach": measured_reach,
     "growth": lambda options: results.as_rows(growth(options.folder, options.runs)),
     "side_by_side": measured_side_by_side,
 }

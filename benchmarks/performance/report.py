@@ -116,6 +116,19 @@ def startup(rows: Rows) -> str:
     )  # fmt: skip
 
 
+def reach(rows: Rows) -> str:
+    return table(
+        ["on the convolutional model of 1.5 GB", "measured", "bound"],
+        [[row["what"], f"{row['value']:.2f} {row['unit']}", bound(row)] for row in rows],
+    )
+
+
+def bound(row: dict[str, Any]) -> str:
+    if row["bound"] is None:
+        return ""
+    return f"{row['bound']:g} {row['unit']}: {'holds' if row['value'] <= row['bound'] else 'does not hold'}"
+
+
 def growth(rows: Rows) -> str:
     return table(
         ["command", "on a model with", "wall s", "user s", "peak MB", "µs per node or site beyond the first row"],
@@ -138,16 +151,22 @@ def marginal(row: dict[str, Any], rows: Rows) -> str:
 
 
 def emitted(rows: Rows) -> str:
-    return table(
-        ["model", "image", "scales as inputs", "static ms", "promoted ms", "difference"],
-        [
-            [
-                row["model"], row["size"], f"{row['sites']}", f"{row['static']:.2f}", f"{row['promoted']:.2f}",
-                f"{100 * (row['promoted'] / row['static'] - 1):+.1f} %",
-            ]
-            for row in rows
-        ],
-    )  # fmt: skip
+    """One line a model and size, both levels side by side."""
+    by_case: dict[tuple[str, str], dict[str, dict[str, Any]]] = defaultdict(dict)
+    for row in rows:
+        by_case[row["model"], row["size"]][row["level"]] = row
+    levels = list(dict.fromkeys(row["level"] for row in rows))
+    head = ["model", "image", "scales as inputs"]
+    for level in levels:
+        head += [f"{level}: static ms", "promoted ms", "difference"]
+    lines = []
+    for (model, size), found in by_case.items():
+        line = [model, size, str(found[levels[0]]["sites"])]
+        for level in levels:
+            row = found[level]
+            line += [f"{row['static']:.3g}", f"{row['promoted']:.3g}", f"{100 * (row['times'] - 1):+.1f} %"]
+        lines.append(line)
+    return table(head, lines)
 
 
 def kernel_moves(rows: Rows) -> str:
@@ -161,6 +180,7 @@ TABLES: dict[str, Callable[[Any], str]] = {
     "machine": machine,
     "side_by_side": side_by_side,
     "startup": startup,
+    "reach": reach,
     "growth": growth,
     "emitted": emitted,
     "kernel_moves": kernel_moves,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ from benchmarks.performance.inputs import Input
 from benchmarks.performance.jobs import BESIDE, JOBS, Job
 from benchmarks.performance.process import Taken, median, of_module, run
 
+SETTLE = 0.5  # for the disk to forget what was removed
 ONCE = 20.0  # seconds; what takes longer is not repeated
 
 
@@ -68,6 +70,7 @@ def once(job: Job, before: Path, folder: Path, *, judged: bool) -> tuple[Taken, 
             with suppress(FileNotFoundError):
                 shutil.copyfile(path, results / path.name)
     os.sync()
+    time.sleep(SETTLE)
     try:
         taken = run(job.command(before, after))
         if taken.exit_code != 0:

@@ -1,0 +1,115 @@
+"""One drawn model as a file, run once, and the book in which its laws are counted."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from random_graphs_model import Drawn
+from random_graphs_places import Placed
+from random_graphs_runs import Ran, Runner, difference, holders, lost_records, only_for
+
+import resizefix
+
+
+@dataclass
+class Tally:
+    """What was run: models, sites, operations with what came of them, refusals by reason."""
+
+    models: Counter[str] = field(default_factory=Counter)
+    sites: Counter[str] = field(default_factory=Counter)
+    operations: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+
+    def refused(self, operation: str, reason: str | None) -> None:
+        self.refusals[f"{operation}: {plain(reason or '')}"] += 1
+
+
+def plain(reason: str) -> str:
+    """A reason without the names and numbers of its model."""
+    text = re.sub(r"\[[^\]]*\]|'[^']*'|\"[^\"]*\"", "…", reason)
+    text = re.sub(r"\([^()]*\)", "(…)", text)
+    return re.sub(r"[-\w.#]*\d[-\w.×e+]*", "N", text)[:160]
+
+
+class Case:
+    """A model in a folder of its own."""
+
+    def __init__(self, drawn: Drawn, folder: Path, seed: int) -> None:
+        self.drawn = drawn
+        self.folder = folder
+        self.rng = random.Random(seed)
+        self.path = folder / "in.onnx"
+        if drawn.external:
+            onnx.save_model(
+                _copied(drawn.model), self.path, save_as_external_data=True, location="in.data", size_threshold=16
+            )
+        else:
+            self.path.write_bytes(drawn.model.SerializeToString())
+        self.model = onnx.load(str(self.path), load_external_data=False)
+        self.bytes = self.path.read_bytes()
+        self._count = 0
+
+    @cached_property
+    def runner(self) -> Runner:
+        return Runner(self.path)
+
+    @cached_property
+    def ran(self) -> Ran:
+        return self.runner.run(self.drawn.feeds)
+
+    @property
+    def runs(self) -> bool:
+        return self.ran.error is None
+
+    @cached_property
+    def sites(self) -> list[resizefix.Site]:
+        return resizefix.inspect(str(self.path))
+
+    def placed(self, index: int) -> Placed:
+        output = self.sites[index].output
+        return next(site for site in self.drawn.sites if site.output == output)
+
+    def save(self, result: Any, word: str) -> Path:
+        """The result's file, beside the original; twice, for the same bytes must come out."""
+        paths = [self.folder / f"{word}{self._count}{twin}.onnx" for twin in ("", "_twin")]
+        self._count += 1
+        for path in paths:
+            result.model.save(path)
+        assert paths[0].read_bytes() == paths[1].read_bytes(), "two saves, other bytes"
+        assert self.path.read_bytes() == self.bytes, "the input was touched"
+        return paths[0]
+
+    def save_proto(self, model: onnx.ModelProto, word: str) -> Path:
+        path = self.folder / f"{word}{self._count}.onnx"
+        self._count += 1
+        path.write_bytes(model.SerializeToString())
+        return path
+
+    def assert_only_changed(self, result: Any, after: Path, *, removed: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+        """Whatever no outcome names lies in the output byte for byte."""
+        changed = {self.sites[o.index].output for o in result.outcomes if o.status.value == "changed"}
+        vanish = only_for(self.model, changed) | removed
+        lost = lost_records(self.bytes, after.read_bytes(), holders(self.model, changed), may_vanish=vanish)
+        assert not lost, f"not as they were: {lost}"
+
+    def assert_same(
+        self, after: Path, *, exact: bool, feeds: dict[str, np.ndarray] | None = None, bound: float = 0.0
+    ) -> None:
+        """The output file computes what the original does."""
+        ran = Runner(after).run(self.drawn.feeds if feeds is None else feeds)
+        apart = difference(self.ran, ran)
+        assert apart <= (0.0 if exact else bound), f"{apart} apart (exact: {exact}); {ran.error}"
+
+
+def _copied(model: onnx.ModelProto) -> onnx.ModelProto:
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    return made

@@ -17,7 +17,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +31,16 @@ from benchmarks.performance.side_by_side import side_by_side
 from benchmarks.performance.startup import startups
 
 
-def measured_side_by_side(options: argparse.Namespace) -> list[dict[str, Any]]:
-    rows = []
+def measured_side_by_side(options: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """The rows of one input after the other: it takes long, and what is done stays done."""
     for given in INPUTS:
         if options.inputs and given.name not in options.inputs:
             continue
         print(f"  {given.name}", file=sys.stderr, flush=True)
-        rows += results.as_rows(side_by_side(given, options.folder, options.runs, options.jobs))
+        yield results.as_rows(side_by_side(given, options.folder, options.runs, options.jobs))
         if not options.keep:
             for path in options.folder.glob(f"{given.name}.onnx*"):
                 path.unlink()
-    return rows
 
 
 def measured_emitted(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -64,8 +63,10 @@ SECTIONS: dict[str, Callable[[argparse.Namespace], Any]] = {
     "kernel_moves": lambda options: results.as_rows(kernel_moves(options.folder)),
     "reach": measured_reach,
     "growth": lambda options: results.as_rows(growth(options.folder, options.runs)),
-    "side_by_side": measured_side_by_side,
 }
+
+
+NAMES = [*SECTIONS, "side_by_side"]
 
 
 def arguments() -> argparse.Namespace:
@@ -73,9 +74,7 @@ def arguments() -> argparse.Namespace:
     names = [given.name for given in INPUTS]
     parser.add_argument("--folder", type=Path, help="where the models are made; its file system is what is measured")
     parser.add_argument("--runs", type=int, default=3, help="of which the medians count")
-    parser.add_argument(
-        "--only", nargs="*", choices=list(SECTIONS), default=[], metavar="SECTION", help=", ".join(SECTIONS)
-    )
+    parser.add_argument("--only", nargs="*", choices=NAMES, default=[], metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--inputs", nargs="*", choices=names, default=[], metavar="INPUT", help=", ".join(names))
     parser.add_argument("--jobs", nargs="*", default=[], metavar="JOB", help="rows of the table, by their names")
     parser.add_argument("--keep", action="store_true", help="the models stay in the folder")
@@ -94,12 +93,14 @@ def measure(options: argparse.Namespace, stored: Path) -> dict[str, Any]:
         if options.only and name not in options.only:
             continue
         print(name, file=sys.stderr, flush=True)
-        rows = section(options)
-        if name == "side_by_side":
-            mine = {(row["input"], row["job"]) for row in rows}
-            rows = [row for row in found.get(name, []) if (row["input"], row["job"]) not in mine] + rows
-        found[name] = rows
+        found[name] = section(options)
         results.store(stored, found)
+    if not options.only or "side_by_side" in options.only:
+        for rows in measured_side_by_side(options):
+            anew = {(row["input"], row["job"]) for row in rows}
+            before = [row for row in found.get("side_by_side", []) if (row["input"], row["job"]) not in anew]
+            found["side_by_side"] = before + rows
+            results.store(stored, found)
     return found
 
 

@@ -74,7 +74,7 @@ def arguments() -> argparse.Namespace:
     names = [given.name for given in INPUTS]
     parser.add_argument("--folder", type=Path, help="where the models are made; its file system is what is measured")
     parser.add_argument("--runs", type=int, default=3, help="of which the medians count")
-    parser.add_argument("--only", nargs="*", choices=NAMES, default=[], metavar="SECTION", help=", ".join(SECTIONS))
+    parser.add_argument("--only", nargs="*", choices=NAMES, default=[], metavar="SECTION", help=", ".join(NAMES))
     parser.add_argument("--inputs", nargs="*", choices=names, default=[], metavar="INPUT", help=", ".join(names))
     parser.add_argument("--jobs", nargs="*", default=[], metavar="JOB", help="rows of the table, by their names")
     parser.add_argument("--keep", action="store_true", help="the models stay in the folder")

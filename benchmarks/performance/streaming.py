@@ -69,15 +69,19 @@ def write_embedded(model: onnx.ModelProto, weights: Sequence[Weight], path: Path
         head = header(weight) + varint(RAW_DATA) + varint(weight.size)
         heads.append(varint(INITIALIZER) + varint(len(head) + weight.size) + head)
     size = len(first) + sum(len(head) + weight.size for head, weight in zip(heads, weights, strict=True)) + len(last)
-    shell = onnx.ModelProto()
+    shell, props = (
+        onnx.ModelProto(),
+        onnx.ModelProto(metadata_props=model.metadata_props, opset_import=model.opset_import),
+    )
     shell.CopyFrom(model)
-    shell.ClearField("graph")
+    for name in ("graph", "metadata_props", "opset_import"):
+        shell.ClearField(name)
     with path.open("wb") as file:
         file.write(shell.SerializeToString() + varint(GRAPH) + varint(size) + first)
         for index, (head, weight) in enumerate(zip(heads, weights, strict=True)):
             file.write(head)
             write_payload(file, weight, index)
-        file.write(last)
+        file.write(last + props.SerializeToString())
 
 
 def write_external(model: onnx.ModelProto, weights: Sequence[Weight], path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.many import many_written
 from resizefix.cli.options import manner, manner_of, rewriting, run_options, running, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import written
@@ -20,6 +21,7 @@ _TARGETS = ["tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
 @click.command("trt-legacy", epilog="Example: resizefix trt-legacy fixtures/bisenet_x8_nearest_opset9.onnx")
 @click.argument("model", metavar="IN")
 @click.argument("out", required=False)
+@many_written
 @click.option(
     "--target", type=click.Choice(_TARGETS), default="tensorrt-5.0", show_default=True, help="Whose verdict to report."
 )
@@ -44,7 +46,7 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     target = target_file_of(model, options, default=str(Path(model).with_suffix("")) + ".trt-legacy.onnx")
-    from resizefix.library.check import check
+    from resizefix.library.check import check_all
     from resizefix.library.rewrite import trt_legacy
     from resizefix.reports.json import verdict_json
 
@@ -61,7 +63,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         refusal = _why_not(result)
     except VerificationFailedError as error:
         result, refusal = error.result, str(error)
-    verdicts = [] if refusal is not None else [check(result.model, target=name) for name in _TARGETS]
+    verdicts = () if refusal is not None else check_all(result.model, _TARGETS)
 
     def show() -> None:
         from resizefix.reports.text import show_result, show_verdicts

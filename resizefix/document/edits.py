@@ -6,12 +6,22 @@ changed here is written back byte for byte by `Document.save`. None of them know
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, MutableSequence, Sequence
+from collections.abc import Container, Iterable, Mapping, MutableSequence, Sequence
 from typing import Any
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, Scopes, function_path
+from resizefix.document.scopes import (
+    DEFAULT_DOMAINS,
+    Definition,
+    DefinitionKind,
+    Reader,
+    Scope,
+    Scopes,
+    bodies,
+    function_path,
+    is_function_path,
+)
 
 # IR 4 is the first in which an initializer need not be, and if it is an input may be overridden (docs/IR.md,
 # ir_version 4).
@@ -27,30 +37,34 @@ def add_graph_input(model: ModelProto, value: ValueInfoProto, default: TensorPro
         model.ir_version = max(model.ir_version, FIRST_IR_WITH_DEFAULTS)
 
 
-def pass_into_function(model: ModelProto, path: str, name: str) -> None:
-    """Let the local function of scope path `path` take another input `name`, which every call passes on.
+def pass_into_functions(model: ModelProto, names: Iterable[tuple[str, str]]) -> None:
+    """For each (path, name) let the local function of scope path `path` take another input `name`, which every call
+    passes on.
 
     `name` is a value of the main graph and free everywhere else. A function that calls this one takes it too.
     """
     by_path = {function_path(function): function for function in model.functions}
-    pending, done = [path], set()
-    while pending:
-        callee = pending.pop()
-        if callee in done:
-            continue
-        done.add(callee)
-        function = by_path[callee]
-        position = len(function.input)
-        function.input.append(name)
-        for scope in Scopes(model).all:
-            for node in scope.body.node:
-                if (node.domain, node.op_type) == (function.domain, function.name):
-                    set_input(node, position, name)
-                    pending.extend(scope.path[:1] if scope.in_function else ())
+    callers: dict[tuple[str, str], list[tuple[tuple[str, ...], NodeProto]]] = {}
+    for path, body in bodies(model) if by_path else ():
+        for node in body.node:
+            callers.setdefault((node.domain, node.op_type), []).append((path, node))
+    for start, name in names:
+        pending, done = [start], set()
+        while pending:
+            callee = pending.pop()
+            if callee in done:
+                continue
+            done.add(callee)
+            function = by_path[callee]
+            position = len(function.input)
+            function.input.append(name)
+            for path, node in callers.get((function.domain, function.name), ()):
+                set_input(node, position, name)
+                pending.extend(path[:1] if is_function_path(path) else ())
 
 
 def drop_unread_arguments(model: ModelProto, names: Container[str]) -> None:
-    """Take back what `pass_into_function` did for these names, where the function does not read them any more."""
+    """Take back what `pass_into_functions` did for these names, where the function does not read them any more."""
     unread = True
     while unread:  # a call that passes no more may leave the function around it with an unread input
         unread = False
@@ -83,17 +97,20 @@ def add_initializer(model: ModelProto, tensor: TensorProto) -> None:
         model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
 
 
-def replace_with(body: GraphProto | FunctionProto, output: str, nodes: Sequence[NodeProto]) -> None:
-    """Let `nodes` stand where the node that writes `output` stood; doc_string and metadata go to the last of them."""
-    index = next(index for index, node in enumerate(body.node) if output in node.output)
-    old = NodeProto()
-    old.CopyFrom(body.node[index])
-    del body.node[index]
-    insert_nodes(body, index, nodes)
-    last = body.node[index + len(nodes) - 1]
-    last.doc_string = last.doc_string or old.doc_string
-    if not last.metadata_props:
-        last.metadata_props.extend(old.metadata_props)
+def replace_nodes(body: GraphProto | FunctionProto, instead: Mapping[str, Sequence[NodeProto]]) -> None:
+    """Let `instead[output]` stand where the node that writes `output` stood; the last of them gets its doc_string and
+    metadata."""
+    places = {index: name for index, node in enumerate(body.node) for name in node.output if name in instead}
+    for index, output in reversed(places.items()):
+        nodes = instead[output]
+        old = NodeProto()
+        old.CopyFrom(body.node[index])
+        del body.node[index]
+        insert_nodes(body, index, nodes)
+        last = body.node[index + len(nodes) - 1]
+        last.doc_string = last.doc_string or old.doc_string
+        if not last.metadata_props:
+            last.metadata_props.extend(old.metadata_props)
 
 
 def set_input(node: NodeProto, position: int, name: str) -> None:
@@ -137,8 +154,8 @@ def remove_unread(model: ModelProto, names: Iterable[tuple[tuple[str, ...], str]
     by_path = {scope.path: scope for scope in scopes.all}
     pending = [found for path, name in names if (found := scopes.definition(by_path[path], name)) is not None]
     dead_nodes: dict[tuple[tuple[str, ...], int], Scope] = {}
-    dead_tensors: list[Definition] = []
-    removed: dict[tuple[tuple[str, ...], str], Scope] = {}
+    dead_tensors: dict[tuple[str, ...], set[str]] = {}
+    removed: dict[tuple[tuple[str, ...], str], None] = {}
 
     def unread(definition: Definition) -> bool:
         return not any(_is_alive(reader, dead_nodes) for reader in scopes.readers(definition))
@@ -148,26 +165,28 @@ def remove_unread(model: ModelProto, names: Iterable[tuple[tuple[str, ...], str]
         if definition.key in removed or not unread(definition):
             continue
         if definition.kind is DefinitionKind.INITIALIZER:
-            dead_tensors.append(definition)
-            removed[definition.key] = definition.scope
+            dead_tensors.setdefault(definition.scope.path, set()).add(definition.name)
+            removed[definition.key] = None
         elif definition.node is not None and definition.node.domain in DEFAULT_DOMAINS:
             scope, node = definition.scope, definition.node
             outputs = [scopes.definition(scope, name) for name in node.output if name]
             if not all(unread(output) for output in outputs if output is not None):
                 continue
             dead_nodes[scope.path, scope.producers[definition.name]] = scope
-            removed.update({output.key: scope for output in outputs if output is not None})
+            removed.update({output.key: None for output in outputs if output is not None})
             sources = (scopes.definition(scope, name) for name in node.input if name)
             pending.extend(source for source in sources if source is not None)
 
     for (_, index), scope in sorted(dead_nodes.items(), key=lambda item: item[0], reverse=True):
         del scope.body.node[index]
-    for definition in dead_tensors:
-        graph = definition.scope.body
-        _drop_named(graph.initializer, {definition.name})
-        _drop_named(graph.input, {definition.name})
-    for path, scope in {scope.path: scope for scope in removed.values()}.items():
-        _drop_named(scope.body.value_info, {name for home, name in removed if home == path})
+    for path, dead in dead_tensors.items():
+        _drop_named(by_path[path].body.initializer, dead)
+        _drop_named(by_path[path].body.input, dead)
+    gone: dict[tuple[str, ...], set[str]] = {}
+    for path, name in removed:
+        gone.setdefault(path, set()).add(name)
+    for path, unlisted in gone.items():
+        _drop_named(by_path[path].body.value_info, unlisted)
     return [name for _, name in removed]
 
 

@@ -120,8 +120,8 @@ class _Scopes:
         yield from self._order("node", list(old), list(new))
 
     def _order(self, what: str, old: list[str], new: list[str]) -> Iterator[Change]:
-        common_old = [name for name in old if name in set(new)]
-        common_new = [name for name in new if name in set(old)]
+        both = set(old) & set(new)
+        common_old, common_new = ([name for name in names if name in both] for names in (old, new))
         if common_old != common_new:
             first = next(k for k in range(len(common_old)) if common_old[k] != common_new[k])
             yield Change(f"order of {what}s", common_old[first], common_old[first], common_new[first], self._old.path)

@@ -243,19 +243,19 @@ def _write_shapes(model: ModelProto, plans: Sequence[_Plan]) -> None:
     """Shapes that hold at the frozen values. Again as long as the output of one site fixes the input of the next."""
     seeds: dict[Key, Dims | None] = {}
     for _ in range(len(plans)):
-        shapes = Shapes(model)
-        found = {plan.site.key: _output_dims(plan, shapes, model) for plan in plans}
+        shapes, scopes = Shapes(model), Scopes(model)
+        by_path = {scope.path: scope for scope in scopes.all}
+        found = {plan.site.key: _output_dims(plan, shapes, scopes, by_path[plan.site.scope.path]) for plan in plans}
         if found == seeds:
             return
         seeds = found
         rederive(model, seeds)
 
 
-def _output_dims(plan: _Plan, shapes: Shapes, model: ModelProto) -> Dims | None:
+def _output_dims(plan: _Plan, shapes: Shapes, scopes: Scopes, scope: Scope) -> Dims | None:
     """Sizes on axes that the constants fix; on the others their names, None for one that may not be true now."""
-    scopes = Scopes(model)
-    node = _node(scopes, plan.site)
-    source = scopes.definition(_scope(scopes, plan.site), node.input[0])
+    node = scope.body.node[scope.producers[plan.site.output]]
+    source = scopes.definition(scope, node.input[0])
     dims = None if source is None else shapes.dims(source.key)
     stored = shapes.dims(plan.site.key)
     if dims is None:

@@ -11,7 +11,7 @@ from onnx import NodeProto, TensorProto, numpy_helper
 from resizefix.dialects.dialect import Dialect, Operands
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, remove_unread, replace_with
+from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
@@ -68,15 +68,17 @@ def legalize(
     scopes = Scopes(legal.proto)
     by_path = {scope.path: scope for scope in scopes.all}
     unread: list[Key] = []
+    instead: dict[tuple[str, ...], dict[str, Sequence[NodeProto]]] = {}
     for site, (_, replacement) in zip(sites, found, strict=True):
         if replacement is None:
             continue
-        body = by_path[site.scope.path].body
         operands = (scopes.definition(by_path[site.scope.path], name) for name in site.node.input[1:] if name)
         unread.extend(definition.key for definition in operands if definition is not None)
         for tensor in replacement.initializers:
             add_initializer(legal.proto, tensor)
-        replace_with(body, site.output, replacement.nodes)
+        instead.setdefault(site.scope.path, {})[site.output] = replacement.nodes
+    for path, nodes in instead.items():
+        replace_nodes(by_path[path].body, nodes)
     remove_unread(legal.proto, unread)
     changed = [site for site, (_, replacement) in zip(sites, found, strict=True) if replacement is not None]
     mend_shapes(legal, changed)

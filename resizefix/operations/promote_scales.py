@@ -12,7 +12,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.read import read
 from resizefix.document.document import Document
-from resizefix.document.edits import add_graph_input, insert_nodes, pass_into_function, remove_unread, set_input
+from resizefix.document.edits import add_graph_input, insert_nodes, pass_into_functions, remove_unread, set_input
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key, rederive
@@ -72,22 +72,23 @@ def promote_scales(
     plans: dict[int, Driven] = {}
     outcomes: dict[int, Outcome] = {}
     for site in sites:
-        others = list(plans.values()) if naming.shared else []
-        plan = _plan(site, form, integers, (refused or {}).get(site.index), others)
+        first = next(iter(plans.values()), None) if naming.shared else None
+        plan = _plan(site, form, integers, (refused or {}).get(site.index), first)
         if isinstance(plan, Outcome):
             outcomes[site.index] = plan
         else:
             plans[site.index] = plan
     promoted = document.copy()
-    names = FreshNames(Scopes(promoted.proto).names())
+    scopes = Scopes(promoted.proto)
+    names = FreshNames(scopes.names())
     inputs = _inputs(sites, plans, naming, names, keep_default)
-    outcomes.update(_apply(promoted, sites, plans, inputs, names))
+    outcomes.update(_apply(scopes, sites, plans, inputs, names))
     ordered = tuple(outcomes[site.index] for site in sites)
     return Promotion(promoted, ordered, inputs)
 
 
 def _plan(
-    site: Site, form: Form | None, integers: Integers | None, refusal: str | None, others: Sequence[Driven]
+    site: Site, form: Form | None, integers: Integers | None, refusal: str | None, first: Driven | None
 ) -> Driven | Outcome:
     before = node_text(site.node)
     if site.reason is not None:
@@ -102,10 +103,10 @@ def _plan(
             driven = drive(site, form or Form.SCALES)
     except RefusedError as error:
         return Outcome(site.index, site.label, Status.REFUSED, str(error), before)
-    if others and others[0].input_value(others[0].base) != driven.input_value(driven.base):
-        mine, theirs = driven.input_value(driven.base), others[0].input_value(others[0].base)
+    if first is not None and first.input_value(first.base) != driven.input_value(driven.base):
+        mine, theirs = driven.input_value(driven.base), first.input_value(first.base)
         reason = (
-            f"its value {list(mine)} is not that of {others[0].label} ({list(theirs)}), so one shared input cannot "
+            f"its value {list(mine)} is not that of {first.label} ({list(theirs)}), so one shared input cannot "
             "stand for both; promote it by itself with -n"
         )
         return Outcome(site.index, site.label, Status.REFUSED, reason, before)
@@ -134,14 +135,13 @@ def _inputs(
 
 
 def _apply(
-    document: Document,
+    scopes: Scopes,
     sites: Sequence[Site],
     plans: Mapping[int, Driven],
     inputs: Sequence[PromotedInput],
     names: FreshNames,
 ) -> dict[int, Outcome]:
-    model = document.proto
-    scopes = Scopes(model)
+    model = scopes.model
     by_path = {scope.path: scope for scope in scopes.all}
     by_key = {driven.key: source for source in inputs for driven in source.sites}
     nodes: dict[int, NodeProto] = {}
@@ -163,10 +163,8 @@ def _apply(
     remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
     for source in inputs:
         add_graph_input(model, _value_info(source), _default(source) if source.optional else None)
-    for function, name in dict.fromkeys(
-        (driven.scope[0], by_key[driven.key].name) for driven in plans.values() if by_path[driven.scope].in_function
-    ):
-        pass_into_function(model, function, name)
+    inside = (driven for driven in plans.values() if by_path[driven.scope].in_function)
+    pass_into_functions(model, dict.fromkeys((driven.scope[0], by_key[driven.key].name) for driven in inside))
     rederive(model, {driven.key: driven.output_dims for driven in plans.values()})
     return {index: _outcome(site, nodes[index]) for site in sites if (index := site.index) in nodes}
 

@@ -16,7 +16,7 @@ from resizefix.document.edits import (
     add_initializer,
     drop_overridable_inputs,
     remove_unread,
-    replace_with,
+    replace_nodes,
     set_default_opset,
 )
 from resizefix.document.names import FreshNames
@@ -211,13 +211,16 @@ def _apply(legacy: Document, sites: Sequence[Site], found: Sequence[Replacement 
     scopes = Scopes(legacy.proto)
     by_path = {scope.path: scope for scope in scopes.all}
     unread: list[Key] = []
+    instead: dict[tuple[str, ...], dict[str, Sequence[NodeProto]]] = {}
     for site, replacement in zip(sites, found, strict=True):
         if isinstance(replacement, Replacement):
             operands = (scopes.definition(by_path[site.scope.path], name) for name in site.node.input[1:] if name)
             unread.extend(definition.key for definition in operands if definition is not None)
             for tensor in replacement.initializers:
                 add_initializer(legacy.proto, tensor)
-            replace_with(site.scope.body, site.output, replacement.nodes)
+            instead.setdefault(site.scope.path, {})[site.output] = replacement.nodes
+    for path, nodes in instead.items():
+        replace_nodes(by_path[path].body, nodes)
     remove_unread(legacy.proto, unread)
     return tuple(outcomes)
 

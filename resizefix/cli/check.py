@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
-from resizefix.cli.options import F, list_targets, manner, manner_of
+from resizefix.cli.many import many_read
+from resizefix.cli.options import F, TargetOption, list_targets, manner, manner_of
 
 
 class ShapesOption(click.ParamType):  # type: ignore[type-arg]
@@ -42,13 +43,14 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
 
 
 @click.command("check", epilog="Example: resizefix check fixtures/srcnn_x3_opset11.onnx --target tensorrt-8.0")
-@click.argument("model", required=False, default="")
+@click.argument("model", required=False, default="", type=click.Path())
+@many_read
 @click.option(
     "--target",
     "targets",
     multiple=True,
     required=True,
-    metavar="TARGET",
+    type=TargetOption(),
     help="Whose rules to judge by (repeatable); `list` prints them all.",
 )
 @click.option(

@@ -14,8 +14,8 @@ from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 @click.command(
     "diff", epilog="Example: resizefix diff fixtures/srcnn_x3_opset11.onnx srcnn_dynamic.onnx --html srcnn.html"
 )
-@click.argument("before")
-@click.argument("after")
+@click.argument("before", type=click.Path())
+@click.argument("after", type=click.Path())
 @reporting
 @manner
 @click.version_option(package_name="resizefix", prog_name="resizefix")

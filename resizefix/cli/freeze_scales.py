@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.many import many_written
 from resizefix.cli.options import FeedOption, manner, manner_of, run_options, running, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import why_not_all, written
@@ -17,8 +18,9 @@ from resizefix.errors import VerificationFailedError
     "freeze-scales",
     epilog="Example: resizefix freeze-scales srcnn_dynamic.onnx srcnn_x2.onnx --set /Resize_scales=1,1,2,2",
 )
-@click.argument("model", metavar="IN")
-@click.argument("out", required=False)
+@click.argument("model", metavar="IN", type=click.Path())
+@click.argument("out", required=False, type=click.Path())
+@many_written
 @click.option(
     "--set", "values", type=FeedOption(), multiple=True, help="The value an input is frozen at, INPUT=2,2 (repeatable)."
 )

@@ -7,12 +7,14 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, Manner, conduct
+from resizefix.cli.many import many_read
 from resizefix.cli.options import manner, manner_of
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
 @click.command("inspect", epilog="Example: resizefix inspect fixtures/srcnn_x3_opset11.onnx --html srcnn.html")
-@click.argument("model")
+@click.argument("model", type=click.Path())
+@many_read
 @reporting
 @manner
 @click.version_option(package_name="resizefix", prog_name="resizefix")

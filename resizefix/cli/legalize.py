@@ -7,16 +7,29 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
-from resizefix.cli.options import list_targets, manner, manner_of, rewriting, run_options, running, writing
+from resizefix.cli.many import many_written
+from resizefix.cli.options import (
+    TargetOption,
+    list_targets,
+    manner,
+    manner_of,
+    rewriting,
+    run_options,
+    running,
+    writing,
+)
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import why_not_all, written
 from resizefix.errors import VerificationFailedError
 
 
 @click.command("legalize", epilog="Example: resizefix legalize model.onnx model_trt.onnx --target tensorrt-8.0")
-@click.argument("model", metavar="IN")
-@click.argument("out", required=False)
-@click.option("--target", required=True, metavar="TARGET", help="What must accept the result; `list` prints them all.")
+@click.argument("model", metavar="IN", type=click.Path())
+@click.argument("out", required=False, type=click.Path())
+@many_written
+@click.option(
+    "--target", required=True, type=TargetOption(), help="What must accept the result; `list` prints them all."
+)
 @rewriting
 @writing
 @running

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from resizefix.cli.envelope import Manner
 from resizefix.cli.progress import progress_line
@@ -48,6 +49,19 @@ class SizeOption(click.ParamType):  # type: ignore[type-arg]
         if found is None or float(found[1]) == 0:
             self.fail(f"{value!r} is no size of memory; write for example 4G or 512M", param, ctx)
         return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+
+
+class TargetOption(click.ParamType):  # type: ignore[type-arg]
+    """The name of a target; whether there is one of that name is the library's to say."""
+
+    name = "TARGET"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The targets of the catalogue."""
+        from resizefix.targets.catalogue import TARGETS
+
+        names = (*(target.name for target in TARGETS), "list")
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 class NumbersOption(click.ParamType):  # type: ignore[type-arg]

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.many import many_written
 from resizefix.cli.options import NumbersOption, manner, manner_of, run_options, running, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import why_not_all, written
@@ -16,8 +17,9 @@ from resizefix.errors import VerificationFailedError
 @click.command(
     "promote-scales", epilog="Example: resizefix promote-scales fixtures/srcnn_x3_opset11.onnx srcnn_dynamic.onnx"
 )
-@click.argument("model", metavar="IN")
-@click.argument("out", required=False)
+@click.argument("model", metavar="IN", type=click.Path())
+@click.argument("out", required=False, type=click.Path())
+@many_written
 @click.option(
     "--form",
     type=click.Choice(["scales", "spatial", "factor", "sizes"]),

@@ -19,8 +19,8 @@ _TARGETS = ["tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
 
 
 @click.command("trt-legacy", epilog="Example: resizefix trt-legacy fixtures/bisenet_x8_nearest_opset9.onnx")
-@click.argument("model", metavar="IN")
-@click.argument("out", required=False)
+@click.argument("model", metavar="IN", type=click.Path())
+@click.argument("out", required=False, type=click.Path())
 @many_written
 @click.option(
     "--target", type=click.Choice(_TARGETS), default="tensorrt-5.0", show_default=True, help="Whose verdict to report."

@@ -13,8 +13,8 @@ from resizefix.cli.options import FeedOption, manner, manner_of, run_options, ru
 @click.command(
     "verify", epilog="Example: resizefix verify frozen_x3.onnx any_scale.onnx --feed Resize_2_scales=1,1,3,3"
 )
-@click.argument("before")
-@click.argument("after")
+@click.argument("before", type=click.Path())
+@click.argument("after", type=click.Path())
 @click.option(
     "--feed", type=FeedOption(), multiple=True, help="Values for an input that only one model has (repeatable)."
 )

@@ -1,0 +1,166 @@
+"""Several models in one call: each in a process of its own, `--jobs` at a time, one answer for all.
+
+A model that brings its process down costs no other model its answer. The results stand in the order of the arguments,
+whatever the order in which they were ready.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from resizefix.errors import UsageError
+from resizefix.reports.printable import printable
+from resizefix.version import __version__
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+WORKER = "resizefix.cli.many_worker"
+
+
+def many_read(function: F) -> F:
+    """Lets a command that only reads take further models."""
+    return _many(function, writes=False)
+
+
+def many_written(function: F) -> F:
+    """Lets a command that writes take several models where `--output-dir` says where to."""
+    wrapped = _many(function, writes=True)
+    return click.option("--output-dir", metavar="DIR", help="Take several models, and write each into DIR.")(wrapped)
+
+
+def _many(function: F, *, writes: bool) -> F:
+    @functools.wraps(function)
+    def call(*, more: tuple[str, ...], jobs: int, output_dir: str | None = None, **params: Any) -> None:
+        if not more and output_dir is None:
+            function(**params)
+            return
+        models = [params["model"], *([params["out"]] if params.get("out") else []), *more]
+        context = click.get_current_context()
+        command = str(context.info_name)
+        try:
+            if writes and output_dir is None:
+                raise UsageError("more than IN and OUT: to change several models at once, give --output-dir DIR")
+            calls = _calls(models, params, output_dir)
+            answers = _answers(command, function.__module__, models, calls, jobs)
+            _report(command, models, answers, as_json=params["as_json"], quiet=params["quiet"])
+        except UsageError as error:
+            if params["as_json"]:
+                click.echo(json.dumps(_envelope(command, UsageError.exit_code, str(error), [])))
+            click.echo(f"resizefix {command}: {printable(str(error))}", err=True)
+            raise click.exceptions.Exit(UsageError.exit_code) from error
+
+    counted = click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="NUMBER",
+        help="How many models at a time.",
+    )(call)
+    return cast(F, click.argument("more", nargs=-1, metavar="[IN]...", type=click.Path())(counted))
+
+
+def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None) -> list[dict[str, Any]]:
+    """The parameters for each model. Raises UsageError for what makes no sense for several."""
+    for name in ("html", "markdown"):
+        if params.get(name) is not None:
+            raise UsageError(f"--{name} shows one model; call it for each")
+    shared = {**params, "more": (), "jobs": 1, "as_json": True, "quiet": True}
+    if output_dir is None:
+        return [{**shared, "model": model} for model in models]
+    if params["in_place"] or params["output_option"] is not None:
+        raise UsageError("--output-dir says where to write; leave out --in-place and -o")
+    names = [Path(model).name for model in models]
+    double = sorted({name for name in names if names.count(name) > 1})
+    if double:
+        raise UsageError(f"two of the models are called {double[0]}, and would be one file in {output_dir}")
+    if not params["dry_run"]:
+        try:
+            os.makedirs(output_dir, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{output_dir} cannot be made a folder: {error.strerror}") from error
+    outs = (None if params["dry_run"] else os.path.join(output_dir, name) for name in names)
+    return [
+        {**shared, "model": model, "out": None, "output_option": out, "output_dir": None}
+        for model, out in zip(models, outs, strict=True)
+    ]
+
+
+def _answers(
+    command: str, module: str, models: Sequence[str], calls: Sequence[dict[str, Any]], jobs: int
+) -> Iterator[dict[str, Any]]:
+    def one(model: str, params: dict[str, Any]) -> dict[str, Any]:
+        done = subprocess.run(
+            [sys.executable, "-m", WORKER],
+            input=pickle.dumps((module, command, params)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            answer: dict[str, Any] = json.loads(done.stdout)
+        except ValueError:
+            status = done.returncode
+            how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+            error = f"{model}: the process that worked on it {how}. Nothing was written."
+            answer = {**_envelope(command, 2, error, None), "model": model, "output": None}
+        return answer
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        yield from pool.map(one, models, calls)
+
+
+def _report(
+    command: str, models: Sequence[str], answers: Iterator[dict[str, Any]], *, as_json: bool, quiet: bool
+) -> None:
+    """One JSON document, or a line for each model as it is ready. Leaves with the worst exit code."""
+    known = []
+    for model, answer in zip(models, answers, strict=True):
+        known.append(answer)
+        if not as_json and not quiet:
+            click.echo(f"{_WORDS[answer['exit_code']]:<6} {printable(model)}: {printable(_in_words(answer))}")
+    worst = max(answer["exit_code"] for answer in known)
+    if as_json:
+        click.echo(json.dumps(_envelope(command, worst, None, known)))
+    elif not quiet:
+        counts = [(sum(answer["exit_code"] == code for answer in known), word) for code, word in _WORDS.items()]
+        click.echo(f"{len(known)} models: {', '.join(f'{count} {word}' for count, word in counts if count)}")
+    raise click.exceptions.Exit(worst)
+
+
+_WORDS = {0: "yes", 1: "no", 2: "failed"}
+
+
+def _in_words(answer: dict[str, Any]) -> str:
+    if answer["error"]:
+        return str(answer["error"])
+    if "sites" in answer:
+        promotable = sum(site["promotable"] for site in answer["sites"])
+        return f"{len(answer['sites'])} resize nodes, {promotable} promotable"
+    if "targets" in answer:
+        refusing = [name for name, verdict in answer["targets"].items() if not verdict["accepted"]]
+        return f"refused by {', '.join(refusing)}" if refusing else "accepted"
+    changed = sum(outcome["status"] == "changed" for outcome in answer.get("outcomes", ()))
+    where = f", written to {answer['output']}" if answer["output"] else ""
+    return f"{changed} of {len(answer.get('outcomes', ()))} resize nodes changed{where}"
+
+
+def _envelope(command: str, exit_code: int, error: str | None, models: list[dict[str, Any]] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"resizefix": __version__, "command": command, "exit_code": exit_code, "error": error}
+    if models is not None:
+        found["models"] = models
+        found["summary"] = {
+            "models": len(models),
+            **{word: sum(model["exit_code"] == code for model in models) for code, word in _WORDS.items()},
+        }
+    return found

@@ -1,0 +1,26 @@
+"""The process that works on one of several models: reads a command's parameters on stdin, prints its JSON document."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+
+import click
+
+
+def main() -> None:
+    """Run the one command and exit with its code."""
+    module, name, params = pickle.load(sys.stdin.buffer)
+    command: click.Command = importlib.import_module(module).command
+    with click.Context(command, info_name=name) as context:
+        context.params = params
+        assert command.callback is not None
+        try:
+            command.callback(**params)
+        except click.exceptions.Exit as exit_:
+            sys.exit(exit_.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Several models in one call: one answer, in order, and no model costs another its own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from resizefix.cli import main, many
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+SRCNN, ESRGAN, UNET = (
+    str(FIXTURES / f"{name}.onnx") for name in ("srcnn_x3_opset11", "esrgan_x4_opset17", "unet_nearest_opset11")
+)
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as done:
+            main(list(arguments))
+        said = capsys.readouterr()
+        return int(done.value.code or 0), said.out, said.err
+
+    return call
+
+
+def test_what_is_said_of_each_is_what_it_alone_is_told(run):
+    code, out, _ = run("check", SRCNN, ESRGAN, "--target", "tensorrt-8.0", "--json", "--jobs", "2")
+    together = json.loads(out)
+    alone = [json.loads(run("check", model, "--target", "tensorrt-8.0", "--json")[1]) for model in (SRCNN, ESRGAN)]
+    assert together["models"] == alone
+    assert code == together["exit_code"] == max(answer["exit_code"] for answer in alone)
+    assert sum(together["summary"][word] for word in ("yes", "no", "failed")) == together["summary"]["models"] == 2
+
+
+def test_each_is_written_under_its_name_and_the_worst_code_is_the_answer(run, tmp_path):
+    code, out, _ = run("promote-scales", SRCNN, UNET, ESRGAN, "--output-dir", str(tmp_path / "new"), "--json")
+    answers = json.loads(out)["models"]
+    assert [answer["exit_code"] for answer in answers] == [0, 1, 0]  # the U-Net is coupled
+    assert code == 1
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [Path(ESRGAN).name, Path(SRCNN).name]
+
+
+def test_for_a_person_there_is_a_line_for_each_and_one_for_all(run, tmp_path):
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"PK\x03\x04")
+    code, out, _ = run("inspect", SRCNN, str(broken))
+    first, second, last = out.splitlines()
+    assert code == 2
+    assert first == f"yes    {SRCNN}: 1 resize nodes, 1 promotable"
+    assert second.startswith(f"failed {broken}: ")
+    assert last == "2 models: 1 yes, 1 failed"
+
+
+def test_a_process_that_dies_is_that_models_failure(run, monkeypatch):
+    monkeypatch.setattr(many, "WORKER", "resizefix.errors")
+    code, out, _ = run("inspect", SRCNN, ESRGAN, "--json")
+    assert code == 2
+    assert [answer["model"] for answer in json.loads(out)["models"]] == [SRCNN, ESRGAN]
+    assert all("ended with status 0" in answer["error"] for answer in json.loads(out)["models"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("promote-scales", "a.onnx", "b.onnx", "c.onnx"), "give --output-dir DIR"),
+        (("promote-scales", "a/m.onnx", "b/m.onnx", "--output-dir", "new"), "two of the models are called m.onnx"),
+        (("promote-scales", "a.onnx", "b.onnx", "--output-dir", "new", "--in-place"), "leave out --in-place"),
+        (("inspect", "a.onnx", "b.onnx", "--html", "page.html"), "--html shows one model"),
+    ],
+)
+def test_what_makes_no_sense_for_several_is_said_and_nothing_done(run, tmp_path, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert sentence in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_model_may_go_to_a_folder_too(run, tmp_path):
+    code, _, _ = run("promote-scales", SRCNN, "--output-dir", str(tmp_path))
+    assert code == 0
+    assert (tmp_path / Path(SRCNN).name).exists()
+
+
+def test_the_hook_for_pre_commit_calls_what_there_is(run):
+    (line,) = [
+        line for line in (FIXTURES.parent / ".pre-commit-hooks.yaml").read_text().splitlines() if "entry:" in line
+    ]
+    command, *arguments = line.split("entry: resizefix ")[1].split()
+    code, out, _ = run(command, *arguments, "--target", "onnxruntime", SRCNN, ESRGAN)
+    assert code == 0
+    assert out.splitlines()[-1] == "2 models: 2 yes"

@@ -140,7 +140,14 @@ class _Legalizer:
         if not self._allowance.lowered:
             raise RefusedError(f"{why}. Other operators could replace it, which --no-lower forbids", node=site.label)
         try:
-            return lowered(subject, x=site.input, y=site.output, opset=site.scope.opset, fresh=self._fresh)
+            return lowered(
+                subject,
+                x=site.input,
+                y=site.output,
+                opset=site.scope.opset,
+                fresh=self._fresh,
+                accepts=lambda other: self._accepts(other, dialect),
+            )
         except RefusedError as error:
             raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
 

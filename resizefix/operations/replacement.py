@@ -13,9 +13,9 @@ from resizefix.document.validity import why_invalid
 from resizefix.equivalences.chain import Step, smallest_chain
 from resizefix.equivalences.subject import Subject
 from resizefix.errors import RefusedError
-from resizefix.interpolation import ExtentKind
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.subject import Subject as LoweringSubject
-from resizefix.lowerings.table import lower
+from resizefix.lowerings.table import LOWERINGS, lower
 from resizefix.operations.sites import Site
 from resizefix.origins.origin import OriginKind
 
@@ -94,16 +94,33 @@ def chain_replacement(node: NodeProto, initializers: Sequence[TensorProto], chai
     return Replacement((node,), tuple(initializers), not inexact, bound, how)
 
 
-def lowered(subject: Subject, *, x: str, y: str, opset: int, fresh: Fresh) -> Replacement:
-    """The preferred replacement by other operators. Raises RefusedError with each lowering's reason."""
+def lowered(
+    subject: Subject, *, x: str, y: str, opset: int, fresh: Fresh, accepts: Callable[[Subject], bool] | None = None
+) -> Replacement:
+    """The preferred replacement by other operators. Raises RefusedError with each lowering's reason.
+
+    A lowering that keeps a simpler resize node is one only if `accepts` takes that node.
+    """
     if subject.shape is None:
         raise RefusedError("no other operators can replace it: the rank of its input is not known", rule="lowering")
     if subject.element_type is None:
         raise RefusedError("no other operators can replace it: the type of its input is not known", rule="lowering")
-    found = lower(_full_rank(subject), x=x, y=y, opset=opset, fresh=fresh)
+    full = _full_rank(subject)
+    among = LOWERINGS
+    if accepts is not None and not accepts(_simpler(full)):
+        among = tuple(lowering for lowering in LOWERINGS if not lowering.operators & {"Upsample", "Resize"})
+    found = lower(full, x=x, y=y, opset=opset, fresh=fresh, among=among)
     return Replacement(
         found.nodes, found.initializers, found.exact, None if found.exact else found.bound, found.lowering, found.note
     )
+
+
+def _simpler(full: LoweringSubject) -> Subject:
+    """The node that `pad_upsample_slice` keeps."""
+    meaning = Interpolation(Mode.LINEAR, CoordinateTransformationMode.ASYMMETRIC)
+    scales = tuple(axis.scale or 1.0 for axis in full.axes)
+    shape = tuple(axis.size for axis in full.axes)
+    return Subject(meaning, ExtentKind.SCALES, scales, shape, full.elem_type)
 
 
 def _full_rank(subject: Subject) -> LoweringSubject:

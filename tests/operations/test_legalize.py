@@ -100,3 +100,13 @@ def test_an_axis_too_long_to_look_at_is_refused_also_where_it_is_not_resized():
     text = model("y = Resize <axes = [2, 3]> (x, , s)", "<float[2] s = {2, 2}>", opset=18, x="float[1,2147483648,4,4]")
     (outcome,) = legal(text, "tensorrt-5.0").outcomes
     assert "an axis of 2.15e+09 samples is more than can be looked at" in outcome.reason
+
+
+def test_a_lowering_keeps_no_resize_node_that_the_target_refuses_too():
+    text = model('y = Resize <mode = "linear"> (x, , s)', "<float[4] s = {1, 1, 2, 2}>", x="float[n,c,h,w]")
+    made = legal(text, "tensorrt-5.1")
+    assert made.outcomes[0].status is Status.REFUSED
+    assert "no other operators can replace it" in (made.outcomes[0].reason or "")
+    fixed = legal(text.replace("n,c,h,w", "1,3,8,8"), "tensorrt-5.1")
+    assert fixed.outcomes[0].status is Status.CHANGED
+    assert not {"Resize", "Upsample"} & {node.op_type for node in fixed.document.proto.graph.node}

@@ -212,7 +212,12 @@ def gather_nd(site: Site) -> None:
 def constant_of_shape(site: Site) -> None:
     """The value, expanded: ConstantOfShape came with opset 9, Expand with 8."""
     tensor = site.attribute("value")
-    filled = np.zeros(1, np.float32) if tensor is None else numpy_helper.to_array(tensor)
+    try:
+        filled = np.zeros(1, np.float32) if tensor is None else numpy_helper.to_array(tensor)
+    except (TypeError, ValueError, KeyError) as error:
+        raise Blocked("its value is no tensor that can be read", "repair the model: give it a value") from error
+    if filled.size != 1:
+        raise Blocked(f"its value has {filled.size} elements", "repair the model: ONNX wants one")
     site.add("Expand", site.value(filled.reshape(-1)[0], "value"), site.input(0), into=site.output())
 
 

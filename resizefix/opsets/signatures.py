@@ -98,8 +98,9 @@ def output_types(node: NodeProto, opset: int, type_of: TypeOf) -> dict[str, Type
         if len(constraint.allowed_type_strs) == 1:
             bound[constraint.type_param_str] = next(iter(constraint.allowed_type_strs))
     if node.op_type == "Cast":
-        target = next(attribute.i for attribute in node.attribute if attribute.name == "to")
-        bound["T2"] = f"tensor({TensorProto.DataType.Name(target).lower()})"
+        target = next((attribute.i for attribute in node.attribute if attribute.name == "to"), TensorProto.UNDEFINED)
+        if target in TensorProto.DataType.values() and target != TensorProto.UNDEFINED:
+            bound["T2"] = f"tensor({TensorProto.DataType.Name(target).lower()})"
     found: dict[str, TypeProto] = {}
     for name, formal in _pairs(node.output, schema.outputs):
         spelled = bound.get(formal.type_str, formal.type_str)

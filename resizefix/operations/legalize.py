@@ -231,5 +231,16 @@ def _facts_as(facts: SiteFacts, subject: Subject, node: NodeProto) -> SiteFacts:
         length=len(subject.values),
         operand_rank=1,
         operand_type=TensorProto.INT64 if by_sizes else TensorProto.FLOAT,
-        output_shape=facts.output_shape,
+        output_shape=_output_shape(facts, subject),
     )
+
+
+def _output_shape(facts: SiteFacts, subject: Subject) -> tuple[int | None, ...] | None:
+    """What the file says, and else what follows once the extent is a constant that everybody can read."""
+    shape = facts.output_shape
+    if subject.shape is None or (shape is not None and None not in shape):
+        return shape
+    out = list(subject.shape)
+    for axis, found in zip(subject.interpolation.axes or range(len(out)), subject.axes, strict=True):
+        out[axis] = found.out
+    return tuple(out) if shape is None else tuple(b if a is None else a for a, b in zip(shape, out, strict=True))

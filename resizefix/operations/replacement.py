@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from onnx import NodeProto, TensorProto
 
 from resizefix.document.document import Document
+from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import rederive
 from resizefix.document.validity import why_invalid
 from resizefix.equivalences.chain import Step, smallest_chain
@@ -144,10 +145,13 @@ def mend_shapes(document: Document, changed: Sequence[Site]) -> str | None:
     In a loop a stored shape is that of one turn, which misleads operators that ask for it; elsewhere the checker finds
     the contradiction when inference knows more of the new nodes than of the old one.
     """
+    rewritten_any = bool(changed)
+    there = {scope.path for scope in Scopes(document.proto).all}  # Scan-8 is another node, and its body with it
+    changed = [site for site in changed if site.scope.path in there]
     repeated = [site.key for site in changed if site.scope.is_repeated]
     if repeated:
         rederive(document.proto, dict.fromkeys(repeated))
-    invalid = why_invalid(document.proto) if changed else None
+    invalid = why_invalid(document.proto) if rewritten_any else None
     if invalid is not None:
         mended = document.copy()
         rederive(mended.proto, dict.fromkeys(site.key for site in changed))

@@ -110,3 +110,10 @@ def test_a_lowering_keeps_no_resize_node_that_the_target_refuses_too():
     fixed = legal(text.replace("n,c,h,w", "1,3,8,8"), "tensorrt-5.1")
     assert fixed.outcomes[0].status is Status.CHANGED
     assert not {"Resize", "Upsample"} & {node.op_type for node in fixed.document.proto.graph.node}
+
+
+def test_a_rewrite_is_judged_with_the_output_size_that_its_constant_tells():
+    nodes = 'd = Cast <to = 1> (s) y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (x, , d)'
+    made = legal(model(nodes, "<double[4] s = {1, 1, 0.5, 0.25}>", x="float[3,3,3,5]"), "tensorrt-7.1")
+    # pytorch_half_pixel would say the same, but that parser refuses it for one pixel
+    assert "Resize" not in {node.op_type for node in made.document.proto.graph.node}

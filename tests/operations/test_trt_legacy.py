@@ -136,3 +136,13 @@ def test_a_node_that_no_runtime_takes_stands_in_the_way():
         ("b", "it lacks the attribute 'to' of Cast-13"),
     ]
     assert [outcome.status for outcome in made.outcomes] == [Status.UNCHANGED]
+
+
+def test_a_site_in_a_scan_body_ends_in_a_blocker_or_in_a_valid_model():
+    body = (
+        "b (float[w] r) => (float[w] c, float[h,w2] z) <float[2] s = {2, 1}> { c = Identity (r) z = Upsample (x, s) }"
+    )
+    text = f"""<ir_version: 4, opset_import: ["" : 9]> g (float[a,b] x) => (float[p,q,r] y)
+        {{ unread, y = Scan <num_scan_inputs = 1, body = graph = {body}> (x) }}"""
+    made = legacy(text.replace("body = graph = ", "body = "))
+    assert made.complete or made.blockers

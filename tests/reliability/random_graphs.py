@@ -35,9 +35,12 @@ def laws(rng: random.Random) -> list[Law]:
     mixed = {**rng.choice(forms), **rng.choice(options), **rng.choice(options[4:6])}
     if mixed.get("for_"):
         mixed = {"for_": "tensorrt", "denominator": rng.choice((1, 4, 1000))}
-    chosen += [(promoted, {"form": "scales"}), (promoted, rng.choice(options)), (promoted, mixed)]
-    chosen += [(legalized, {"target": target}) for target in rng.sample(TARGETS, 2)]
-    chosen.append((legalized, {"target": rng.choice(TARGETS), "lower": False, "allow_inexact": rng.random() < 0.5}))
+    unproven = {"verify": False}  # the judge of the laws is another anyway
+    chosen += [(promoted, {"form": "scales"}), (promoted, rng.choice(options) | unproven), (promoted, mixed | unproven)]
+    chosen.append((legalized, {"target": rng.choice(TARGETS)}))
+    chosen += [(legalized, {"target": target, **unproven}) for target in rng.sample(TARGETS, 2)]
+    inexact = {"lower": False, "allow_inexact": rng.random() < 0.5}
+    chosen.append((legalized, {"target": rng.choice(TARGETS), **inexact, **unproven}))
     chosen.append((made_legacy, rng.choice(({}, {}, {"lower": False}, {"allow_inexact": True}))))
     if rng.random() < 0.2:
         chosen.append((judged, {}))

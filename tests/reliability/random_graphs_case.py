@@ -36,7 +36,7 @@ def plain(reason: str) -> str:
     """A reason without the names and numbers of its model."""
     text = re.sub(r"\[[^\]]*\]|'[^']*'|\"[^\"]*\"", "…", reason)
     text = re.sub(r"\([^()]*\)", "(…)", text)
-    return re.sub(r"[-\w.#]*\d[-\w.×e+]*", "N", text)[:160]
+    return re.sub(r"[-\w.#]*\d[-\w.×e+]*", "N", text)[:110]
 
 
 class Case:
@@ -70,11 +70,38 @@ class Case:
         return self.ran.error is None
 
     @cached_property
+    def runs_optimized(self) -> bool:
+        return Runner(self.path, optimized=True).run(self.drawn.feeds).error is None
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether its outputs are empty: there is nothing that could be compared."""
+        return all(not value.size for value in self.ran.outputs.values())
+
+    @property
+    def is_disputed(self) -> bool:
+        """Whether some output's size depends on who multiplies: onnxruntime's kernel, or the shape inference whose
+        word its optimisation takes."""
+        for site in self.drawn.sites:
+            if site.spelling.kind == "scales" and site.x.dims is not None:
+                axes = site.spelling.axes or range(len(site.values))
+                for axis, scale in zip(axes, site.values, strict=True):
+                    size = site.x.sizes[axis]
+                    if int(np.float32(scale) * np.float32(size)) != int(float(np.float32(scale)) * size):
+                        return True
+        return False
+
+    @cached_property
     def sites(self) -> list[resizefix.Site]:
         return resizefix.inspect(str(self.path))
 
-    def placed(self, index: int) -> Placed:
-        output = self.sites[index].output
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """What the inputs are fed: a file may leave sizes open that cannot be any."""
+        names = {entry.name for entry in self.model.graph.input} - {t.name for t in self.model.graph.initializer}
+        return {name: value.shape for name, value in self.drawn.feeds.items() if name in names}
+
+    def placed_by(self, output: str) -> Placed:
         return next(site for site in self.drawn.sites if site.output == output)
 
     def save(self, result: Any, word: str) -> Path:

@@ -78,7 +78,9 @@ def _fits(way: Way, body: Body, spelling: Spelling, x: Tensor) -> bool:
         return False
     if (way.main and not body.is_main) or (body.initializers is None and not way.local):
         return False
-    return not way.floating or x.dtype == "float32"
+    # data is what is larger than the handful of numbers that may well be meant as scales
+    data = next(iter(body.source.feeds.values()))
+    return not way.floating or (x.dtype == "float32" and data.ndim > 1 and data.size > 16)
 
 
 def _same_constant(body: Body, spelling: Spelling, sites: list[Placed]) -> Placed | None:
@@ -115,7 +117,7 @@ def _in_if(body: Body, spelling: Spelling, x: Tensor, sites: list[Placed], funct
     rng, source = body.source.rng, body.source
     then, other = Body(source), Body(source)
     y, _ = resize(then, spelling, x, sites, "If")
-    if rng.random() < 0.5:
+    if y.dims == x.dims and rng.random() < 0.5:
         z = other.node("Identity", [x.name], "same")
     else:
         z = resize(other, spelling, x, sites, "If")[0].name

@@ -1,4 +1,4 @@
-"""Whether a refusal is true: each reason that promote-scales has, with what must hold in the model for it to be said."""
+"""Whether a refusal is true: each reason that promote-scales has, with what must hold in the model then."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from random_graphs_runs import Runner, baked
 
 def _breaks(case: Case, output: str) -> bool:
     """Whether some other scale of this node alone breaks the model in onnxruntime."""
-    placed = next(site for site in case.drawn.sites if site.output == output)
-    found = []
-    for step in (2.0, 1.5, 1.25):
-        values = [
-            value * step if abs(value) != 1 or placed.spelling.kind == "sizes" else value for value in placed.values
-        ]
-        for moved in (values, [value + 1 if value != 1 else value for value in placed.values]):
-            operand = [int(value) if placed.spelling.kind == "sizes" else float(np.float32(value)) for value in moved]
-            model = baked(case.model, {output: (placed.spelling.kind, operand)})
-            found.append(Runner(case.save_proto(model, "coupled")).run(case.drawn.feeds).error is not None)
-    return any(found)
+    placed = _placed(case, output)
+    sizes = placed.spelling.kind == "sizes"
+    axes = placed.spelling.axes or range(len(placed.values))
+    unscaled = [placed.x.sizes[axis] if sizes else 1 for axis in axes]
+    moving = [position for position, value in enumerate(placed.values) if value != unscaled[position]]
+    for move in (lambda v: v * 2, lambda v: v * 1.5, lambda v: v * 1.25, lambda v: v + 1):
+        values = list(placed.values)
+        for position in moving or range(len(values)):
+            values[position] = (
+                max(1, int(move(values[position]))) if sizes else float(np.float32(move(values[position])))
+            )
+        model = baked(case.model, {output: (placed.spelling.kind, values)})
+        if Runner(case.save_proto(model, "coupled")).run(case.drawn.feeds).error is not None:
+            return True
+    return False
 
 
 def _static(case: Case, output: str) -> bool:
@@ -31,8 +35,10 @@ def _static(case: Case, output: str) -> bool:
 
 
 def _several(case: Case, output: str) -> bool:
-    placed = next(site for site in case.drawn.sites if site.output == output)
-    return len(set(placed.values)) > 1
+    placed = _placed(case, output)
+    axes = placed.spelling.axes or range(len(placed.values))
+    sizes = [placed.x.sizes[axis] if placed.spelling.kind == "sizes" else 1 for axis in axes]
+    return len({value / size for value, size in zip(placed.values, sizes, strict=True)}) > 1
 
 
 # A part of the reason, and what must be true of the model and the site.
@@ -53,6 +59,7 @@ TRUTHS = (
     ("one shared input cannot", lambda case, output: len(case.sites) > 1),
     ("rank of its input is not known", lambda case, output: min(_placed(case, output).spelling.axes or (0,)) < 0),
     ("TensorRT refuses the node", lambda case, output: True),
+    ("whatever the size of its input", lambda case, output: not _static(case, output)),
     ("no scales say", lambda case, output: _placed(case, output).spelling.kind == "sizes"),
 )
 

@@ -26,12 +26,13 @@ class Ran:
 
 
 class Runner:
-    """One file in onnxruntime without optimisation: it computes what its nodes say."""
+    """One file in onnxruntime, without optimisation unless asked: it computes what its nodes say."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, optimized: bool = False) -> None:
         self.error: str | None = None
         options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        if not optimized:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
         try:
@@ -225,7 +226,7 @@ def _name(what: str, record: bytes) -> str:
 
 
 def holders(model: ModelProto, outputs: set[str]) -> set[str]:
-    """Names of the top-level records that hold the nodes writing `outputs`: a node's first output, a function's name."""
+    """The top-level records that hold the nodes writing `outputs`, by a node's first output or a function's name."""
     found = set()
     for function in model.functions:
         if _holds(function.node, outputs):

@@ -1,0 +1,96 @@
+"""docs/schema says what `--json` prints: real answers of every command over real models are held to it."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from referencing import Registry, Resource
+
+from resizefix.cli import group, main
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = {path.stem: json.loads(path.read_text()) for path in (ROOT / "docs" / "schema").glob("*.json")}
+REGISTRY = Registry().with_resources((schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values())
+MODELS = [
+    "srcnn_x3_opset11",
+    "unet_nearest_opset11",
+    "computed_scales_opset9",
+    "scripted_if_opset11",
+    "esrgan_qdq_opset17",
+    "bisenet_x8_linear_opset9",
+]
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(SCHEMAS[name], registry=REGISTRY)
+
+
+@pytest.fixture
+def answer(capsys):
+    def ask(*arguments: str) -> dict:
+        with pytest.raises(SystemExit):
+            main([*arguments, "--json"])
+        found = json.loads(capsys.readouterr().out)
+        assert isinstance(found, dict)
+        return found
+
+    return ask
+
+
+def test_every_command_has_a_schema_and_every_schema_is_one():
+    assert set(SCHEMAS) == {*group.list_commands(None), "definitions", "many"}  # type: ignore[arg-type]
+    for schema in SCHEMAS.values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("inspect", "MODEL"),
+        ("promote-scales", "MODEL", "--dry-run", "--no-verify"),
+        ("promote-scales", "MODEL", "--dry-run", "--for", "tensorrt", "--no-verify"),
+        ("freeze-scales", "MODEL", "--dry-run", "--no-verify"),
+        ("trt-legacy", "MODEL", "--dry-run", "--no-verify"),
+        ("legalize", "MODEL", "--dry-run", "--target", "tensorrt-7.0", "--no-verify"),
+        ("check", "MODEL", "--target", "tensorrt-5.0", "--target", "onnxruntime"),
+        ("verify", "MODEL", "MODEL"),
+        ("diff", "MODEL", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx")),
+    ],
+    ids=lambda arguments: " ".join(arguments[:1]),
+)
+def test_what_is_printed_is_what_the_schema_says(answer, model, arguments):
+    path = str(ROOT / "fixtures" / f"{model}.onnx")
+    found = answer(*(path if word == "MODEL" else word for word in arguments))
+    assert found["exit_code"] in (0, 1)
+    validator(arguments[0]).validate(found)
+
+
+def test_a_proof_is_as_the_schema_says(answer):
+    found = answer("promote-scales", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx"), "--dry-run")
+    assert found["verification"]["runs"]
+    validator("promote-scales").validate(found)
+
+
+@pytest.mark.parametrize("command", ["inspect", "promote-scales", "check", "verify"])
+def test_unusable_input_is_as_the_schema_says(answer, command):
+    more = {"promote-scales": ["--dry-run"], "check": ["--target", "onnxruntime"], "verify": ["none.onnx"]}
+    found = answer(command, "none.onnx", *more.get(command, []))
+    assert found["exit_code"] == 2
+    validator(command).validate(found)
+
+
+def test_several_models_are_as_the_schema_says(answer):
+    paths = [str(ROOT / "fixtures" / f"{model}.onnx") for model in MODELS[:2]]
+    found = answer("inspect", *paths)
+    validator("many").validate(found)
+    for each in found["models"]:
+        validator("inspect").validate(each)
+
+
+def test_an_answer_that_lacks_what_is_promised_is_told_apart(answer):
+    found = answer("inspect", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx"))
+    del found["sites"][0]["promotable"]
+    with pytest.raises(jsonschema.ValidationError, match="'promotable' is a required property"):
+        validator("inspect").validate(found)

@@ -9,6 +9,7 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
+from resizefix.interpolation import ExtentKind
 from resizefix.library.bounded import bounded
 from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
@@ -98,6 +99,13 @@ def promote_scales(
         result = Result(document, (), (), Verification(Status.FAILED, reason))
         raise VerificationFailedError(f"verification failed: {reason}", result=result) from error
     refused = {} if allow_coupled else _refusals(sites, coupling, shared)
+    absorbing = {site.index for site in sites if site.extent.kind is ExtentKind.SIZES and not shared} & set(refused)
+    if absorbing and len(absorbing) < len(refused):
+        # A node that keeps its sizes takes whatever comes, so that those before it may be free after all.
+        first = {index: refused[index] for index in absorbing}
+        again = promoted(first)
+        coupling = {**coupling, **prover.couplings(again.document, again.inputs)}
+        refused = first | _refusals([site for site in sites if site.index not in first], coupling, shared)
     if refused:
         candidate = promoted(refused)
     if not candidate.inputs:

@@ -17,6 +17,7 @@ from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key, rederive
 from resizefix.document.text import node_text
+from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive, drive_by_integers
@@ -166,7 +167,7 @@ def _apply(
     inside = (driven for driven in plans.values() if by_path[driven.scope].in_function)
     pass_into_functions(model, dict.fromkeys((driven.scope[0], by_key[driven.key].name) for driven in inside))
     rederive(model, {driven.key: driven.output_dims for driven in plans.values()})
-    return {index: _outcome(site, nodes[index]) for site in sites if (index := site.index) in nodes}
+    return {index: _outcome(site, nodes[index], plans[index]) for site in sites if (index := site.index) in nodes}
 
 
 def _rewire(
@@ -204,6 +205,15 @@ def _default(source: PromotedInput) -> TensorProto:
     return numpy_helper.from_array(np.array(source.value, dtype), source.name)
 
 
-def _outcome(site: Site, node: NodeProto) -> Outcome:
+def _outcome(site: Site, node: NodeProto, driven: Driven) -> Outcome:
     before, after = node_text(site.node), node_text(node)
-    return Outcome(site.index, site.label, Status.CHANGED, None, before, (after,))
+    exact = not driven.by_shape or all(_samples_stay(driven, position) for position in driven.scaled)
+    return Outcome(site.index, site.label, Status.CHANGED, None, before, (after,), exact=exact)
+
+
+def _samples_stay(driven: Driven, position: int) -> bool:
+    """Whether the size that the graph makes of an axis samples it at the old scale: at float32(out)/float32(in)."""
+    scale, size = driven.base[position], driven.resized_dims[position]
+    if float(scale).is_integer():
+        return True
+    return size is not None and bool(np.float32(output_size(scale, size)) / np.float32(size) == np.float32(scale))

@@ -62,6 +62,14 @@ def test_where_sizes_move_the_samples_the_difference_is_stated():
     assert (result.outcomes[0].exact, (result.outcomes[0].max_abs_diff or 0) > 0) == (False, True)
 
 
+def test_what_was_not_measured_is_not_called_exact():
+    nodes, scales = '[up] y = Resize <mode = "linear"> (x, , s)', "<float[4] s = {1, 1, 1.5, 1.5}>"
+    for size, exact in ((9, False), (8, True)):
+        text = model(nodes, scales, x=f"float[1,3,{size},{size}]")
+        result = resizefix.promote_scales(text, for_="tensorrt", verify=False)
+        assert [outcome.exact for outcome in result.outcomes] == [exact]
+
+
 def test_axes_pick_the_lengths_they_name():
     nodes, extra = "[up] y = Resize <axes = [3, 2]> (x, , s)", "<float[2] s = {2, 3}>"
     result = resizefix.promote_scales(model(nodes, extra, opset=18), for_="tensorrt")

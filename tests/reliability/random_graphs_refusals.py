@@ -60,6 +60,7 @@ TRUTHS = (
     ("rank of its input is not known", lambda case, output: min(_placed(case, output).spelling.axes or (0,)) < 0),
     ("TensorRT refuses the node", lambda case, output: True),
     ("whatever the size of its input", lambda case, output: not _static(case, output)),
+    ("onnxruntime samples by", lambda case, output: not _static(case, output)),
     ("no scales say", lambda case, output: _placed(case, output).spelling.kind == "sizes"),
 )
 

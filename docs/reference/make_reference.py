@@ -1,0 +1,127 @@
+"""Writes the pages of this folder out of the code: `python docs/reference/make_reference.py` from the root.
+
+tests/docs/test_reference.py fails where a page is not what this script makes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import click
+
+import resizefix
+from resizefix.cli import group
+from resizefix.equivalences.table import EQUIVALENCES
+from resizefix.targets.catalogue import TARGETS
+
+HERE = Path(__file__).parent
+NOTE = "<!-- Made by docs/reference/make_reference.py out of the code; edit that. -->\n"
+CALLS = ("inspect", "promote_scales", "freeze_scales", "trt_legacy", "legalize", "check", "verify")
+TYPES = ("Result", "Site", "Verdict", "Document")
+ERRORS = (
+    "ResizefixError",
+    "UsageError",
+    "UnreadableModelError",
+    "CannotWriteError",
+    "RefusedError",
+    "VerificationFailedError",
+)
+
+
+def pages() -> dict[str, str]:
+    """Every page by its file's name."""
+    return {"cli.md": _cli(), "api.md": _api(), "targets.md": _targets(), "equivalences.md": _equivalences()}
+
+
+def _cli() -> str:
+    text = [NOTE, "# The command line\n"]
+    text.append(
+        "Exit codes: 0 done (or: yes); 1 the answer is no (refused, nothing to do, verification failed, a target\n"
+        "rejects, models differ); 2 unusable arguments or input. Nothing is written unless the exit code is 0. With\n"
+        "`--json` stdout is one JSON document, as [the schemas](../schema/definitions.json) say.\n"
+    )
+    context = click.Context(group, info_name="resizefix")
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
+        text.append(f"## {name}\n")
+        text.append(f"```text\n{' '.join(command.get_usage(inner).split())}\n```\n")
+        text.append(f"{inspect.cleandoc(command.help or '')}\n")
+        rows = [record for option in command.get_params(inner) if (record := option.get_help_record(inner))]
+        text.append("| option | |\n|---|---|")
+        text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in rows)
+        if command.epilog:
+            text.append(f"\n{command.epilog.replace('Example: ', 'Example: `', 1)}`\n")
+    return "\n".join(text).rstrip() + "\n"
+
+
+def _api() -> str:
+    text = [NOTE, "# The library\n"]
+    text.append(
+        "`model` is a path, an `onnx.ModelProto`, an `onnx_graphsurgeon.Graph`, an `onnx_ir.Model` or torch's\n"
+        "`ONNXProgram`; `result.model` is of the same kind, and the argument is never changed.\n"
+    )
+    for name in CALLS:
+        call = getattr(resizefix, name)
+        signature = str(inspect.signature(call))
+        lines = [
+            "(",
+            *(f"    {part}," for part in _parameters(call)),
+            f") -> {signature.rpartition(' -> ')[2].strip(chr(39))}",
+        ]
+        text.append(f"## resizefix.{name}\n\n```text\nresizefix.{name}{chr(10).join(lines)}\n```\n")
+        text.append(f"{inspect.getdoc(call)}\n")
+    for title, names in (("What comes back", TYPES), ("Errors", ERRORS)):
+        text.append(f"## {title}\n")
+        for name in names:
+            text.append(f"### resizefix.{name}\n\n{inspect.getdoc(getattr(resizefix, name))}\n")
+    return "\n".join(text).rstrip() + "\n"
+
+
+def _parameters(call: object) -> list[str]:
+    parameters = list(inspect.signature(call).parameters.values())  # type: ignore[arg-type]
+    found = [re.sub(r": '([^']*)'", r": \1", str(parameter)) for parameter in parameters]
+    first = next((at for at, one in enumerate(parameters) if one.kind is one.KEYWORD_ONLY), len(found))
+    return [*found[:first], "*", *found[first:]] if first < len(found) else found
+
+
+def _targets() -> str:
+    text = [NOTE, "# Targets and their rules\n"]
+    text.append("What `check` judges by and `legalize` aims at. A rule's source is where it was read or measured.\n")
+    for target in TARGETS:
+        text.append(f"## {target.name}\n\n{target.parser}\n\n| rule | effect | source | mend |\n|---|---|---|---|")
+        for rule in target.rules:
+            text.append(f"| `{rule.name}` | {rule.effect.value} | {_cell(rule.source)} | {_cell(rule.mend)} |")
+        text.append("")
+    return "\n".join(text).rstrip() + "\n"
+
+
+def _equivalences() -> str:
+    text = [NOTE, "# Equivalences\n"]
+    text.append(
+        "Which rewrites keep the meaning. *s* is the float32 scale of an axis. Each is proven in onnxruntime by a test\n"
+        "named after it.\n"
+    )
+    text.append("| | name | condition | because | exact |\n|---|---|---|---|---|")
+    for row in EQUIVALENCES:
+        exact = "bit for bit" if row.exact else "no bound" if row.bound is None else f"within {row.bound:g}"
+        cells = (row.label, row.name, row.condition, row.because, exact)
+        text.append(f"| {' | '.join(map(_cell, cells))} |")
+    return "\n".join(text).rstrip() + "\n"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("{f.", "{")
+
+
+def main() -> None:
+    """Write all pages."""
+    for name, text in pages().items():
+        (HERE / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.append(str(ROOT))
 
 from benchmarks.performance import report  # noqa: E402
 from benchmarks.performance.inputs import Input  # noqa: E402

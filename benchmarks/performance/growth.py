@@ -46,7 +46,7 @@ def growth(folder: Path, runs: int) -> Iterator[Point]:
                 ]
                 taken = []
                 while not taken or (len(taken) < runs and taken[0].wall < 5):
-                    taken.append(run(resizefix(*line), seconds=600))
+                    taken.append(run(resizefix(*line), seconds=300))
                 yield Point(what, count, command, median(taken))
             after.unlink(missing_ok=True)
             before.unlink()

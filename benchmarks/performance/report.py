@@ -71,7 +71,8 @@ def side_by_side(rows: Rows) -> str:
             return ""
         return say(row["taken"]) if row["taken"]["exit_code"] == 0 else "failed"
 
-    parts = []
+    counts = sorted({row["runs"] for row in rows if row["taken"]})
+    parts = [f"Runs per cell: {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))}."] if counts else []
     for title, say in numbers:
         head = [title, *(given.what for given in inputs)]
         parts.append(table(head, [[job, *(cell(job, given.name, say) for given in inputs)] for job in jobs]))

@@ -1,0 +1,36 @@
+"""The laws over a few drawn models; thousands: `python tests/reliability/random_graphs.py`."""
+
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_graphs import broken
+from random_graphs_case import Case, Tally
+from random_graphs_model import draw
+
+quick = settings(
+    max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@quick
+@given(rng=st.randoms(use_true_random=False), seed=st.integers(0, 2**20))
+def test_every_operation_keeps_its_laws_on_random_graphs(rng, seed, tmp_path_factory):
+    case = Case(draw(rng), tmp_path_factory.mktemp("drawn"), seed)
+    assert broken(case, Tally(), random.Random(seed)) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_drawn_model_is_the_same_on_every_machine_and_in_every_run(seed):
+    models = [draw(random.Random(seed)).model.SerializeToString(deterministic=True) for _ in range(2)]
+    assert models[0] == models[1]
+
+
+def test_most_drawn_models_run_in_onnxruntime(tmp_path):
+    runs = []
+    for seed in range(40):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        runs.append(Case(draw(random.Random(seed)), folder, seed).runs)
+    assert sum(runs) >= 30

@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy.typing as npt
-from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, insert_nodes
 from resizefix.document.names import FreshNames
@@ -58,7 +58,8 @@ class ConstantWriter:
         kept = next((old for old in graph.initializer if old.name == name), None)
         if kept is None:
             graph.initializer.append(tensor)
-        elif name not in self._defaults_kept:
+        elif name not in self._defaults_kept or kept.data_location == TensorProto.EXTERNAL:
+            # a default may lie in another file; a constant extent may not: shape inference refuses to open it
             kept.CopyFrom(tensor)
         if self._model.ir_version >= FIRST_IR_WITH_DEFAULTS:
             drop_input(self._model, name)

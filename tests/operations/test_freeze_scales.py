@@ -290,3 +290,19 @@ def test_the_document_given_stays_as_it_is():
     held = before.light_bytes()
     frozen(before, s=[1, 1, 2, 2])
     assert before.light_bytes() == held
+
+
+def test_a_default_that_lies_in_another_file_is_written_into_the_model(tmp_path):
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,2,2] x, float[4] s) => (float[?,?,?,?] y)
+        <float[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) }"""
+    )
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "s"))
+    onnx.save_model(model, tmp_path / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
+    document = Document.open(tmp_path / "m.onnx")
+    assert document.proto.graph.initializer[0].data_location == onnx.TensorProto.EXTERNAL
+    made = freeze_scales(document, find_sites(document))
+    (constant,) = made.document.proto.graph.initializer
+    # onnxruntime: "Cannot parse data from external tensors"
+    assert constant.data_location != onnx.TensorProto.EXTERNAL
+    assert verify(document, made.document).passed

@@ -19,6 +19,8 @@ MAX_DEPTH = 100
 
 Readable = bytes | mmap.mmap
 
+_LARGE = 1 << 20
+
 
 class MalformedError(ValueError):
     """The bytes are not a sequence of protobuf records; the text says what is wrong and at which offset."""
@@ -91,6 +93,15 @@ def records(data: Readable, start: int, end: int) -> Iterator[Record]:
                 f"field {number} at offset {tag_start} claims {position - body} bytes where {end - body} are left"
             )
         yield Record(number, wire_type, tag_start, body, position)
+        if position - body >= _LARGE:
+            _let_go(data, body, position)
+
+
+def _let_go(data: Readable, start: int, end: int) -> None:
+    """Give the pages of a large record back: with the one that was touched the system maps its neighbours."""
+    if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        first = max(0, start - _LARGE) // mmap.PAGESIZE * mmap.PAGESIZE
+        data.madvise(mmap.MADV_DONTNEED, first, end - first)
 
 
 def varint_value(data: Readable, record: Record) -> int:

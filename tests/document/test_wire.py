@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -11,6 +13,7 @@ from resizefix.document.wire import (
     MalformedError,
     Record,
     encode_bytes,
+    encode_header,
     encode_varint,
     read_varint,
     records,
@@ -93,3 +96,31 @@ def test_a_hundred_thousand_records_take_less_than_two_seconds():
     begun = time.perf_counter()
     assert sum(1 for _ in records(data, 0, len(data))) == 100_000
     assert time.perf_counter() - begun < 2
+
+
+def test_a_walk_over_a_mapped_file_keeps_no_pages_of_large_records(tmp_path):
+    path = tmp_path / "sparse"
+    count, size = 40, 3 << 20
+    with path.open("wb") as file:
+        for _ in range(count):
+            file.write(encode_header(9, size))
+            file.seek(size - 1, 1)
+            file.write(b"\0")
+    walked = subprocess.run([sys.executable, "-c", WALK, str(path)], capture_output=True, text=True, check=True)
+    before, after, found = map(int, walked.stdout.split())
+    assert found == count
+    assert after - before < 8 << 10  # kB, of 120 MB
+
+
+WALK = """
+import mmap, sys
+from resizefix.document.wire import records
+
+def peak():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+
+with open(sys.argv[1], "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    before = peak()
+    found = sum(1 for _ in records(data, 0, len(data)))
+    print(before, peak(), found)
+"""

@@ -29,7 +29,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
 
 # New objects between two searches for garbage that goes in circles. A command leaves next to none, and with Python's
 # usual 700 the searches are a tenth of the time that it takes to start.
-_MORE_THAN_IMPORTS_MAKE = 50_000
+_MORE_THAN_IMPORTS_MAKE = 200_000
 
 
 class _Commands(click.Group):

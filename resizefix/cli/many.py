@@ -13,7 +13,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -115,6 +114,8 @@ def _answers(
             error = f"{model}: the process that worked on it {how}. Nothing was written."
             answer = {**_envelope(command, 2, error, None), "model": model, "output": None}
         return answer
+
+    from concurrent.futures import ThreadPoolExecutor  # with its logging as costly as a model's answer
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         yield from pool.map(one, models, calls)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.generic]
 
-_SHAPE_READERS = frozenset({"Shape", "Size"})
+# These read the shape of their operand and not its data: what lies behind them is not followed.
+SHAPE_READERS = frozenset({"Shape", "Size"})
 # What chains of scales and sizes are made of: the same result at each run, in no more steps than there are elements.
 _FOLDED = frozenset(
     {
@@ -122,7 +123,7 @@ class Constants:
         assert definition.node is not None
         if definition.node.domain not in DEFAULT_DOMAINS or definition.node.op_type not in _FOLDED:
             return []
-        if definition.node.op_type in _SHAPE_READERS:
+        if definition.node.op_type in SHAPE_READERS:
             return self._direct_constants(definition)
         found = (self._scopes.definition(definition.scope, name) for name in definition.node.input if name)
         return [operand for operand in found if operand is not None]
@@ -174,7 +175,7 @@ class Constants:
         for name in filter(None, node.input):
             operand = self._scopes.definition(definition.scope, name)
             known = None if operand is None else self._known.get(operand.key)
-            if not isinstance(known, Constant) and node.op_type in _SHAPE_READERS:
+            if not isinstance(known, Constant) and node.op_type in SHAPE_READERS:
                 return NotConstant(f"{definition.name!r} is the shape of {name!r}")
             if not isinstance(known, Constant):
                 return known or NotConstant(f"{name!r} has no constant value")

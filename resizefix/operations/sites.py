@@ -5,6 +5,8 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import NodeProto
@@ -21,7 +23,9 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
-from resizefix.origins.recover import Recoverer
+
+if TYPE_CHECKING:
+    from resizefix.origins.recover import Recoverer
 
 _USUAL_SIZES = range(1, 1025)  # of an axis that the file leaves open
 _OPERATORS = frozenset({"Upsample", "Resize"})
@@ -134,8 +138,13 @@ class _Finder:
         self._scopes = snapshot.scopes
         self._constants = snapshot.constants
         self._shapes = snapshot.shapes
-        self._recoverer = Recoverer(snapshot.scopes, snapshot.constants, snapshot.shapes)
-        self._classifier = Classifier(snapshot.scopes, snapshot.constants, snapshot.shapes, self._recoverer)
+        self._classifier = Classifier(self._scopes, self._constants, self._shapes, lambda: self._recoverer)
+
+    @cached_property
+    def _recoverer(self) -> Recoverer:
+        from resizefix.origins.recover import Recoverer  # most models' scales are constant as they stand
+
+        return Recoverer(self._scopes, self._constants, self._shapes)
 
     def site(self, index: int, scope: Scope, node: NodeProto) -> Site:
         dialect: Dialect | None = None

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from onnx import NodeProto
 
-from resizefix.document.constants import Constant, Constants, NotConstant
+from resizefix.document.constants import SHAPE_READERS, Constant, Constants, NotConstant
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes, node_label, subgraphs
 from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.origins.borders import Borders
 from resizefix.origins.origin import Origin, OriginKind
-from resizefix.origins.recover import Recoverer
-from resizefix.origins.trace import SHAPE_READERS
+
+if TYPE_CHECKING:
+    from resizefix.origins.recover import Recoverer
 
 # A caller-fed input that drives a resize is a handful of numbers; a larger one is the data that is resized.
 _MOST_CONTROL_ELEMENTS = 16
 
 
 class Classifier:
-    """Classifies operands against one snapshot of a document."""
+    """Classifies operands against one snapshot of a document; `recoverer` is asked for what is not plainly constant."""
 
-    def __init__(self, scopes: Scopes, constants: Constants, shapes: Shapes, recoverer: Recoverer) -> None:
+    def __init__(
+        self, scopes: Scopes, constants: Constants, shapes: Shapes, recoverer: Callable[[], Recoverer]
+    ) -> None:
         self._scopes = scopes
         self._constants = constants
         self._shapes = shapes
         self._recoverer = recoverer
-        self._borders = recoverer.tracer.borders
+        self._borders = Borders(scopes)
         self._readers_of: dict[Key, list[tuple[NodeProto | None, str]]] = {}
 
     def classify(self, scope: Scope, operand: str, reader: NodeProto) -> tuple[Origin, Constant | None]:
@@ -38,8 +44,9 @@ class Classifier:
         found = self._constants.value_of(definition.scope, definition.name)
         if isinstance(found, Constant):
             return self._constant_origin(found, operand, reader), found
-        value = self._recoverer.constant(scope, operand)
-        walk = _Walk(self._scopes, self._shapes, self._recoverer)
+        recoverer = self._recoverer()
+        value = recoverer.constant(scope, operand)
+        walk = _Walk(self._scopes, self._shapes, recoverer)
         walk.follow(definition)
         if value is not None:
             folded = Constant(value, definition, tuple(walk.chain))

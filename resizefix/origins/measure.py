@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from resizefix.document.constants import SHAPE_READERS
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, subgraphs
 from resizefix.document.shapes import Key
 from resizefix.origins.expression import Expression, Size, UntraceableError, evaluate, sizes_in
 from resizefix.origins.operators import Traced
-from resizefix.origins.trace import SHAPE_READERS, Tracer
+from resizefix.origins.trace import Tracer
 
 if TYPE_CHECKING:
     from resizefix.verification.runtime import Session

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import helper
 
-from resizefix.document.constants import Constant, Constants
+from resizefix.document.constants import SHAPE_READERS, Constant, Constants
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
 from resizefix.document.shapes import Key, Shapes
 from resizefix.opsets.node_schema import why_incomplete
@@ -21,9 +21,6 @@ from resizefix.origins.axis_sizes import AxisSizes
 from resizefix.origins.borders import Borders
 from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
 from resizefix.origins.operators import Call, Traced, apply
-
-# These read the shape of their operand and not its data: what lies behind them is not followed.
-SHAPE_READERS = frozenset({"Shape", "Size"})
 
 
 @dataclass(frozen=True)

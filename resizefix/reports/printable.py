@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 # Control characters, format characters (bidirectional overrides among them), surrogates, unassigned.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 
@@ -11,6 +9,10 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 def printable(text: str, *, keep_lines: bool = False) -> str:
     """`text` with every character that a terminal would act on replaced by its escape, `\\x1b` for the escape
     character."""
+    if text.isascii() and text.isprintable():
+        return text
+    import unicodedata  # a library of its own, for names that few files have
+
     return "".join(
         character
         if unicodedata.category(character) not in _HIDDEN or (keep_lines and character in "\n\t")

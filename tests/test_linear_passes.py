@@ -1,0 +1,106 @@
+"""How often a whole model is walked does not depend on how many sites it has."""
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import resizefix
+from resizefix.document import inference, scopes, shapes
+from resizefix.document.document import Document
+from resizefix.operations.diff import diff
+from resizefix.operations.promote_scales import promote_scales
+from resizefix.operations.sites import find_sites
+from resizefix.reports.survey import Survey
+
+LONGEST_CHAIN = 10  # what is cut out of the model to be run by itself is no pass over the model
+HALF_PIXEL = {"mode": "nearest", "coordinate_transformation_mode": "half_pixel", "nearest_mode": "round_prefer_floor"}
+
+
+def branches(count: int) -> onnx.ModelProto:
+    """As many resizes side by side, each with scales of its own; every other one computes them."""
+    nodes, tensors, values = [], [], []
+    for i in range(count):
+        nodes.append(helper.make_node("Relu", ["x"], [f"r{i}"], name=f"relu{i}"))
+        operands = [f"r{i}", "", f"s{i}"]
+        if i % 2:
+            nodes.append(helper.make_node("Shape", [f"r{i}"], [f"shape{i}"], name=f"shape{i}"))
+            nodes.append(helper.make_node("Mul", [f"shape{i}", "times"], [f"sizes{i}"], name=f"times{i}"))
+            operands = [f"r{i}", "", "", f"sizes{i}"]
+        else:
+            tensors.append(helper.make_tensor(f"s{i}", TensorProto.FLOAT, [4], [1, 1, 2, 2]))
+        nodes.append(helper.make_node("Resize", operands, [f"y{i}"], name=f"up{i}", **HALF_PIXEL))
+        values.append(helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, [1, 1, 8, 8]))
+    nodes.append(helper.make_node("Sum", [f"y{i}" for i in range(count)], ["out"], name="sum"))
+    tensors.append(helper.make_tensor("times", TensorProto.INT64, [4], [1, 1, 2, 2]))
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 4, 4])
+    out = helper.make_tensor_value_info("out", TensorProto.FLOAT, [1, 1, 8, 8])
+    graph = helper.make_graph(nodes, "g", [x], [out], tensors, value_info=values)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def inspect(document: Document) -> None:
+    survey = Survey(document)
+    assert survey.refusing
+    assert survey.sites[0].picture is not None
+
+
+def promote(document: Document) -> None:
+    assert resizefix.promote_scales(document, verify=False).changed
+
+
+def legalize(document: Document) -> None:
+    assert resizefix.legalize(document, target="tensorrt-8.0", verify=False).outcomes
+
+
+def trt_legacy(document: Document) -> None:
+    assert resizefix.trt_legacy(document, verify=False).changed
+
+
+def freeze(document: Document) -> None:
+    assert resizefix.freeze_scales(document, verify=False).outcomes
+
+
+def check(document: Document) -> None:
+    assert not resizefix.check(document, target="tensorrt-5.0").accepted
+
+
+def compare(document: Document) -> None:
+    assert diff(document, promote_scales(document, find_sites(document)).document)
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Counts of what walks a whole model."""
+    counts = {"Scopes": 0, "Shapes": 0, "inferences": 0, "walks": 0}
+
+    def counting(name, function):
+        def counted(*arguments, **options):
+            counts[name] += len(arguments[-1].graph.node) > LONGEST_CHAIN
+            return function(*arguments, **options)
+
+        return counted
+
+    monkeypatch.setattr(scopes.Scopes, "__init__", counting("Scopes", scopes.Scopes.__init__))
+    monkeypatch.setattr(shapes.Shapes, "__init__", counting("Shapes", shapes.Shapes.__init__))
+    monkeypatch.setattr(shapes, "infer_shapes", counting("inferences", shapes.infer_shapes))
+    monkeypatch.setattr(inference, "bodies", counting("walks", inference.bodies))
+    return counts
+
+
+@pytest.mark.parametrize("call", [inspect, promote, legalize, trt_legacy, freeze, check, compare])
+def test_ten_times_the_sites_do_not_mean_more_passes_over_the_model(call, passes):
+    taken = {}
+    for count in (5, 50):
+        document = Document.from_proto(branches(count))
+        passes.update(dict.fromkeys(passes, 0))
+        call(document)
+        taken[count] = dict(passes)
+    assert taken[5] == taken[50]
+    assert 0 < taken[50]["Scopes"] < 24
+
+
+def test_inspecting_takes_one_look_at_the_model(passes):
+    document = Document.from_proto(branches(4))
+    passes.update(dict.fromkeys(passes, 0))
+    inspect(document)
+    assert (passes["Scopes"], passes["Shapes"]) == (1, 1)

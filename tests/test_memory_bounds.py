@@ -1,0 +1,93 @@
+"""What a command needs does not grow with the weights: a model of 300 MB within a few dozen."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from onnx import TensorProto, helper
+
+from resizefix.document.wire import encode_header
+
+MEGABYTE = 1 << 20
+SIZE = 300 * MEGABYTE
+WEIGHTS = 30
+MOST = 120 * MEGABYTE
+
+# The command line, then the most memory that the process ever held (not ru_maxrss: a child's begins at its parent's).
+RUN = """
+import re, sys
+from resizefix.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print("peak", re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1], file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with one resize and 300 MB of weights, which are holes in the file."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("how much memory a process held is only known on Linux")
+    path = tmp_path_factory.mktemp("large") / "large.onnx"
+    each = SIZE // WEIGHTS
+    names = [f"w{i}" for i in range(WEIGHTS)]
+    nodes = [helper.make_node("Resize", ["x", "", "s"], ["y"], name="up", mode="nearest")]
+    nodes += [helper.make_node("Gather", [name, "first"], [f"{name}_row"], name=f"{name}_gather") for name in names]
+    nodes.append(helper.make_node("Sum", ["y", *(f"{name}_row" for name in names)], ["out"], name="sum"))
+    inputs, outputs = (
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, size, size])]
+        for name, size in (("x", 4), ("out", 8))
+    )
+    small = [
+        helper.make_tensor("s", TensorProto.FLOAT, [4], [1, 1, 2, 2]),
+        helper.make_tensor("first", TensorProto.INT64, [], [0]),
+    ]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, small).SerializeToString()
+    heads = []
+    for name in names:
+        tensor = TensorProto(name=name, data_type=1, dims=[each // 4, 1]).SerializeToString()
+        tensor += encode_header(TensorProto.RAW_DATA_FIELD_NUMBER, each)
+        heads.append(encode_header(5, len(tensor) + each) + tensor)
+    model = helper.make_model(helper.make_graph([], "", [], []), opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    model.ClearField("graph")
+    with path.open("wb") as file:
+        file.write(model.SerializeToString() + encode_header(7, len(graph) + sum(map(len, heads)) + WEIGHTS * each))
+        file.write(graph)
+        for head in heads:
+            file.write(head)
+            file.seek(each, 1)
+        file.truncate()
+    return path
+
+
+def peak_of(*arguments: object) -> int:
+    """The most memory, in bytes, that the command held; it must succeed."""
+    command = [sys.executable, "-c", RUN, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"peak (\d+)", done.stderr)
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+# A row for each command; the weights are in none of them.
+COMMANDS = {
+    "inspect": ("inspect", "MODEL"),
+    "check": ("check", "MODEL", "--target", "tensorrt-10"),
+    "promote-scales": ("promote-scales", "MODEL", "OUT", "--no-verify"),
+    "legalize": ("legalize", "MODEL", "OUT", "--target", "tensorrt-7.1", "--no-verify"),
+    "trt-legacy": ("trt-legacy", "MODEL", "OUT", "--no-verify"),
+    "diff": ("diff", "MODEL", "MODEL"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_model_of_300_megabytes_is_worked_on_in_120(name, large, tmp_path):
+    places = {"MODEL": large, "OUT": tmp_path / "out.onnx"}
+    assert large.stat().st_size > SIZE
+    assert peak_of(*(places.get(word, word) for word in COMMANDS[name])) <= MOST
+    assert "OUT" not in COMMANDS[name] or places["OUT"].stat().st_size > SIZE

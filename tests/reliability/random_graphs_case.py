@@ -73,6 +73,16 @@ class Case:
     def runs_optimized(self) -> bool:
         return Runner(self.path, optimized=True).run(self.drawn.feeds).error is None
 
+    @cached_property
+    def last_bits(self) -> float:
+        """What equal nodes may differ by: onnxruntime has no float16 kernels and computes between casts whose places
+        depend on the neighbours; everything else is the same bits."""
+        return 2e-3 if "float16" in self._dtypes else 0.0
+
+    @property
+    def _dtypes(self) -> set[str]:
+        return {site.x.dtype for site in self.drawn.sites} | {str(v.dtype) for v in self.ran.outputs.values()}
+
     @property
     def says_nothing(self) -> bool:
         """Whether its outputs are empty: there is nothing that could be compared."""
@@ -133,7 +143,7 @@ class Case:
         """The output file computes what the original does."""
         ran = Runner(after).run(self.drawn.feeds if feeds is None else feeds)
         apart = difference(self.ran, ran)
-        assert apart <= (0.0 if exact else bound), f"{apart} apart (exact: {exact}); {ran.error}"
+        assert apart <= (self.last_bits if exact else bound), f"{apart} apart (exact: {exact}); {ran.error}"
 
 
 def _copied(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -87,7 +87,7 @@ def promoted(case: Case, tally: Tally, **options: Any) -> None:
             assert source.name in runner.input_names or source.optional, f"{source.name} is no input"
         exact = all(outcome.exact for outcome in result.outcomes)
         # sizes for TensorRT sample elsewhere at fractional scales, and say so
-        assert (apart := difference(case.ran, runner.run(feeds))) == 0 or not exact, f"{apart} apart"
+        assert (apart := difference(case.ran, runner.run(feeds))) <= case.last_bits or not exact, f"{apart} apart"
         assert_moved(case, result, runner)
     if not options.get("input_name"):
         again = resizefix.promote_scales(str(after), **{**options, "verify": False})
@@ -120,7 +120,7 @@ def assert_moved(case: Case, result: Any, runner: Runner) -> None:
         apart = difference(truth, said)
         if exact and (truth.error is None) != (said.error is None):
             raise AssertionError(f"at {values}: re-baked {truth.error}; promoted {said.error}")
-        assert apart == 0 or not exact, f"at {values}: {apart} apart from the re-baked original"
+        assert apart <= case.last_bits or not exact, f"at {values}: {apart} apart from the re-baked original"
 
 
 def _moved(source: Any, step: float) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from random_graphs_case import Case, Tally
 from random_graphs_model import draw
 
 quick = settings(
-    max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=8, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 
 

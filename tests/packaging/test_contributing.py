@@ -1,0 +1,85 @@
+"""The rows that CONTRIBUTING.md shows as examples are rows that work."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def helpers(monkeypatch):
+    """The folders of tests whose cases the examples are tried on."""
+    for folder in ("lowerings", "opsets", "targets"):
+        monkeypatch.syspath_prepend(str(ROOT / "tests" / folder))
+
+
+def example(heading: str) -> dict:
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    names: dict = {}
+    exec(compile("from __future__ import annotations\n" + block, f"CONTRIBUTING.md, {heading}", "exec"), names)
+    return names
+
+
+def test_the_dialect_has_what_was_added_and_what_was_there():
+    row = example("Add a dialect row")["RESIZE_99"]
+    assert row.name == "Resize-99"
+    assert row.attribute("wrap").default == 0
+    assert row.attribute("antialias") is not None
+
+
+def test_the_rule_is_broken_by_three_dimensions_and_kept_by_four(helpers):
+    from nodes import RESIZE_11, changed
+
+    from resizefix.targets.target import Target, judge
+
+    target = Target("a-parser", "1a2b3c4", (example("Add a target rule")["RANK_4"],))
+    (violation,) = judge(target, changed(RESIZE_11, rank=3))
+    assert violation.because == "the tensor has 3 dimensions; this parser scales four"
+    assert judge(target, RESIZE_11) == ()
+
+
+def test_the_equivalence_says_what_the_table_says_in_its_place():
+    from resizefix.equivalences.axis_forms import forms_of
+    from resizefix.equivalences.subject import Axis
+    from resizefix.equivalences.table import EQUIVALENCES
+    from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
+
+    row = example("Add an equivalence")["LEGACY_GROWING"]
+    node = Interpolation(Mode.NEAREST, CoordinateTransformationMode.ASYMMETRIC, NearestMode.SIMPLE)
+    for scale in (0.5, 1.0, 2.5):
+        for form in forms_of(Mode.NEAREST):
+            axis = Axis(None, None, scale)
+            assert row.alike(axis, form, node) == EQUIVALENCES[1].alike(axis, form, node)
+
+
+def test_the_lowering_gives_the_bits_of_the_node_and_refuses_what_it_does_not(helpers):
+    from lowering_cases import by_scales, nearest
+    from lowering_runs import difference, native, run, sample
+
+    shuffle = example("Add a lowering")["SHUFFLE"]
+    subject = by_scales(nearest("half_pixel", "round_prefer_floor"), (1, 3, None, None), 2, 2)
+    x = sample(subject, (1, 3, 4, 5))
+    assert difference(*run(shuffle, subject, x, 13), native(subject, x)) is None
+    assert shuffle.applies(by_scales(nearest(), (1, 3, 4, 5), 2, 3), 13) is not None
+
+
+def test_the_downgrade_gives_the_bits_of_the_operator(helpers, monkeypatch):
+    from opset_pair import assert_same, model_of, operators
+
+    from resizefix.opsets.table import TO_OPSET_8
+
+    monkeypatch.setitem(TO_OPSET_8, "HardSwish", example("Add a downgrade")["HARD_SWISH"])
+    x = np.linspace(-5, 5, 21, dtype=np.float32)
+    after = assert_same(model_of(14, "g (float[21] x) => (float[21] y) { y = HardSwish(x) }"), {"x": x})
+    assert operators(after) == ["HardSigmoid", "Mul"]
+
+
+def test_the_page_names_files_that_there_are():
+    named = set(re.findall(r"`((?:resizefix|tests|docs|benchmarks)/[\w/.]+)`", PAGE))
+    assert len(named) >= 8
+    assert [name for name in named if not (ROOT / name).exists()] == ["docs/zh/"] * (not (ROOT / "docs/zh").exists())

@@ -62,7 +62,7 @@ def test_a_folder_of_models_two_at_a_time(tmp_path):
         target = tmp_path / "exported" / Path(f"{name}.onnx").name
         target.parent.mkdir(exist_ok=True)
         target.write_bytes((FIXTURES / f"{name}.onnx").read_bytes())
-    script = next(block for block in blocks_of("Right after an export") if "ProcessPoolExecutor" in block)
+    script = next(block for block in blocks_of("Many models") if "ProcessPoolExecutor" in block)
     (tmp_path / "every_model.py").write_text(script, encoding="utf-8")
     done = subprocess.run([sys.executable, "every_model.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

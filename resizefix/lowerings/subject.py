@@ -88,6 +88,8 @@ class Subject:
         policy = self.interpolation.keep_aspect_ratio_policy
         if policy is None:
             return stretched
+        if self.interpolation.axes is not None and min(self.interpolation.axes) < 0:
+            return tuple(Axis(axis.index, axis.size, None, None) for axis in stretched)  # onnxruntime keeps all
         named = [axis for axis in stretched if self.interpolation.axes is None or axis.index in self.interpolation.axes]
         scales = [axis.scale for axis in named if axis.scale is not None]
         if len(scales) < len(named):

@@ -117,3 +117,9 @@ def test_a_rewrite_is_judged_with_the_output_size_that_its_constant_tells():
     made = legal(model(nodes, "<double[4] s = {1, 1, 0.5, 0.25}>", x="float[3,3,3,5]"), "tensorrt-7.1")
     # pytorch_half_pixel would say the same, but that parser refuses it for one pixel
     assert "Resize" not in {node.op_type for node in made.document.proto.graph.node}
+
+
+def test_a_policy_over_axes_from_the_end_is_no_crash():
+    nodes = 'y = Resize <axes = [-1], keep_aspect_ratio_policy = "not_smaller"> (x, , , k)'
+    made = legal(model(nodes, "<int64[1] k = {4}>", opset=18), "tensorrt-7.0")
+    assert made.outcomes[0].status is Status.REFUSED

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import onnxruntime
 import pytest
 from kinds_of_model import FIXTURES
 
 README = Path(__file__).parents[2] / "README.md"
 
 
-def blocks_of(heading: str) -> list[str]:
+def blocks_of(heading: str, language: str = "python") -> list[str]:
     section = README.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
 
 
 NETWORK = """
@@ -47,6 +50,57 @@ def test_two_lines_after_an_export_of_torch(position, tmp_path):
     script = f"{NETWORK}{recipe}{RUN}"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+TENSORFLOW = """
+import tensorflow as tf
+class Network(tf.Module):
+    def __init__(self):
+        self.weights = tf.Variable(tf.random.normal([3, 3, 3, 3]))
+    @tf.function(input_signature=[tf.TensorSpec([1, 6, 7, 3], tf.float32)])
+    def __call__(self, x):
+        return tf.image.resize(tf.nn.conv2d(x, self.weights, 1, "SAME"), [18, 21], method="bilinear")
+tf.saved_model.save(Network(), "saved_model")
+"""
+PADDLE = """
+import paddle
+class Network(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.conv = paddle.nn.Conv2D(1, 1, 3, padding=1)
+    def forward(self, x):
+        return paddle.nn.functional.interpolate(self.conv(x), size=[18, 21], mode="bilinear")
+network = Network()
+network.eval()
+spec = [paddle.static.InputSpec([1, 1, 6, 7], "float32")]
+paddle.jit.save(paddle.jit.to_static(network, input_spec=spec), "inference/model")
+"""
+
+
+@pytest.mark.parametrize(
+    ("packages", "export", "converter", "larger"),
+    [
+        (("tensorflow", "tf2onnx"), TENSORFLOW, "tf2onnx", (1, 24, 28, 3)),
+        (("paddle", "paddle2onnx"), PADDLE, "paddle2onnx", (1, 1, 24, 28)),
+    ],
+    ids=["tf2onnx", "paddle2onnx"],
+)
+def test_two_lines_after_a_converter(packages, export, converter, larger, tmp_path):
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    recipe = next(block for block in blocks_of("Right after an export", "sh") if converter in block)
+    assert len(recipe.splitlines()) == 2
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command in ([sys.executable, "-c", export], ["sh", "-e", "-c", recipe]):
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    session = onnxruntime.InferenceSession(tmp_path / "any_scale.onnx")
+    x, scales = session.get_inputs()
+    feeds = {x.name: np.ones(x.shape, np.float32), scales.name: np.array([1, 1, 4, 4], np.float32)}
+    assert session.run(None, feeds)[0].shape == larger
 
 
 def test_a_graph_of_graphsurgeon(tmp_path):

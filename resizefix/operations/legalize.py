@@ -241,6 +241,9 @@ def _output_shape(facts: SiteFacts, subject: Subject) -> tuple[int | None, ...] 
     if subject.shape is None or (shape is not None and None not in shape):
         return shape
     out = list(subject.shape)
-    for axis, found in zip(subject.interpolation.axes or range(len(out)), subject.axes, strict=True):
+    axes = subject.interpolation.axes or range(len(out))
+    if len(axes) != len(subject.axes) or (shape is not None and len(shape) != len(out)):
+        return shape  # the file contradicts itself
+    for axis, found in zip(axes, subject.axes, strict=True):
         out[axis] = found.out
     return tuple(out) if shape is None else tuple(b if a is None else a for a, b in zip(shape, out, strict=True))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from resizefix.verification.runtime import Session
 
 _LEAST_IR = 8
+_MOST_BYTES = 1 << 28  # of a chain of shapes and scales: a hostile one doubles itself to terabytes
 _RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
 )
@@ -67,6 +68,7 @@ class Chain:
 
     def run(self, lengths: Lengths) -> npt.NDArray[np.generic]:
         """The operand's value where tensors have these lengths. Raises UntraceableError where it cannot be run."""
+        from resizefix.verification.footprint import peak_bytes
         from resizefix.verification.limits import OutOfMemoryError
         from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
 
@@ -75,9 +77,13 @@ class Chain:
             if not np.all(evaluate(divisor, at)):
                 raise UntraceableError("it would divide by zero at the sizes tried")
         try:
+            feeds = {feed.name: feed.value(lengths) for feed in self.feeds}
             if self._session is None:
-                self._session = open_session(Document.from_proto(self.model), optimized=False, label="the chain")
-            value = self._session.run({feed.name: feed.value(lengths) for feed in self.feeds})[self.output]
+                chain = Document.from_proto(self.model)
+                if peak_bytes(chain, {name: value.shape for name, value in feeds.items()}) > _MOST_BYTES:
+                    raise UntraceableError("what it is computed from is larger than any operand needs")
+                self._session = open_session(chain, optimized=False, label="the chain")
+            value = self._session.run(feeds)[self.output]
         except (CannotLoadError, CannotRunError, OutOfMemoryError) as error:
             raise UntraceableError(f"onnxruntime cannot run the chain: {getattr(error, 'reason', error)}") from error
         if not isinstance(value, np.ndarray):

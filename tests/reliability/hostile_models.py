@@ -7,7 +7,6 @@ import io
 import os
 import pickle
 import random
-import struct
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 Fill = Callable[[Path], None]
-SECRET = np.array([1, 1, 7, 7], np.float32)  # what lies outside of the model's folder
 
 
 def value(
@@ -59,7 +57,7 @@ def model(
     return helper.make_model(graph, ir_version=8, opset_imports=imports, functions=functions, **others)
 
 
-def _file(content: bytes | ModelProto) -> Fill:
+def file_of(content: bytes | ModelProto) -> Fill:
     data = content if isinstance(content, bytes) else content.SerializeToString()
 
     def fill(folder: Path) -> None:
@@ -73,27 +71,27 @@ def not_models() -> Iterator[tuple[str, Fill]]:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("archive/data.pkl", b"x" * 100)
-    yield "empty", _file(b"")
-    yield "zip", _file(archive.getvalue())
-    yield "pickle", _file(pickle.dumps({"weight": [1.0]}))
-    yield "pickle-that-acts", _file(b"\x80\x04cos\nsystem\n(S'touch acted'\ntR.")
-    yield "gzip", _file(gzip.compress(model().SerializeToString(), mtime=0))
-    yield "text-with-escapes", _file(b"\x1b]0;title\x07\x1b[31mred\n" * 20)
+    yield "empty", file_of(b"")
+    yield "zip", file_of(archive.getvalue())
+    yield "pickle", file_of(pickle.dumps({"weight": [1.0]}))
+    yield "pickle-that-acts", file_of(b"\x80\x04cos\nsystem\n(S'touch acted'\ntR.")
+    yield "gzip", file_of(gzip.compress(model().SerializeToString(), mtime=0))
+    yield "text-with-escapes", file_of(b"\x1b]0;title\x07\x1b[31mred\n" * 20)
     for size in (1, 64, 4096, 100_000):
-        yield f"random-{size}", _file(rng.randbytes(size))
-    yield "zeros", _file(bytes(100_000))
-    yield "ones", _file(b"\xff" * 100_000)
+        yield f"random-{size}", file_of(rng.randbytes(size))
+    yield "zeros", file_of(bytes(100_000))
+    yield "ones", file_of(b"\xff" * 100_000)
     whole = model().SerializeToString()
-    yield "model-and-garbage", _file(whole + rng.randbytes(100))
-    yield "two-models", _file(whole + whole)
-    yield "groups", _file(b"\x3b\x3c" * 50_000)
-    yield "length-that-lies", _file(b"\x3a" + _varint(1 << 40) + b"\x0a\x05abc")
-    yield "length-of-2-64", _file(b"\x3a" + b"\xff" * 9 + b"\x01" + bytes(5000))
-    yield "length-inside-that-lies", _file(_record(7, b"\x0a" + _varint(1 << 30) + bytes(5000)))
-    yield "lengths-all-lie", _file(b"".join(_record(7, b"\x0a\x7f") for _ in range(5000)))
-    yield "subgraphs-10000-deep", _file(_record(7, _nested(10_000)))
-    yield "subgraphs-10000-deep-and-large", _file(_record(7, _nested(10_000, bytes(5000))))
-    yield "types-10000-deep", _file(_record(7, _record(11, _types(10_000))))
+    yield "model-and-garbage", file_of(whole + rng.randbytes(100))
+    yield "two-models", file_of(whole + whole)
+    yield "groups", file_of(b"\x3b\x3c" * 50_000)
+    yield "length-that-lies", file_of(b"\x3a" + _varint(1 << 40) + b"\x0a\x05abc")
+    yield "length-of-2-64", file_of(b"\x3a" + b"\xff" * 9 + b"\x01" + bytes(5000))
+    yield "length-inside-that-lies", file_of(_record(7, b"\x0a" + _varint(1 << 30) + bytes(5000)))
+    yield "lengths-all-lie", file_of(b"".join(_record(7, b"\x0a\x7f") for _ in range(5000)))
+    yield "subgraphs-10000-deep", file_of(_record(7, _nested(10_000)))
+    yield "subgraphs-10000-deep-and-large", file_of(_record(7, _nested(10_000, bytes(5000))))
+    yield "types-10000-deep", file_of(_record(7, _record(11, _types(10_000))))
 
     def folder_itself(folder: Path) -> None:
         (folder / "model.onnx").mkdir()
@@ -191,10 +189,10 @@ def graphs() -> Iterator[tuple[str, Fill]]:
     cases["two-opsets"] = model()
     cases["two-opsets"].opset_import.append(helper.make_opsetid("ai.onnx", 9))
     cases["if-without-branches"] = model([helper.make_node("If", ["x"], ["y"])])
-    cases["bodies-30-deep"] = model([_nested_if(30)], inputs=[value("x"), value("c", [], TensorProto.BOOL)])
+    cases["bodies-30-deep"] = model([nested_if(30)], inputs=[value("x"), value("c", [], TensorProto.BOOL)])
     cases["loop-of-itself"] = model([helper.make_node("Loop", ["y", ""], ["y"], body=model().graph)])
     for name, body in cases.items():
-        yield name, _file(body)
+        yield name, file_of(body)
 
 
 def functions() -> Iterator[tuple[str, Fill]]:
@@ -207,41 +205,44 @@ def functions() -> Iterator[tuple[str, Fill]]:
         )
 
     main = [call("F", "x", "t"), resize("t")]
-    yield "function-of-itself", _file(model(main, functions=[function("F", call("F"))]))
-    yield "functions-of-each-other", _file(model(main, functions=[function("F", call("G")), function("G", call("F"))]))
+    yield "function-of-itself", file_of(model(main, functions=[function("F", call("F"))]))
+    yield (
+        "functions-of-each-other",
+        file_of(model(main, functions=[function("F", call("G")), function("G", call("F"))])),
+    )
     inside = helper.make_node("If", ["a"], ["b"], then_branch=helper.make_graph([call("F")], "t", [], [value("b")]))
-    yield "function-of-itself-in-a-body", _file(model(main, functions=[function("F", inside)]))
+    yield "function-of-itself-in-a-body", file_of(model(main, functions=[function("F", inside)]))
     chain = [function(f"F{i}", call(f"F{i + 1}")) for i in range(2000)] + [function("F2000", call("Relu", domain=""))]
-    yield "functions-2000-deep", _file(model([call("F0", "x", "t"), resize("t")], functions=chain))
+    yield "functions-2000-deep", file_of(model([call("F0", "x", "t"), resize("t")], functions=chain))
     twice = [function(f"F{i}", call(f"F{i + 1}", "a", "c"), call(f"F{i + 1}", "c", "b")) for i in range(40)]
     twice.append(function("F40", call("Relu", domain="")))
-    yield "functions-that-double", _file(model([call("F0", "x", "t"), resize("t")], functions=twice))
-    yield "function-twice", _file(model(main, functions=[function("F", call("Relu", domain=""))] * 2))
+    yield "functions-that-double", file_of(model([call("F0", "x", "t"), resize("t")], functions=twice))
+    yield "function-twice", file_of(model(main, functions=[function("F", call("Relu", domain=""))] * 2))
     shadow = function("Resize", helper.make_node("Relu", ["a"], ["b"]))
     shadow.domain = ""
-    yield "function-named-resize", _file(model(functions=[shadow]))
-    yield "function-without-nodes", _file(model(main, functions=[function("F")]))
+    yield "function-named-resize", file_of(model(functions=[shadow]))
+    yield "function-without-nodes", file_of(model(main, functions=[function("F")]))
 
 
 def operands() -> Iterator[tuple[str, Fill]]:
     nan, inf = float("nan"), float("inf")
     for number in (nan, inf, -inf, 0.0, -0.0, -1.0, 1e30, 1e-30, 1e-45, 1e6, 3.4e38):
-        yield f"scales-{number}", _file(model(None, [scales(1, 1, number, number)]))
+        yield f"scales-{number}", file_of(model(None, [scales(1, 1, number, number)]))
         attribute = [helper.make_node("Upsample", ["x"], ["y"], scales=[1, 1, number, number])]
-        yield f"attribute-{number}", _file(model(attribute, [], opset=8))
+        yield f"attribute-{number}", file_of(model(attribute, [], opset=8))
         by_height = [helper.make_node("Upsample", ["x"], ["y"], height_scale=number, width_scale=number)]
-        yield f"height-{number}", _file(model(by_height, [], opset=1))
+        yield f"height-{number}", file_of(model(by_height, [], opset=1))
     for size in (0, -1, 1, 2**31, 2**62, -(2**63)):
         sizes = scales(1, 1, size, size, dtype=np.int64)
-        yield f"sizes-{size}", _file(model([resize(operands=("", "", "scales"))], [sizes]))
+        yield f"sizes-{size}", file_of(model([resize(operands=("", "", "scales"))], [sizes]))
     shapes = {"empty": (0,), "scalar": (), "matrix": (2, 2), "short": (2,), "long": (100_000,)}
     for name, shape in shapes.items():
         tensor = numpy_helper.from_array(np.full(shape, 2, np.float32), "scales")
-        yield f"scales-{name}", _file(model(None, [tensor]))
+        yield f"scales-{name}", file_of(model(None, [tensor]))
     for dtype in (np.float64, np.float16, np.int32, np.bool_, np.complex64):
-        yield f"scales-{np.dtype(dtype).name}", _file(model(None, [scales(1, 1, 2, 2, dtype=dtype)]))
+        yield f"scales-{np.dtype(dtype).name}", file_of(model(None, [scales(1, 1, 2, 2, dtype=dtype)]))
     strings = TensorProto(name="scales", data_type=TensorProto.STRING, dims=[4], string_data=[b"\xff\x1b[2J"] * 4)
-    yield "scales-strings", _file(model(None, [strings]))
+    yield "scales-strings", file_of(model(None, [strings]))
     liars = {
         "claims-terabytes": {"dims": [1 << 42], "data_type": 1},
         "claims-terabytes-raw": {"dims": [1 << 42], "data_type": 1, "raw_data": bytes(16)},
@@ -257,14 +258,14 @@ def operands() -> Iterator[tuple[str, Fill]]:
         "many-dims": {"dims": [1] * 100_000, "data_type": 1, "raw_data": bytes(4)},
     }
     for name, fields in liars.items():
-        yield f"scales-{name}", _file(model(None, [TensorProto(name="scales", **fields)]))
+        yield f"scales-{name}", file_of(model(None, [TensorProto(name="scales", **fields)]))
         constant = helper.make_node("Constant", [], ["scales"], value=TensorProto(**fields))
-        yield f"constant-{name}", _file(model([constant, resize()], []))
+        yield f"constant-{name}", file_of(model([constant, resize()], []))
         weight = helper.make_node("Add", ["x", "w"], ["t"])
         tensors = [scales(1, 1, 2, 2), TensorProto(name="w", **fields)]
-        yield f"weight-{name}", _file(model([weight, resize("t")], tensors))
+        yield f"weight-{name}", file_of(model([weight, resize("t")], tensors))
     for name, nodes, tensors in _bombs():
-        yield f"bomb-{name}", _file(model([*nodes, resize(operands=("", "s"))], tensors))
+        yield f"bomb-{name}", file_of(model([*nodes, resize(operands=("", "s"))], tensors))
 
 
 def _bombs() -> Iterator[tuple[str, list[NodeProto], list[TensorProto]]]:
@@ -331,147 +332,12 @@ def attributes() -> Iterator[tuple[str, Fill]]:
         "tensor-without-tensor": AttributeProto(name="value", type=AttributeProto.TENSOR),
     }
     for name, attribute in cases.items():
-        yield f"attribute-{name}", _file(with_attribute(attribute))
+        yield f"attribute-{name}", file_of(with_attribute(attribute))
     for name, attribute in cases.items():
         constant = helper.make_node("Constant", [], ["scales"])
         attribute.name = "value"
         constant.attribute.append(attribute)
-        yield f"constant-{name}", _file(model([constant, resize()], []))
-
-
-def external_data() -> Iterator[tuple[str, Fill]]:
-    """References that lead elsewhere; what lies beyond the model's folder is `../secret`, with scales of 7."""
-    outside = {
-        "parent": "../secret",
-        "parent-by-detour": "inside/../../secret",
-        "parent-by-dots": "./.././secret",
-        "absolute": "{folder}/../secret",
-        "link": "link",
-        "link-to-a-folder": "door/secret",
-        "device": "zero",
-    }
-    numbers = {
-        "nul": ("secret\0", "0", "16"),
-        "empty": ("", "0", "16"),
-        "dot": (".", "0", "16"),
-        "folder": ("inside", "0", "16"),
-        "pipe": ("pipe", "0", "16"),
-        "long": ("x" * 100_000, "0", "16"),
-        "many-folders": ("d/" * 30_000 + "x", "0", "16"),
-        "missing": ("missing", "0", "16"),
-        "escape": ("\x1b]0;x\x07\x1b[2J", "0", "16"),
-        "windows": ("..\\secret", "0", "16"),
-        "drive": ("C:\\secret", "0", "16"),
-        "url": ("file:///etc/passwd", "0", "16"),
-        "model-itself": ("model.onnx", "0", "16"),
-        "beyond-the-end": ("data", "16", "16"),
-        "beyond-2-64": ("data", str(1 << 64), "16"),
-        "negative-offset": ("data", "-16", "16"),
-        "negative-length": ("data", "0", "-16"),
-        "length-of-terabytes": ("data", "0", str(1 << 42)),
-        "other-digits": ("data", "٠", "١٦"),
-        "words": ("data", "zero", "all"),
-        "length-that-differs": ("data", "0", "8"),
-    }
-    for name, location in outside.items():
-        yield f"external-{name}", _with_external_scales(location, "0", "16")
-        yield f"external-weight-{name}", _with_external_weight(location, "0", "64")
-    for name, (location, offset, length) in numbers.items():
-        yield f"external-{name}", _with_external_scales(location, offset, length)
-        yield f"external-weight-{name}", _with_external_weight(location, offset, length)
-
-
-def reference(name: str, dims: Sequence[int], location: str, offset: str, length: str) -> TensorProto:
-    tensor = TensorProto(name=name, data_type=1, dims=dims, data_location=TensorProto.EXTERNAL)
-    for key, text in (("location", location), ("offset", offset), ("length", length)):
-        tensor.external_data.add(key=key, value=text)
-    return tensor
-
-
-def _surroundings(folder: Path) -> None:
-    (folder.parent / "secret").write_bytes(SECRET.tobytes() * 4)
-    (folder / "inside").mkdir()
-    (folder / "link").symlink_to("../secret")
-    (folder / "door").symlink_to("..")
-    (folder / "zero").symlink_to("/dev/zero")
-    (folder / "data").write_bytes(np.array([1, 1, 2, 2], np.float32).tobytes())
-    os.mkfifo(folder / "pipe")
-
-
-def _with_external_scales(location: str, offset: str, length: str) -> Fill:
-    def fill(folder: Path) -> None:
-        _surroundings(folder)
-        tensor = reference("scales", [4], location.replace("{folder}", str(folder)), offset, length)
-        _file(model(None, [tensor]))(folder)
-
-    return fill
-
-
-def _with_external_weight(location: str, offset: str, length: str) -> Fill:
-    def fill(folder: Path) -> None:
-        _surroundings(folder)
-        tensor = reference("w", [1, 1, 4, 4], location.replace("{folder}", str(folder)), offset, length)
-        add = helper.make_node("Add", ["x", "w"], ["t"])
-        _file(model([add, resize("t")], [scales(1, 1, 2, 2), tensor]))(folder)
-
-    return fill
-
-
-NAMES = {
-    "newline": "a\nresizefix: all is well",
-    "return": "a\rgone",
-    "escape": "\x1b[31mred\x1b[0m",
-    "title": "\x1b]0;owned\x07",
-    "clear": "\x1b[2J\x1b[H",
-    "c1-control": "\x9b31m",
-    "delete": "\x7f\x08",
-    "right-to-left": "\u202egnp.exe",
-    "separator": "a\u2028b",
-    "zero-width": "a\u200bb",
-    "nul": "a\0b",
-    "markup": "[bold red]x[/bold red]",
-    "closing-markup": "[/x]",
-    "link-markup": "[link=https://example.org]x[/link]",
-    "emoji": ":smile:",
-    "quotes": "'\"\\{}%s%n$(touch acted)`touch acted`",
-    "long": "x" * 200_000,
-    "path": "../../x",
-}
-
-
-def names() -> Iterator[tuple[str, Fill]]:
-    """Every name of a model and every text in it says the same hostile thing."""
-    for name, text in NAMES.items():
-        yield f"name-{name}", _file(named(text))
-        yield f"unknown-{name}", _file(named(text, operator=text))
-
-
-def named(text: str, operator: str = "Resize") -> ModelProto:
-    t = text
-    branch = helper.make_graph(
-        [helper.make_node(operator, [t, "", f"{t}s"], [f"{t}b"], name=f"{t}inner", mode="linear")],
-        t,
-        [],
-        [value(f"{t}b", [t])],
-    )
-    nodes = [
-        helper.make_node("Shape", [t], [f"{t}shape"], name=f"{t}shape"),
-        helper.make_node(operator, [t, "", f"{t}s"], [f"{t}y"], name=t, mode="nearest", doc_string=t),
-        helper.make_node("If", [f"{t}c"], [f"{t}z"], name=f"{t}if", then_branch=branch, else_branch=branch),
-        helper.make_node(operator, [f"{t}y", "", f"{t}made"], [f"{t}w"], name=f"{t}2", mode=t),
-        helper.make_node(t, [f"{t}y"], [f"{t}v"], name=f"{t}3", domain=t),
-        helper.make_node("Cast", [f"{t}s"], [f"{t}made"], name=f"{t}cast", to=1),
-    ]
-    inputs = [value(t, [1, 1, t, f"{t}h"]), value(f"{t}c", [], TensorProto.BOOL)]
-    function = helper.make_function(
-        t, t, ["a"], ["b"], [resize("a", "b", operands=("", t))], [helper.make_opsetid("", 13)]
-    )
-    made = model(
-        nodes, [scales(1, 1, 2, 2, name=f"{t}s")], inputs=inputs, outputs=[value(f"{t}z", None), value(f"{t}v", [t])],
-        functions=[function], producer_name=t, doc_string=t,
-    )  # fmt: skip
-    helper.set_model_props(made, {t: t})
-    return made
+        yield f"constant-{name}", file_of(model([constant, resize()], []))
 
 
 def _sequences(name: str, depth: int) -> onnx.ValueInfoProto:
@@ -481,49 +347,9 @@ def _sequences(name: str, depth: int) -> onnx.ValueInfoProto:
     return helper.make_value_info(name, kind)
 
 
-def _nested_if(depth: int) -> NodeProto:
+def nested_if(depth: int) -> NodeProto:
     node = resize(name="inner")
     for _ in range(depth):
         body = helper.make_graph([node], "b", [], [value("y", None)])
         node = helper.make_node("If", ["c"], ["y"], then_branch=body, else_branch=helper.make_graph([], "e", [], []))
     return node
-
-
-def truncated() -> Iterator[bytes]:
-    """Every beginning of a small model."""
-    whole = model().SerializeToString()
-    return (whole[:length] for length in range(len(whole)))
-
-
-def flipped(count: int, seed: int = 0) -> Iterator[bytes]:
-    """Small models with one to eight bits flipped."""
-    rng = random.Random(seed)
-    originals = [
-        model().SerializeToString(),
-        named("name").SerializeToString(),
-        model([_nested_if(3)]).SerializeToString(),
-    ]
-    for _ in range(count):
-        data = bytearray(rng.choice(originals))
-        for _ in range(rng.choice((1, 1, 2, 8))):
-            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-        yield bytes(data)
-
-
-def random_numbers(count: int, seed: int = 0) -> Iterator[bytes]:
-    """Small models whose scales are any 16 bytes."""
-    rng = random.Random(seed)
-    for _ in range(count):
-        tensor = TensorProto(name="scales", data_type=1, dims=[4], raw_data=struct.pack("<2f", 1, 1) + rng.randbytes(8))
-        yield model(None, [tensor]).SerializeToString()
-
-
-GROUPS: dict[str, Callable[[], Iterator[tuple[str, Fill]]]] = {
-    "not models": not_models,
-    "graphs": graphs,
-    "functions": functions,
-    "operands": operands,
-    "attributes": attributes,
-    "external data": external_data,
-    "names": names,
-}

@@ -12,7 +12,8 @@ import tempfile
 import unicodedata
 from pathlib import Path
 
-from hostile_models import GROUPS, model
+from hostile_groups import GROUPS
+from hostile_models import model
 from worker import Report, Run, Worker
 
 COMMANDS = [

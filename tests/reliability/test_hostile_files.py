@@ -1,0 +1,115 @@
+"""Whatever a file is, a command answers with an exit code and a sentence: in bounded time and memory, with nothing raw.
+
+Each hostile file meets some of the commands here, in turn, so that each command meets files of every group; with
+RESIZEFIX_EXHAUSTIVE=1 (or `python tests/reliability/survey.py`) each file meets each command.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from exhaustive import EXHAUSTIVE
+from hostile_bytes import flipped, random_numbers, truncated
+from hostile_groups import GROUPS
+from hostile_models import Fill, file_of, model
+from hostile_names import NAMES, named
+from survey import COMMANDS, HIDDEN, judged
+from worker import Worker
+
+CASES = [(name, fill) for group in GROUPS.values() for name, fill in group()]
+AT_A_TIME = 3
+
+
+def commands_for(position: int) -> list[list[str]]:
+    if EXHAUSTIVE:
+        return COMMANDS
+    return [COMMANDS[(AT_A_TIME * position + step) % len(COMMANDS)] for step in range(AT_A_TIME)]
+
+
+def answered(worker: Worker, place: Path, fill: Fill, commands: list[list[str]]) -> list[str]:
+    """What is wrong with the answers."""
+    folder = place / "home"
+    folder.mkdir()
+    fill(folder)
+    (folder / "other.onnx").write_bytes(model().SerializeToString())
+    before = {path.name for path in folder.iterdir()}
+    report = worker.run(*commands, folder=folder)
+    made = {path.name for path in folder.iterdir()} - before
+    written = {name for name in made if name.removesuffix(".onnx") in {"promoted", "proven", "legacy", "legal"}}
+    return [*judged(report), *(f"left {name}" for name in made - written)]
+
+
+@pytest.mark.parametrize(("position", "fill"), enumerate(fill for _, fill in CASES), ids=[name for name, _ in CASES])
+def test_a_hostile_file_is_answered(worker, tmp_path, position, fill):
+    assert answered(worker, tmp_path, fill, commands_for(position)) == []
+
+
+def many(worker: Worker, place: Path, files: list[bytes], command: list[str]) -> None:
+    """One command on many small files."""
+    for number, content in enumerate(files):
+        (place / f"{number}.onnx").write_bytes(content)
+    lines = [[word.replace("model.onnx", f"{number}.onnx") for word in command] for number in range(len(files))]
+    for start in range(0, len(lines), 50):
+        report = worker.run(*lines[start : start + 50], folder=place, seconds=20)
+        assert judged(report) == []
+
+
+def test_a_model_cut_off_at_every_byte_is_answered(worker, tmp_path):
+    files = list(truncated())
+    for number, command in enumerate(
+        (["inspect", "model.onnx", "--json"], ["promote-scales", "model.onnx", "--dry-run", "--no-verify"])
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        many(worker, folder, files if EXHAUSTIVE or number == 0 else files[::7], command)
+
+
+@pytest.mark.parametrize("seed", range(2 if not EXHAUSTIVE else 40))
+def test_models_with_flipped_bits_are_answered(worker, tmp_path, seed):
+    many(worker, tmp_path, list(flipped(150, seed)), ["promote-scales", "model.onnx", "--dry-run", "--no-verify"])
+
+
+@pytest.mark.parametrize("seed", range(1 if not EXHAUSTIVE else 40))
+def test_any_bits_for_scales_are_answered(worker, tmp_path, seed):
+    many(
+        worker,
+        tmp_path,
+        list(random_numbers(100, seed)),
+        ["legalize", "model.onnx", "--dry-run", "--target", "tensorrt-5.0", "--no-verify"],
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_name_says_reaches_no_page_and_no_report_raw(worker, tmp_path, name):
+    import unicodedata
+
+    (tmp_path / "model.onnx").write_bytes(named(NAMES[name]).SerializeToString())
+    report = worker.run(
+        ["inspect", "model.onnx", "--html", "page.html", "--markdown", "report.md", "-q"], folder=tmp_path
+    )
+    assert judged(report) == []
+    for path in (tmp_path / "page.html", tmp_path / "report.md"):
+        text = path.read_text(encoding="utf-8")
+        raw = {hex(ord(c)) for c in text if c not in "\n\t" and unicodedata.category(c) in HIDDEN}
+        assert raw == set(), path.name
+
+
+def test_what_lies_outside_of_the_folder_is_not_read(worker, tmp_path):
+    """The scales that lie there are 7; no answer knows of them."""
+    for name, fill in GROUPS["external data"]():
+        home = tmp_path / name / "home"
+        home.mkdir(parents=True)
+        fill(home)
+        report = worker.run(
+            ["inspect", "model.onnx", "--json"], ["promote-scales", "model.onnx", "out.onnx"], folder=home
+        )
+        assert judged(report) == [], name
+        assert "7, 7" not in report.runs[0].stdout, name
+
+
+def test_a_good_model_is_not_taken_for_a_hostile_one(worker, tmp_path):
+    """The checks above can fail."""
+    assert answered(worker, tmp_path, file_of(model()), COMMANDS[:4]) == []
+    report = worker.run(["inspect", "model.onnx"], folder=tmp_path / "home")
+    assert report.last.code == 0

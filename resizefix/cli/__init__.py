@@ -55,7 +55,7 @@ class _Commands(click.Group):
 def group() -> None:
     """Repairs the Upsample/Resize operators of ONNX files that somebody else exported.
 
-    Example: resizefix promote-scales frozen_x3.onnx any_scale.onnx
+    Example: resizefix promote-scales x3.onnx any.onnx
     """
 
 

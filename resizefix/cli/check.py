@@ -42,7 +42,7 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
     return click.option(*names, type=ShapesOption(), multiple=True, help=text)
 
 
-@click.command("check", epilog="Example: resizefix check fixtures/srcnn_x3_opset11.onnx --target tensorrt-8.0")
+@click.command("check", epilog="Example: resizefix check x3.onnx --target tensorrt-8.0")
 @click.argument("model", required=False, default="", type=click.Path())
 @many_read
 @click.option(

@@ -11,9 +11,7 @@ from resizefix.cli.options import manner, manner_of
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
-@click.command(
-    "diff", epilog="Example: resizefix diff fixtures/srcnn_x3_opset11.onnx srcnn_dynamic.onnx --html srcnn.html"
-)
+@click.command("diff", epilog="Example: resizefix diff x3.onnx any.onnx --html changes.html")
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @reporting

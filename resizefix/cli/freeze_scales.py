@@ -16,7 +16,7 @@ from resizefix.errors import VerificationFailedError
 
 @click.command(
     "freeze-scales",
-    epilog="Example: resizefix freeze-scales srcnn_dynamic.onnx srcnn_x2.onnx --set /Resize_scales=1,1,2,2",
+    epilog="Example: resizefix freeze-scales any.onnx x2.onnx --set scales=1,1,2,2",
 )
 @click.argument("model", metavar="IN", type=click.Path())
 @click.argument("out", required=False, type=click.Path())

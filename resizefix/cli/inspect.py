@@ -12,7 +12,7 @@ from resizefix.cli.options import manner, manner_of
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
-@click.command("inspect", epilog="Example: resizefix inspect fixtures/srcnn_x3_opset11.onnx --html srcnn.html")
+@click.command("inspect", epilog="Example: resizefix inspect x3.onnx --html x3.html")
 @click.argument("model", type=click.Path())
 @many_read
 @reporting

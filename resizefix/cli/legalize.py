@@ -23,7 +23,7 @@ from resizefix.cli.written import why_not_all, written
 from resizefix.errors import VerificationFailedError
 
 
-@click.command("legalize", epilog="Example: resizefix legalize model.onnx model_trt.onnx --target tensorrt-8.0")
+@click.command("legalize", epilog="Example: resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
 @click.argument("model", metavar="IN", type=click.Path())
 @click.argument("out", required=False, type=click.Path())
 @many_written

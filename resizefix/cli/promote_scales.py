@@ -14,9 +14,7 @@ from resizefix.cli.written import why_not_all, written
 from resizefix.errors import VerificationFailedError
 
 
-@click.command(
-    "promote-scales", epilog="Example: resizefix promote-scales fixtures/srcnn_x3_opset11.onnx srcnn_dynamic.onnx"
-)
+@click.command("promote-scales", epilog="Example: resizefix promote-scales x3.onnx any.onnx --input-name scales")
 @click.argument("model", metavar="IN", type=click.Path())
 @click.argument("out", required=False, type=click.Path())
 @many_written

@@ -18,12 +18,17 @@ from resizefix.outcome import Status
 _TARGETS = ["tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2"]
 
 
-@click.command("trt-legacy", epilog="Example: resizefix trt-legacy fixtures/bisenet_x8_nearest_opset9.onnx")
+@click.command("trt-legacy", epilog="Example: resizefix trt-legacy bisenet.onnx bisenet_legacy.onnx")
 @click.argument("model", metavar="IN", type=click.Path())
 @click.argument("out", required=False, type=click.Path())
 @many_written
 @click.option(
-    "--target", type=click.Choice(_TARGETS), default="tensorrt-5.0", show_default=True, help="Whose verdict to report."
+    "--target",
+    type=click.Choice(_TARGETS),
+    metavar="TARGET",
+    default="tensorrt-5.0",
+    show_default=True,
+    help="Whose verdict to report: tensorrt-5.0 to -7.2.",
 )
 @click.option("--hybrid", is_flag=True, help="Import opset 9 all the same, as old tutorials do: no valid ONNX.")
 @rewriting

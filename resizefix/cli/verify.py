@@ -10,9 +10,7 @@ from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.options import FeedOption, manner, manner_of, run_options, running
 
 
-@click.command(
-    "verify", epilog="Example: resizefix verify frozen_x3.onnx any_scale.onnx --feed Resize_2_scales=1,1,3,3"
-)
+@click.command("verify", epilog="Example: resizefix verify x3.onnx any.onnx --feed scales=1,1,3,3")
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @click.option(

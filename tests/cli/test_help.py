@@ -1,0 +1,50 @@
+"""`--help` fits a narrow terminal, and its examples can be typed as they stand."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from resizefix.cli import group, main
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+COMMANDS = group.list_commands(None)  # type: ignore[arg-type]
+# Each after the one that writes what it reads.
+IN_ORDER = ["inspect", "promote-scales", "freeze-scales", "trt-legacy", "legalize", "check", "verify", "diff"]
+ANSWERS_NO = {"check", "diff"}
+
+
+@pytest.fixture
+def help_of(capsys, monkeypatch):
+    def ask(*command: str) -> str:
+        monkeypatch.setenv("COLUMNS", "80")
+        with pytest.raises(SystemExit) as done:
+            main([*command, "--help"])
+        assert done.value.code == 0
+        return capsys.readouterr().out
+
+    return ask
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=lambda words: " ".join(words) or "all")
+def test_no_line_is_wider_than_80_columns_and_the_last_is_an_example(help_of, command):
+    said = help_of(*command)
+    assert [line for line in said.splitlines() if len(line) > 80] == []
+    assert len(re.findall(r"^ +Example: resizefix .*$", said, re.MULTILINE)) == 1
+
+
+def test_the_examples_run_in_order(help_of, tmp_path, monkeypatch, capsys):
+    shutil.copy(FIXTURES / "srcnn_x3_opset11.onnx", tmp_path / "x3.onnx")
+    shutil.copy(FIXTURES / "bisenet_x8_nearest_opset9.onnx", tmp_path / "bisenet.onnx")
+    monkeypatch.chdir(tmp_path)
+    assert sorted(IN_ORDER) == sorted(COMMANDS)
+    for command in IN_ORDER:
+        (example,) = re.findall(r"^ +Example: resizefix (.*)$", help_of(command), re.MULTILINE)
+        with pytest.raises(SystemExit) as done:
+            main(shlex.split(example))
+        said = capsys.readouterr()
+        assert done.value.code in ({0, 1} if command in ANSWERS_NO else {0}), (example, said.err)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written >= {"x3.html", "any.onnx", "x2.onnx", "bisenet_legacy.onnx", "x3_trt8.onnx", "changes.html"}

@@ -24,6 +24,8 @@ Fresh = Callable[[str], str]
 
 # Every sample of an axis is looked at; no picture, volume or recording that is resized is longer.
 LONGEST_AXIS = 1 << 19
+# An axis of unknown length is looked at as if it were long (lowerings/copies.py), times its scale.
+LARGEST_SCALE = 256
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,11 @@ def subject_of(site: Site) -> Subject:
     longest = max([1, *lengths, *(size for size in shape or () if size is not None)])
     if longest > LONGEST_AXIS:
         raise RefusedError(f"an axis of {longest:.3g} samples is more than can be looked at", rule="extent")
+    largest = max([1.0, *(axis.scale for axis in subject.axes if axis.size is None and axis.scale is not None)])
+    if largest > LARGEST_SCALE:
+        raise RefusedError(
+            f"a scale of {largest:.6g} on an axis of unknown length is more than can be looked at", rule="extent"
+        )
     return subject
 
 

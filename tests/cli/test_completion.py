@@ -1,11 +1,18 @@
 """Completion as docs/how-to/pipelines.md sets it up, asked the way a shell asks."""
 
 import os
+import pty
+import re
+import select
 import shutil
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "pipelines.md"
 
 
 def asked(words: str, at: int) -> list[str]:
@@ -45,14 +52,49 @@ def test_models_complete_as_files():
         assert asked(f"resizefix {command} ", 2) == ["file,"]
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
-def test_bash_takes_the_script():
-    program = "import sys; sys.argv[0] = 'resizefix'; from resizefix.cli import main; main()"
-    script = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "_RESIZEFIX_COMPLETE": "bash_source"},
-        capture_output=True,
-        text=True,
-    ).stdout
-    said = subprocess.run(["bash", "-c", f"{script}\ncomplete -p resizefix"], capture_output=True, text=True)
-    assert "_resizefix_completion" in said.stdout, said.stderr
+@pytest.fixture
+def bash(tmp_path):
+    """Types into an interactive bash that was set up as the page says; answers whether `expected` shows up."""
+    if shutil.which("bash") is None:
+        pytest.skip("no bash here")
+    program = tmp_path / "bin" / "resizefix"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\nfrom resizefix.cli import main\nmain()\n")
+    program.chmod(0o755)
+    (tmp_path / "a_network.onnx").touch()
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "TERM": "dumb", "PS1": "> "}
+    terminal, its_side = pty.openpty()
+    shell = subprocess.Popen(
+        ["bash", "--norc", "--noprofile", "-i"],
+        cwd=tmp_path,
+        env=environment,
+        stdin=its_side,
+        stdout=its_side,
+        stderr=its_side,
+        start_new_session=True,
+    )
+
+    def typed(keys: str, expected: str) -> bool:
+        os.write(terminal, keys.encode())
+        seen, deadline = "", time.monotonic() + 30
+        while expected not in seen and time.monotonic() < deadline:
+            if select.select([terminal], [], [], 1)[0]:
+                seen += os.read(terminal, 4096).decode(errors="replace")
+        return expected in seen
+
+    (setting_up,) = re.findall(r"^(eval .*bash_source.*?) +#", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert typed(f"{setting_up}; echo rea''dy\n", "ready")
+    yield typed
+    shell.kill()
+    shell.wait()
+    os.close(terminal)
+    os.close(its_side)
+
+
+def test_the_tab_key_completes_in_a_real_bash(bash):
+    clear = "\x15"  # what was typed so far
+    assert bash("resizefix promote\t", "promote-scales")
+    assert bash(f"{clear}resizefix promote-scales --allow-c\t", "--allow-coupled")
+    assert bash(f"{clear}resizefix check --target tensorrt-r\t", "tensorrt-rtx")
+    assert bash(f"{clear}resizefix inspect a_net\t", "a_network.onnx")

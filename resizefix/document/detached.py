@@ -154,7 +154,10 @@ class Detached:
 
 
 def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
-    """What a model says, large payloads by their length alone: to compare what was meant with what was written."""
+    """What a model says, large payloads by their length alone: to compare what was meant with what was written.
+
+    Raises UnreadableModelError for records that ONNX has not.
+    """
 
     def by_length(payload: Payload, data_type: int = 0) -> bytes:
         return records_of_reference("", 0, payload.end - payload.start)
@@ -162,16 +165,19 @@ def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
     def refer(payload: Payload) -> list[Piece]:
         return [by_length(payload)]
 
-    if isinstance(model, Source):
-        source = model
-        with source.mapped() as data:
-            light = detach(data, lambda start, end: Span(source, start, end), refer, everywhere=True)
-        # Only in canonical form are numbers packed, so that both sides give the same payloads by their length.
-        model = canonical(onnx.ModelProto.FromString(as_bytes(light)))
-    elif detached:
-        model = detached.with_references_replaced(model, by_length)
-    inline = model
-    light = detach(inline, lambda start, end: inline[start:end], refer, everywhere=True)
+    try:
+        if isinstance(model, Source):
+            source = model
+            with source.mapped() as data:
+                light = detach(data, lambda start, end: Span(source, start, end), refer, everywhere=True)
+            # Only in canonical form are numbers packed, so that both sides give the same payloads by their length.
+            model = canonical(onnx.ModelProto.FromString(as_bytes(light)))
+        elif detached:
+            model = detached.with_references_replaced(model, by_length)
+        inline = model
+        light = detach(inline, lambda start, end: inline[start:end], refer, everywhere=True)
+    except MalformedError as error:
+        raise UnreadableModelError(f"the model holds what is no part of ONNX ({error}); export it again.") from error
     proto = onnx.ModelProto.FromString(as_bytes(light))
     # Parsers keep fields they do not know, but not in which order these stood.
     proto.DiscardUnknownFields()

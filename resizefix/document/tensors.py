@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from resizefix.document.pieces import Piece, framed
 from resizefix.document.schema import FIELDS, TENSOR_HOLDERS
 from resizefix.document.wire import LENGTH_DELIMITED, MAX_DEPTH, MalformedError, Record, records
+from resizefix.errors import UnreadableModelError
 
 # (kind of message, start, end) -> the records of it to enter, with the kind of message that each of them holds
 Entering = Callable[[str, int, int], Iterator[tuple[Record, str]]]
@@ -64,7 +65,10 @@ def containing(data: bytes, needle: bytes) -> Entering:
 def replace_tensors_containing(
     data: bytes, needle: bytes, replacing: Callable[[bytes], list[Piece] | None], kind: str = "ModelProto"
 ) -> list[Piece]:
-    """The message in `data`, with every tensor that contains `needle` offered to `replacing` as bytes."""
+    """The message in `data`, with every tensor that contains `needle` offered to `replacing` as bytes.
+
+    Raises UnreadableModelError for records that ONNX has not, which parsers keep without a word.
+    """
 
     if needle not in data:
         return [data]
@@ -75,5 +79,8 @@ def replace_tensors_containing(
     def cut(start: int, end: int) -> bytes:
         return data[start:end]
 
-    pieces = replace_tensors(kind, 0, len(data), containing(data, needle), replacing_at, cut)
+    try:
+        pieces = replace_tensors(kind, 0, len(data), containing(data, needle), replacing_at, cut)
+    except MalformedError as error:
+        raise UnreadableModelError(f"the model holds what is no part of ONNX ({error}); export it again.") from error
     return [data] if pieces is None else pieces

@@ -130,6 +130,8 @@ def _report(
         known.append(answer)
         if not as_json and not quiet:
             click.echo(f"{_WORDS[answer['exit_code']]:<6} {printable(model)}: {printable(_in_words(answer))}")
+            for line in _violations(answer):
+                click.echo(f"         {printable(line)}")
     worst = max(answer["exit_code"] for answer in known)
     if as_json:
         click.echo(json.dumps(_envelope(command, worst, None, known)))
@@ -154,6 +156,18 @@ def _in_words(answer: dict[str, Any]) -> str:
     changed = sum(outcome["status"] == "changed" for outcome in answer.get("outcomes", ()))
     where = f", written to {answer['output']}" if answer["output"] else ""
     return f"{changed} of {len(answer.get('outcomes', ()))} resize nodes changed{where}"
+
+
+def _violations(answer: dict[str, Any]) -> Iterator[str]:
+    """Node, rule and mend of what `check` found, each once though several targets say it."""
+    said: dict[str, None] = {}
+    for verdict in answer.get("targets", {}).values():
+        if not verdict["accepted"]:
+            said.update(
+                (f"{v['node']}: {v['because']} [{v['rule']}]; {v['mend']}", None) for v in verdict["violations"]
+            )
+            said.update((f"the real parser: {error}", None) for error in (verdict["live"] or {}).get("errors", ()))
+    yield from said
 
 
 def _envelope(command: str, exit_code: int, error: str | None, models: list[dict[str, Any]] | None) -> dict[str, Any]:

@@ -60,6 +60,28 @@ def test_a_process_that_dies_is_that_models_failure(run, monkeypatch):
     assert all("ended with status 0" in answer["error"] for answer in json.loads(out)["models"])
 
 
+def test_a_process_that_is_killed_is_named_with_its_signal(run, monkeypatch, tmp_path):
+    (tmp_path / "killed_worker.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(many, "WORKER", "killed_worker")
+    code, out, _ = run("promote-scales", SRCNN, "--output-dir", str(tmp_path / "new"), "--json")
+    (answer,) = json.loads(out)["models"]
+    assert code == answer["exit_code"] == 2
+    assert answer["error"] == f"{SRCNN}: the process that worked on it was ended by signal 9. Nothing was written."
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_why_a_target_refuses_is_said_with_node_rule_and_mend(run):
+    code, out, _ = run("check", SRCNN, ESRGAN, "--target", "tensorrt-5.0", "--target", "tensorrt-5.1")
+    assert code == 1
+    first, *rest = out.splitlines()
+    assert first == f"no     {SRCNN}: refused by tensorrt-5.0, tensorrt-5.1"
+    of_the_first = rest[: next(k for k, line in enumerate(rest) if line.startswith("no "))]
+    (said,) = [line.strip() for line in of_the_first if "[upsample-alone]" in line]  # once for both targets
+    assert said.startswith("/Resize: this parser has no importer for Resize")
+    assert said.endswith("write Upsample-7 in a model of opset 7 or 8 (resizefix trt-legacy)")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

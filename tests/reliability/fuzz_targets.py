@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import tempfile
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,14 +21,19 @@ from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.library.check import check
 from resizefix.operations.diff import diff
+from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.legalize import legalize
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.sites import find_sites
 from resizefix.operations.trt_legacy import trt_legacy
+from resizefix.reports.html import inspect_page
 from resizefix.reports.json import change_json, outcome_json, site_json, verdict_json
+from resizefix.reports.markdown import inspect_markdown
+from resizefix.reports.survey import Survey
 from resizefix.targets.catalogue import TARGETS, target_named
 
+HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"}  # what a terminal or a reader acts on
 ENDS = [TARGETS[0].name, TARGETS[-1].name]
 
 
@@ -79,7 +85,7 @@ def commands(data: bytes) -> None:
         except ResizefixError:
             return
         before = opened.proto.SerializeToString(deterministic=True)
-        for work in (_inspected_and_promoted, _judged, _made_legal, _made_legacy):
+        for work in (_inspected_and_promoted, _reported, _judged, _made_legal, _made_legacy):
             with contextlib.suppress(ResizefixError):
                 work(opened, place)
             assert opened.proto.SerializeToString(deterministic=True) == before, f"{work.__name__} changed its input"
@@ -92,6 +98,16 @@ def _inspected_and_promoted(opened: Document, place: Path) -> None:
     promoted = promote_scales(opened, sites)
     json.dumps([outcome_json(outcome) for outcome in promoted.outcomes], allow_nan=False)
     _kept(opened, promoted.document, place / "promoted.onnx")
+    values = {source.name: source.value for source in promoted.inputs}
+    frozen = freeze_scales(promoted.document, find_sites(promoted.document), values=values)
+    _kept(promoted.document, frozen.document, place / "frozen.onnx")
+
+
+def _reported(opened: Document, place: Path) -> None:
+    survey = Survey(opened)
+    for page in (inspect_page("in.onnx", survey), inspect_markdown("in.onnx", survey)):
+        raw = {hex(ord(c)) for c in page if c not in "\n\t" and unicodedata.category(c) in HIDDEN}
+        assert not raw, f"raw in a report: {raw}"
 
 
 def _judged(opened: Document, place: Path) -> None:

@@ -42,7 +42,7 @@ def _cli() -> str:
         "rejects, models differ); 2 unusable arguments or input. Nothing is written unless the exit code is 0. With\n"
         "`--json` stdout is one JSON document, as [the schemas](../schema/definitions.json) say.\n"
     )
-    context = click.Context(group, info_name="resizefix")
+    context = click.Context(group, info_name="resizefix", **group.context_settings)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None

@@ -210,9 +210,7 @@ def open_session(
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # it grows in powers of two and gives nothing back
-    options.enable_mem_reuse = (
-        False  # planning that takes the square of the number of nodes; values go when read anyway
-    )
+    options.enable_mem_reuse = False  # planned in the square of the number of nodes; values go when read anyway
     if not optimized:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     if document.folder is not None:

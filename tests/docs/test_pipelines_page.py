@@ -1,0 +1,61 @@
+"""docs/how-to/pipelines.md, typed as it stands; Ray and Dask where they are installed."""
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from resizefix.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "how-to" / "pipelines.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_commands_do_what_the_page_says(folder, capsys):
+    lines = "".join(blocks("console")).splitlines()
+    assert len(lines) == 4
+    for line in lines:
+        with pytest.raises(SystemExit) as done:
+            main(shlex.split(line.removeprefix("$ resizefix "), comments=True))
+        assert done.value.code == (1 if "# exit code 1" in line else 0), (line, capsys.readouterr().err)
+    assert '"summary": {"models": 2, "yes": 2, "no": 0, "failed": 0}' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("engine", ["multiprocessing", "ray", "dask"])
+def test_the_calls_run_under_an_engine(folder, engine):
+    if importlib.util.find_spec(engine) is None:
+        pytest.skip(f"{engine} is not installed")
+    (block,) = (block for block in blocks("python") if f"import {engine}" in block)
+    (folder / "many_models.py").write_text(block, encoding="utf-8")
+    done = subprocess.run([sys.executable, "many_models.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_hook_of_the_page_is_the_hook_there_is_and_its_options_are_options(capsys):
+    hook, action = blocks("yaml")
+    (name,) = re.findall(r"- id: (\S+)", hook)
+    assert f"- id: {name}\n" in (ROOT / ".pre-commit-hooks.yaml").read_text()
+    (arguments,) = re.findall(r"args: \[(.*)\]", hook)
+    model = str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx")
+    with pytest.raises(SystemExit) as done:
+        main(["check", *arguments.split(", "), model])
+    assert done.value.code == 0
+    (run,) = re.findall(r"- run: resizefix (.*)", action)
+    with pytest.raises(SystemExit) as done:
+        main([*run.replace("models/*.onnx", model).replace(" --live", "").split()])
+    assert done.value.code == 0, capsys.readouterr().err

@@ -102,8 +102,8 @@ def _targets() -> str:
 def _equivalences() -> str:
     text = [NOTE, "# Equivalences\n"]
     text.append(
-        "Which rewrites keep the meaning. *s* is the float32 scale of an axis. Each is proven in onnxruntime by a test\n"
-        "named after it.\n"
+        "Which rewrites keep the meaning. *s* is the float32 scale of an axis. Each is proven in onnxruntime by\n"
+        "a test named after it.\n"
     )
     text.append("| | name | condition | because | exact |\n|---|---|---|---|---|")
     for row in EQUIVALENCES:

@@ -17,6 +17,15 @@ def truncated() -> Iterator[bytes]:
     return (whole[:length] for length in range(len(whole)))
 
 
+def every_bit_flipped() -> Iterator[bytes]:
+    """A small model once for each of its bits, with that bit the other way round."""
+    whole = model().SerializeToString()
+    for position in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[position // 8] ^= 1 << position % 8
+        yield bytes(data)
+
+
 def flipped(count: int, seed: int = 0) -> Iterator[bytes]:
     """Small models with one to eight bits flipped."""
     rng = random.Random(seed)

@@ -22,6 +22,7 @@ from hostile_models import (
 from hostile_names import names
 from onnx import TensorProto, helper
 
+SECRET_NAME = "secret"
 SECRET = np.array([1, 1, 7, 7], np.float32)  # what lies outside of the model's folder
 
 
@@ -75,7 +76,7 @@ def reference(name: str, dims: Sequence[int], location: str, offset: str, length
 
 
 def _surroundings(folder: Path) -> None:
-    (folder.parent / "secret").write_bytes(SECRET.tobytes() * 4)
+    (folder.parent / SECRET_NAME).write_bytes(SECRET.tobytes() * 4)
     (folder / "inside").mkdir()
     (folder / "link").symlink_to("../secret")
     (folder / "door").symlink_to("..")

@@ -24,7 +24,7 @@ NAMES = {
     "link-markup": "[link=https://example.org]x[/link]",
     "emoji": ":smile:",
     "quotes": "'\"\\{}%s%n$(touch acted)`touch acted`",
-    "long": "x" * 200_000,
+    "long": "x" * 50_000,
     "path": "../../x",
 }
 

@@ -1,27 +1,35 @@
-"""Every hostile file through every command; prints what is not as promised, and how many runs there were.
+"""Every hostile file through every command: prints what is not as promised, and how many there were.
 
-`python tests/reliability/survey.py [PATTERN…]`, of the names of files or of their groups.
+`python tests/reliability/survey.py [PATTERN…]`, of the names of files or of their groups. Beside the groups there are
+`truncated` (a small model cut off at every byte) and `flipped` (each of its bits the other way round).
 """
 
 from __future__ import annotations
 
+import argparse
 import fnmatch
 import json
-import sys
 import tempfile
 import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hostile_groups import GROUPS
-from hostile_models import model
+from hostile_bytes import every_bit_flipped, truncated
+from hostile_groups import GROUPS, SECRET_NAME
+from hostile_models import Fill, file_of, model
+from watching import Watch
 from worker import Report, Run, Worker
 
 COMMANDS = [
     ["inspect", "model.onnx"],
     ["inspect", "model.onnx", "--json"],
+    ["inspect", "model.onnx", "--html", "page.html", "--markdown", "report.md", "-q"],
     ["promote-scales", "model.onnx", "promoted.onnx", "--no-verify"],
     ["promote-scales", "model.onnx", "proven.onnx", "--json"],
     ["promote-scales", "model.onnx", "--form", "sizes", "--dry-run", "--no-verify"],
+    ["freeze-scales", "model.onnx", "frozen.onnx"],
+    ["freeze-scales", "model.onnx", "--dry-run", "--no-verify", "--json"],
     ["trt-legacy", "model.onnx", "legacy.onnx", "--json"],
     ["trt-legacy", "model.onnx", "--dry-run", "--no-verify", "--allow-inexact"],
     ["legalize", "model.onnx", "legal.onnx", "--target", "tensorrt-8.0"],
@@ -33,7 +41,18 @@ COMMANDS = [
     ["diff", "other.onnx", "model.onnx"],
     ["diff", "model.onnx", "other.onnx", "--json"],
 ]  # fmt: skip
+EACH_ONCE = [line for line in COMMANDS if "--json" not in line and line[-1] not in ("other.onnx", "-q")]
+"""Of each command one line or two: for files of which there are thousands."""
+
+WRITTEN = {"promoted.onnx", "proven.onnx", "frozen.onnx", "legacy.onnx", "legal.onnx", "page.html", "report.md"}
+PAGES = ("page.html", "report.md")
+MOST_SECONDS = 10  # of computing
 HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"}
+
+
+def raw_characters(text: str) -> list[str]:
+    """What a terminal or a reader would act on instead of showing it."""
+    return sorted({hex(ord(c)) for c in text if c not in "\n\t" and unicodedata.category(c) in HIDDEN})
 
 
 def complaints(run: Run) -> list[str]:
@@ -48,20 +67,17 @@ def complaints(run: Run) -> list[str]:
     elif run.code and not run.stderr.strip() and run.arguments[0] not in ("check", "diff"):
         found.append("no sentence")
     for stream in (run.stdout, run.stderr):
-        raw = {hex(ord(c)) for c in stream if c not in "\n\t" and unicodedata.category(c) in HIDDEN}
-        if raw:
-            found.append(f"raw characters {sorted(raw)[:5]}")
-    if "Traceback (most recent" in run.stderr:
-        found.append("traceback on stderr")
-    for bad in ("error in resizefix", "needs more memory"):
+        if raw := raw_characters(stream):
+            found.append(f"raw characters {raw[:5]}")
+    for bad in ("Traceback (most recent", "error in resizefix"):
         if bad in run.stderr:
-            found.append(f"traceback: {run.stderr.strip()[-300:]}")
+            found.append(f"{bad}: {run.stderr.strip()[-300:]}")
     if run.error is None and "--json" in run.arguments and run.code is not None:
         try:
             json.loads(run.stdout)
         except ValueError as error:
             found.append(f"JSON: {error}")
-    if run.seconds > 10:
+    if run.seconds > MOST_SECONDS:
         found.append(f"took {run.seconds:.1f} s")
     return found
 
@@ -70,37 +86,70 @@ def judged(report: Report) -> list[str]:
     """What is wrong with a report, each with the command it happened in."""
     found = [f"{' '.join(run.arguments)}: {text}" for run in report.runs for text in complaints(run)]
     if report.signal is not None:
-        found.append(
-            f"killed by signal {report.signal} in {' '.join(report.last.arguments)}: {report.last.stderr[-500:]}"
-        )
-    if report.peak_megabytes > 1500:
-        found.append(f"{report.peak_megabytes:.0f} MB")
-    return found
+        last = report.last
+        found.append(f"killed by signal {report.signal} in {' '.join(last.arguments)}: {last.stderr[-500:]}")
+    return [*found, *report.touched]
+
+
+def answered(worker: Worker, place: Path, fill: Fill, commands: Sequence[list[str]]) -> tuple[Report, list[str]]:
+    """What the commands say of a hostile file in a folder of its own in `place`, and what is wrong with that."""
+    folder = place / "home"
+    folder.mkdir()
+    secret = place / SECRET_NAME
+    secret.write_bytes(b"")
+    fill(folder)
+    (folder / "other.onnx").write_bytes(model().SerializeToString())
+    before = {path.name for path in folder.iterdir()}
+    if Watch.is_possible():
+        with Watch(secret) as watch:
+            report = worker.run(*commands, folder=folder)
+            opened = watch.count()
+    else:
+        report, opened = worker.run(*commands, folder=folder), 0
+    found = judged(report)
+    if opened:
+        found.append(f"what lies outside of the folder was opened or read {opened} times")
+    made = {path.name for path in folder.iterdir()} - before
+    found += [f"left {name}" for name in made - WRITTEN]
+    for name in made.intersection(PAGES):
+        if raw := raw_characters((folder / name).read_text(encoding="utf-8")):
+            found.append(f"raw characters in {name}: {raw[:5]}")
+    return report, found
+
+
+def cases(patterns: Sequence[str]) -> Iterator[tuple[str, str, Fill, list[list[str]]]]:
+    """The group and name of each file that a pattern names, how it is made, and the commands it meets."""
+    rows = [(group, name, fill, COMMANDS) for group, made in GROUPS.items() for name, fill in made()]
+    for group, contents in (("truncated", truncated()), ("flipped", every_bit_flipped())):
+        rows += [(group, f"{group}-{number}", file_of(data), EACH_ONCE) for number, data in enumerate(contents)]
+    for row in rows:
+        if any(fnmatch.fnmatchcase(word, pattern) for pattern in patterns for word in row[:2]):
+            yield row
 
 
 def main() -> None:
-    patterns = sys.argv[1:] or ["*"]
-    count = bad = 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patterns", nargs="*", default=["*"])
+    given = parser.parse_args()
+    files: Counter[str] = Counter()
+    codes: Counter[int | None] = Counter()
+    slowest, largest, bad = (0.0, ""), (0.0, ""), 0
     with Worker() as worker:
-        for group, cases in GROUPS.items():
-            for name, fill in cases():
-                if not any(fnmatch.fnmatchcase(word, pattern) for pattern in patterns for word in (name, group)):
-                    continue
-                with tempfile.TemporaryDirectory() as place:
-                    folder = Path(place) / "home"
-                    folder.mkdir()
-                    fill(folder)
-                    (folder / "other.onnx").write_bytes(model().SerializeToString())
-                    for command in COMMANDS:
-                        report = worker.run(command, folder=folder)
-                        count += 1
-                        for text in judged(report):
-                            bad += 1
-                            print(f"{name}: {text[:200]} ... {text[-500:]}", flush=True)
-                    left = [p.name for p in folder.iterdir() if "resizefix" in p.name or p.name == "acted"]
-                    if left:
-                        print(name, "left", left)
-    print(count, "runs", bad, "bad")
+        for group, name, fill, commands in cases(given.patterns):
+            with tempfile.TemporaryDirectory() as place:
+                report, found = answered(worker, Path(place), fill, commands)
+            files[group] += 1
+            codes.update(run.code for run in report.runs)
+            slowest = max(slowest, *((run.seconds, f"{name}: {' '.join(run.arguments)}") for run in report.runs))
+            largest = max(largest, (report.peak_megabytes, name))
+            bad += len(found)
+            for text in found:
+                print(f"{name}: {text[:200]} … {text[-500:]}", flush=True)
+    print(", ".join(f"{count} {group}" for group, count in files.items()))
+    print(f"{files.total()} files, {codes.total()} runs; exit codes", dict(sorted(codes.items(), key=str)))
+    print(f"the longest {slowest[0]:.1f} s of computing ({slowest[1]}), the largest {largest[0]:.0f} MB ({largest[1]})")
+    print(bad, "not as promised")
+    raise SystemExit(bad > 0)
 
 
 if __name__ == "__main__":

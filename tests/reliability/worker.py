@@ -6,10 +6,12 @@ is written down as it ends, so a child that is killed has lost only its last. Sp
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from watching import tell_what_is_touched
 
 HERE = Path(__file__).parent
 MEGABYTE = 1 << 20
@@ -39,12 +43,14 @@ class Run:
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a job: `signal` killed the child (SIGALRM: too slow), `calls` is how often faults could strike."""
+    """What became of a job: `signal` killed the child (SIGALRM: too slow), `calls` is where faults could strike,
+    `touched` what was opened outside of the folder or started."""
 
     runs: list[Run]
     signal: int | None
     peak_megabytes: float
     calls: list[str] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list)
 
     @property
     def last(self) -> Run:
@@ -72,11 +78,14 @@ class Worker:
         *command_lines: list[str],
         folder: Path,
         seconds: int = 90,
-        megabytes: int = 2000,
+        megabytes: int = 1500,
+        file_bytes: int | None = None,
+        unprivileged: bool = False,
         fault: dict[str, Any] | None = None,
         environment: dict[str, str] | None = None,
     ) -> Report:
-        """Run the command lines in `folder`. `fault`: see faults.py."""
+        """Run the command lines in `folder`, under limits of time, of address space beside what is loaded, and of how
+        large a file may become; `unprivileged`: held to permissions, be it root's process. `fault`: see faults.py."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         job = {
@@ -84,6 +93,8 @@ class Worker:
             "folder": str(folder),
             "seconds": seconds,
             "megabytes": megabytes,
+            "file_bytes": file_bytes,
+            "unprivileged": unprivileged,
             "fault": fault,
             "environment": environment or {},
         }
@@ -111,7 +122,7 @@ def _serve() -> None:
             runs = [json.loads(text) for text in (Path(place) / "runs").read_text().splitlines()]
             if len(runs) < len(job["runs"]) and not os.WIFEXITED(status):
                 runs.append(_ended(job["runs"][len(runs)], None, Path(place), None, 0.0))
-            calls = Path(place) / "calls"
+            calls, touched = Path(place) / "calls", Path(place) / "touched"
             print(
                 json.dumps(
                     {
@@ -119,6 +130,7 @@ def _serve() -> None:
                         "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
                         "peak_megabytes": usage.ru_maxrss / 1024,
                         "calls": calls.read_text().splitlines() if calls.exists() else [],
+                        "touched": sorted(set(touched.read_text().splitlines())),
                     }
                 ),
                 flush=True,
@@ -133,9 +145,15 @@ def _child(job: dict[str, Any], place: Path) -> None:
     in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (in_use + job["megabytes"] * MEGABYTE, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if job["file_bytes"] is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (job["file_bytes"], resource.RLIM_INFINITY))
+    if job["unprivileged"]:
+        _be_held_to_permissions()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     real_open = os.open
     log = os.open(place / "runs", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    touched = os.open(place / "touched", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    tell_what_is_touched(Path(job["folder"]), lambda line: _append(touched, line + "\n"))
     if job["fault"]:
         import faults
 
@@ -163,6 +181,14 @@ def _child(job: dict[str, Any], place: Path) -> None:
         seconds = time.process_time() - start
         _append(log, json.dumps(_ended(arguments, code, place, error, seconds)) + "\n")
     os._exit(0)
+
+
+def _be_held_to_permissions() -> None:
+    """Give up the capabilities by which root may write where nobody may; capset(2)."""
+    if os.getuid() == 0 and sys.platform == "linux":
+        header, none = struct.pack("Ii", 0x20080522, 0), bytes(24)
+        if ctypes.CDLL(None, use_errno=True).capset(header, none) != 0:
+            raise OSError(ctypes.get_errno(), "capset")
 
 
 def _append(descriptor: int, text: str, write: Callable[[int, bytes], int] = os.write) -> None:

@@ -41,7 +41,8 @@ def many_written(function: F) -> F:
 def _many(function: F, *, writes: bool) -> F:
     @functools.wraps(function)
     def call(*, more: tuple[str, ...], jobs: int, output_dir: str | None = None, **params: Any) -> None:
-        if not more and output_dir is None:
+        listing = "list" in (params.get("target"), *params.get("targets", ()))
+        if listing or (not more and output_dir is None):
             function(**params)
             return
         models = [params["model"], *([params["out"]] if params.get("out") else []), *more]
@@ -137,7 +138,9 @@ def _report(
         click.echo(json.dumps(_envelope(command, worst, None, known)))
     elif not quiet:
         counts = [(sum(answer["exit_code"] == code for answer in known), word) for code, word in _WORDS.items()]
-        click.echo(f"{len(known)} models: {', '.join(f'{count} {word}' for count, word in counts if count)}")
+        click.echo(
+            f"{len(known)} model{'s' * (len(known) > 1)}: {', '.join(f'{count} {word}' for count, word in counts if count)}"
+        )
     raise click.exceptions.Exit(worst)
 
 
@@ -149,8 +152,8 @@ def _in_words(answer: dict[str, Any]) -> str:
         return str(answer["error"])
     if "sites" in answer:
         promotable = sum(site["promotable"] for site in answer["sites"])
-        return f"{len(answer['sites'])} resize nodes, {promotable} promotable"
-    if "targets" in answer:
+        return f"{len(answer['sites'])} resize node{'s' * (len(answer['sites']) != 1)}, {promotable} promotable"
+    if "targets" in answer and "outcomes" not in answer:
         refusing = [name for name, verdict in answer["targets"].items() if not verdict["accepted"]]
         return f"refused by {', '.join(refusing)}" if refusing else "accepted"
     changed = sum(outcome["status"] == "changed" for outcome in answer.get("outcomes", ()))
@@ -161,7 +164,8 @@ def _in_words(answer: dict[str, Any]) -> str:
 def _violations(answer: dict[str, Any]) -> Iterator[str]:
     """Node, rule and mend of what `check` found, each once though several targets say it."""
     said: dict[str, None] = {}
-    for verdict in answer.get("targets", {}).values():
+    checked = {} if "outcomes" in answer else answer.get("targets", {})
+    for verdict in checked.values():
         if not verdict["accepted"]:
             said.update(
                 (f"{v['node']}: {v['because']} [{v['rule']}]; {v['mend']}", None) for v in verdict["violations"]

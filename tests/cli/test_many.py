@@ -47,7 +47,7 @@ def test_for_a_person_there_is_a_line_for_each_and_one_for_all(run, tmp_path):
     code, out, _ = run("inspect", SRCNN, str(broken))
     first, second, last = out.splitlines()
     assert code == 2
-    assert first == f"yes    {SRCNN}: 1 resize nodes, 1 promotable"
+    assert first == f"yes    {SRCNN}: 1 resize node, 1 promotable"
     assert second.startswith(f"failed {broken}: ")
     assert last == "2 models: 1 yes, 1 failed"
 
@@ -97,6 +97,22 @@ def test_what_makes_no_sense_for_several_is_said_and_nothing_done(run, tmp_path,
     assert code == 2
     assert sentence in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_command_that_writes_it_is_said_what_was_changed(run, tmp_path):
+    bisenet = str(FIXTURES / "bisenet_x8_nearest_opset9.onnx")
+    code, out, _ = run("trt-legacy", bisenet, "--output-dir", str(tmp_path))
+    assert code == 0
+    first, last = out.splitlines()
+    assert first == f"yes    {bisenet}: 3 of 3 resize nodes changed, written to {tmp_path / Path(bisenet).name}"
+    assert last == "1 model: 1 yes"
+
+
+@pytest.mark.parametrize("command", ["check", "legalize"])
+def test_the_targets_are_listed_whatever_models_are_given(run, command):
+    code, out, _ = run(command, SRCNN, ESRGAN, UNET, "--target", "list")
+    assert code == 0
+    assert out.splitlines()[0] == "tensorrt-5.0"
 
 
 def test_one_model_may_go_to_a_folder_too(run, tmp_path):

@@ -138,9 +138,8 @@ def _report(
         click.echo(json.dumps(_envelope(command, worst, None, known)))
     elif not quiet:
         counts = [(sum(answer["exit_code"] == code for answer in known), word) for code, word in _WORDS.items()]
-        click.echo(
-            f"{len(known)} model{'s' * (len(known) > 1)}: {', '.join(f'{count} {word}' for count, word in counts if count)}"
-        )
+        told = ", ".join(f"{count} {word}" for count, word in counts if count)
+        click.echo(f"{len(known)} model{'s' * (len(known) > 1)}: {told}")
     raise click.exceptions.Exit(worst)
 
 

@@ -50,18 +50,18 @@ class AtomicWrite:
 
     def require_free(self, path: Path, *, overwrite: bool) -> None:
         """Raises what `stage` would raise for the name alone, before any work is done."""
-        _mode_of_existing(path, Path(os.path.realpath(path)), overwrite)
+        _existing(path, Path(os.path.realpath(path)), overwrite)
         if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
             raise CannotWriteError(f"{path}: there is no folder {path.parent}; make it first. Nothing was changed.")
 
     def stage(self, path: Path, pieces: list[Piece], *, overwrite: bool, make_folders: bool = False) -> Path:
         """Writes the pieces beside `path` (beside its target, if it is a link) and returns where they lie until then.
 
-        An existing file keeps its permissions; a new one gets those of any new file. Raises UsageError if `path`
-        exists and may not be replaced, CannotWriteError if writing fails.
+        An existing file keeps its permissions, and its owner where the system lets us; a new one gets those of any new
+        file. Raises UsageError if `path` exists and may not be replaced, CannotWriteError if writing fails.
         """
         target = Path(os.path.realpath(path))
-        mode = _mode_of_existing(path, target, overwrite)
+        existing = _existing(path, target, overwrite)
         temporary = target.parent / f".resizefix-{os.urandom(8).hex()}.tmp"
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         try:
@@ -70,8 +70,8 @@ class AtomicWrite:
             descriptor = os.open(temporary, flags, 0o666)
             self._staged.append(_Staged(temporary, target, path, overwrite))
             try:
-                if mode is not None and hasattr(os, "fchmod"):
-                    os.fchmod(descriptor, mode)
+                if existing is not None:
+                    _take_over(descriptor, existing)
                 write_pieces(descriptor, pieces)
                 os.fsync(descriptor)
             finally:
@@ -121,7 +121,7 @@ class AtomicWrite:
         self._placed.append(staged.target)
 
 
-def _mode_of_existing(path: Path, target: Path, overwrite: bool) -> int | None:
+def _existing(path: Path, target: Path, overwrite: bool) -> os.stat_result | None:
     if not os.path.lexists(path):
         return None
     if os.path.isdir(path):
@@ -134,7 +134,18 @@ def _mode_of_existing(path: Path, target: Path, overwrite: bool) -> int | None:
         return None
     if not stat.S_ISREG(status.st_mode):
         raise UsageError(f"{path}: is not a regular file; name another.")
-    return stat.S_IMODE(status.st_mode)
+    return status
+
+
+def _take_over(descriptor: int, existing: os.stat_result) -> None:
+    if not hasattr(os, "fchown"):
+        return
+    # Only root may give a file away, and anybody to a group of theirs. First, since it takes permissions away.
+    for owner in (existing.st_uid, -1):
+        with suppress(OSError):
+            os.fchown(descriptor, owner, existing.st_gid)
+            break
+    os.fchmod(descriptor, existing.st_mode & 0o777)
 
 
 def _exists(path: Path) -> UsageError:

@@ -164,7 +164,9 @@ class _Finder:
             reason = _why_not(scope, node, dialect, reading, extent, origin)
         except RefusedError as refusal:
             reason = str(refusal)
-            origin = origin or self._origin_as_written(scope, node)
+            if origin is None:
+                reading = None  # which of its operands counts, nobody can say
+                origin = self._origin_as_written(scope, node)
         dims = self._fixed_dims(scope, node.input[0]) if node.input else None
         return Site(
             index=index,

@@ -18,6 +18,7 @@ from resizefix.document.constants import SHAPE_READERS
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, subgraphs
 from resizefix.document.shapes import Key
+from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.expression import Expression, Size, UntraceableError, evaluate, sizes_in
 from resizefix.origins.operators import Traced
 from resizefix.origins.trace import Tracer
@@ -175,6 +176,9 @@ class _Cutter:
             raise UntraceableError(f"{definition.name!r} is computed by {label}, which is not run")
         if any(attribute.ref_attr_name for attribute in node.attribute):
             raise UntraceableError(f"{definition.name!r}: its function's calls give attributes of {label}")
+        incomplete = why_incomplete(node, self._opset)
+        if incomplete is not None:
+            raise UntraceableError(f"its {node.op_type} {incomplete}")
         if definition.scope.opset != self._opset:
             raise UntraceableError("the chain crosses into a function of another opset")
         for position in _GROWING.get(node.op_type, ()):

@@ -98,7 +98,7 @@ class Tracer:
         """The branch output that an If node's output is, where the condition is constant or both branches are equal."""
         branches = self.borders.branches(definition)
         assert definition.node is not None
-        if branches is None:
+        if branches is None or not definition.node.input:
             return None
         condition = self._operand(definition, definition.node.input[0])
         if isinstance(condition, Traced) and condition.value is not None:

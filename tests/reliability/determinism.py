@@ -108,9 +108,8 @@ def main() -> None:
     bad = works = 0
     written: Counter[str] = Counter()
     for start in range(0, len(models), 20):
-        several = [
-            in_a_process(given.folder, models[start : start + 20], *each) for each in zip(places, pythons, strict=True)
-        ]
+        chosen = models[start : start + 20]
+        several = [in_a_process(given.folder, chosen, *each) for each in zip(places, pythons, strict=True)]
         works += len(several[0])
         written.update(work.split(": ", 1)[1] for work, result in several[0].items() if result.startswith("0 "))
         for work in differing(several):

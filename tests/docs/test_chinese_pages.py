@@ -39,6 +39,7 @@ def test_there_are_as_many_sections_and_error_messages_keep_their_words(chinese)
 
     said, english = headings(chinese), headings(PAIRS[chinese])
     assert len(said) == len(english)
+    assert said[0] == english[0] or re.search(r"[\u4e00-\u9fff]", said[0]), "an error message is not translated"
     for one, other in zip(said, english, strict=True):
         assert set(re.findall(r"`[^`]+`|\"[^\"]+\"", other)) <= set(re.findall(r"`[^`]+`|\"[^\"]+\"", one))
 
@@ -55,3 +56,9 @@ def test_each_page_leads_to_the_other_and_every_link_to_a_file(chinese):
 def test_it_is_in_chinese(chinese):
     prose = re.sub(r"(?ms)^```.*?^```$|`[^`]*`|\([^)]*\)", "", chinese.read_text(encoding="utf-8"))
     assert len(re.findall(r"[\u4e00-\u9fff]", prose)) > len(re.findall(r"[A-Za-z]+", prose))
+
+
+def test_every_page_of_a_symptom_is_there_in_chinese():
+    assert {page.name for page in (ROOT / "docs" / "how-to").glob("*.md")} == {
+        page.name for page in (CHINESE / "how-to").glob("*.md")
+    }

@@ -6,8 +6,10 @@ from __future__ import annotations
 import gc
 import importlib
 import io
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -77,4 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The reader of our output went away; what was to be written to files is written already.
         sys.stderr.close()
         code = 0
+    except OSError as error:
+        # Files are spoken of where they are opened; what is left is that nothing can be printed, on a full disk say.
+        with suppress(OSError):
+            click.echo(f"resizefix: the answer cannot be printed: {error.strerror or error}", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter would try again, and complain
+        code = 2
     sys.exit(code)

@@ -69,8 +69,8 @@ def complaints(run: Run) -> list[str]:
     for stream in (run.stdout, run.stderr):
         if raw := raw_characters(stream):
             found.append(f"raw characters {raw[:5]}")
-    for bad in ("Traceback (most recent", "error in resizefix"):
-        if bad in run.stderr:
+    for bad in ("Traceback (most recent", "error in resizefix", "needs more memory"):
+        if bad in " ".join(run.stderr.split()):
             found.append(f"{bad}: {run.stderr.strip()[-300:]}")
     if run.error is None and "--json" in run.arguments and run.code is not None:
         try:

@@ -125,3 +125,17 @@ def test_a_file_that_may_not_be_written_is_replaced_where_its_folder_may(worker,
     assert worker.run(command, folder=folder, unprivileged=True).last.code == 0
     assert files(folder) != old
     assert (folder / "model.onnx").stat().st_mode & 0o777 == 0o444
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
+@pytest.mark.parametrize("arguments", ["inspect model.onnx", "inspect model.onnx --json", "--help", "inspect nowhere"])
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_an_answer_that_cannot_be_printed_is_no_traceback(tmp_path, arguments, stream):
+    folder = prepared(tmp_path, SAVES["new"])
+    with open("/dev/full", "w") as full:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: full}
+        run = subprocess.run([sys.executable, "-m", "resizefix", *arguments.split()], cwd=folder, text=True, **streams)
+    silent = stream == "stderr" and "nowhere" not in arguments
+    assert run.returncode == (0 if silent else 2)
+    if stream == "stdout" and "nowhere" not in arguments:
+        assert run.stderr == "resizefix: the answer cannot be printed: No space left on device\n"

@@ -1,0 +1,99 @@
+"""Typing a page: its blocks in order, in one folder, as a reader would.
+
+In a `console` block a line behind `$ ` is typed, and what stands below it is what must be printed; `# exit code 1` is
+part of the line where the answer is not 0. Names of one `python` block are known to the next. A block that needs a
+package which is not installed is said, not run.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from resizefix.cli import main
+
+ROOT = Path(__file__).parents[2]
+OPTIONAL = ("torch", "tf2onnx", "paddle2onnx", "ray", "dask")
+# What wants a network to export or a folder of models;
+# tests/interop/test_right_after_export.py has them.
+ELSEWHERE = ("torch.", "ProcessPoolExecutor")
+# The README shows what to type, not what comes of it: these answer 1 where models differ or a target refuses.
+ANSWERS_NO = ("diff", "check")
+
+
+@dataclass(frozen=True)
+class Block:
+    """What is typed; `line` is where its fence opens."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    found = re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [Block(one[1], one[2], text.count("\n", 0, one.start()) + 1) for one in found]
+
+
+def title(page: Path) -> str:
+    return re.search(r"^# (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)[1]
+
+
+def type_page(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told: dict[str, object] = {"__name__": page.stem}
+    for block in blocks(page):
+        where = f"{page.name}, line {block.line}"
+        missing = [name for name in OPTIONAL if f"{name}." in block.text and not find_spec(name)]
+        if block.language not in ("console", "python") or missing or any(word in block.text for word in ELSEWHERE):
+            print(f"{where}: not typed here: {missing or block.language}")
+        elif block.language == "console":
+            for command in commands(block):
+                type_command(command, where, title(page), capsys)
+        else:
+            exec(compile("\n" * block.line + block.text, str(page), "exec"), told)
+
+
+@dataclass(frozen=True)
+class Command:
+    arguments: tuple[str, ...]
+    exit_code: int
+    prints: str
+
+
+def commands(block: Block) -> Iterator[Command]:
+    assert block.text.startswith("$ "), block
+    for typed in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        line, _, prints = typed.partition("\n")
+        name, *arguments = shlex.split(line, comments=True)
+        assert name == "resizefix", line
+        marked = re.search(r"# exit code (\d)$", line)
+        yield Command(tuple(arguments), int(marked[1]) if marked else 0, prints)
+
+
+def type_command(command: Command, where: str, symptom: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as done:
+        main(list(command.arguments))
+    printed = capsys.readouterr()
+    if not (where.startswith("README") and command.arguments[0] in ANSWERS_NO and done.value.code == 1):
+        assert done.value.code == command.exit_code, (where, command.arguments, printed)
+    if command.prints:
+        assert lines(printed.out) == lines(command.prints), (where, command.arguments)
+    if "--live" in command.arguments and find_spec("tensorrt_rtx_bindings"):
+        assert words(symptom) in words(printed.out), (where, "the real parser says something else", printed.out)
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+def words(text: str) -> str:
+    """Without line breaks and without the seams of a text that C++ puts together."""
+    return " ".join(text.replace("`", "").split()).replace('" "', "").removesuffix(".")

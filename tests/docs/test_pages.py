@@ -1,0 +1,133 @@
+"""Every shell and Python block of every English page is typed; test_chinese_pages.py says the Chinese have the same."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from page import ROOT, blocks, commands, title, type_page
+
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if "zh" not in page.relative_to(DOCS).parts)]
+# tests/docs/test_pipelines_page.py types pipelines.md, whose blocks are scripts.
+TYPED = [
+    page
+    for page in PAGES
+    if page.stem != "pipelines" and any(block.language in ("console", "python") for block in blocks(page))
+]
+SYMPTOMS = [page for page in sorted((DOCS / "how-to").glob("*.md")) if page.stem != "pipelines"]
+# Blocks for a shell: who types them. What stands for a page stands for all of its blocks.
+SHELL = {
+    "README.md": "the first line below, the second by .ci/run; tf2onnx and paddle2onnx by "
+    "tests/interop/test_right_after_export.py",
+    "tutorial.md": "below",
+    "pipelines.md": "tests/cli/test_completion.py",
+    "lowerings.md": "minutes of measuring; tests/test_benchmarks.py types it small",
+    "performance.md": "minutes of measuring; tests/test_benchmarks.py types it small",
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", TYPED, ids=lambda page: page.stem)
+def test_every_block_of_a_page_does_what_the_page_says(page, folder, capsys):
+    type_page(page, capsys)
+
+
+@pytest.mark.parametrize("page", SYMPTOMS, ids=lambda page: page.stem)
+def test_a_symptom_is_shown_explained_cured_and_shown_to_be_cured(page):
+    headings = re.findall(r"^## (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings[0] == "What is behind it"
+    assert headings[1] in ("The cure", "What can be done")
+    assert headings[2] == "Is it cured?"
+    shown, cured = page.read_text(encoding="utf-8").split("## What is behind it")
+    assert re.search(r"^```(?:console|python)$", shown, re.MULTILINE)
+    assert re.search(r"^```(?:console|python)$", cured.split("## Is it cured?")[1], re.MULTILINE)
+
+
+def test_every_block_for_a_shell_is_typed_by_somebody():
+    with_shell = {page.name for page in PAGES if any(block.language == "sh" for block in blocks(page))}
+    assert with_shell == set(SHELL)
+
+
+def test_other_blocks_are_no_code():
+    assert {block.language for page in PAGES for block in blocks(page)} <= {"console", "python", "sh", "yaml", "text"}
+
+
+def test_a_command_that_prints_something_else_is_noticed(tmp_path, capsys):
+    page = tmp_path / "wrong.md"
+    page.write_text("# Wrong\n\n```console\n$ resizefix --version\nresizefix, version 0.0\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"wrong\.md, line 3"):
+        type_page(page, capsys)
+    page.write_text("# Wrong\n\n```console\n$ resizefix inspect none.onnx\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"wrong\.md, line 3"):
+        type_page(page, capsys)
+
+
+def shell(script: str, folder: Path) -> str:
+    """The script in bash. Dependencies and what builds the package come from this environment, not from a network."""
+    ours = sysconfig.get_paths()["purelib"]
+    settings = {"PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PYTHONPATH": ours}
+    place = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=folder,
+        env=os.environ | place | settings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_tutorial_and_the_readme_install_into_a_fresh_environment(folder):
+    for name in ("resizefix", "docs/pictures"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.svg"))
+    for name in ("pyproject.toml", "setup.cfg", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    install, draw = (block.text for block in blocks(DOCS / "tutorial.md") if block.language == "sh")
+    readme = next(block.text for block in blocks(ROOT / "README.md") if block.language == "sh").splitlines()
+    said = shell(f"{install}\nwhich resizefix\ncd docs && resizefix --version\ncd ..\n{draw}\n{readme[0]}", folder)
+    assert f"{folder}/.venv/bin/resizefix" in said
+    assert "resizefix, version" in said
+    assert (folder / "docs" / "pictures" / "srcnn_at_any_scale.png").exists()
+    assert (folder / "srcnn_dynamic.onnx").exists()
+
+
+def test_the_first_block_of_the_readme_is_two_lines_that_do_all_their_set_up():
+    install, test = blocks(ROOT / "README.md")[0].text.strip().splitlines()
+    assert install.startswith("pip install . && resizefix promote-scales fixtures/")
+    assert "venv" in test
+    assert "pytest" in test
+
+
+def test_every_command_is_in_the_readme():
+    from resizefix.cli import group
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    names = group.list_commands(None)  # type: ignore[arg-type]
+    assert [name for name in names if f"resizefix {name}" not in readme] == []
+
+
+def test_every_symptom_is_on_the_first_page_and_titled_by_itself():
+    first = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert [page.name for page in SYMPTOMS if f"how-to/{page.name}" not in first] == []
+    titles = [title(page) for page in SYMPTOMS]
+    assert len(set(titles)) == len(titles)
+
+
+def test_no_page_types_what_cannot_be_typed():
+    for page in TYPED:
+        for block in blocks(page):
+            if block.language == "console":
+                assert list(commands(block))

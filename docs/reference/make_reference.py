@@ -6,8 +6,10 @@ tests/docs/test_reference.py fails where a page is not what this script makes.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -32,7 +34,13 @@ ERRORS = (
 
 def pages() -> dict[str, str]:
     """Every page by its file's name."""
-    return {"cli.md": _cli(), "api.md": _api(), "targets.md": _targets(), "equivalences.md": _equivalences()}
+    return {
+        "cli.md": _cli(),
+        "api.md": _api(),
+        "targets.md": _targets(),
+        "equivalences.md": _equivalences(),
+        "json.md": _json(),
+    }
 
 
 def _cli() -> str:
@@ -111,6 +119,52 @@ def _equivalences() -> str:
         cells = (row.label, row.name, row.condition, row.because, exact)
         text.append(f"| {' | '.join(map(_cell, cells))} |")
     return "\n".join(text).rstrip() + "\n"
+
+
+def _json() -> str:
+    text = [NOTE, "# The JSON answers\n"]
+    text.append(
+        "With `--json` stdout is exactly one JSON document; what is for a person goes to stderr. Fields are added,\n"
+        "never renamed. The schemas (JSON Schema 2020-12) are held to real answers by a test; all build on\n"
+        "[definitions.json](../schema/definitions.json).\n"
+    )
+    text.append("| command | schema | beside the common fields |\n|---|---|---|")
+    schemas = {path.stem: json.loads(path.read_text()) for path in sorted((HERE.parent / "schema").glob("*.json"))}
+    definitions = schemas.pop("definitions")["$defs"]
+    common = definitions["common"]["properties"]
+    for name, schema in schemas.items():
+        own = next((part["properties"] for part in schema.get("allOf", ()) if "properties" in part), None)
+        fields = [field for field in own or schema["properties"] if field not in common]
+        said = "several models at once" if name == "many" else f"`{name}`"
+        text.append(
+            f"| {said} | [{name}.json](../schema/{name}.json) | {', '.join(f'`{field}`' for field in fields)} |"
+        )
+    text.append(f"\nThe common fields are {', '.join(f'`{field}`' for field in common)}.\n")
+    for name, schema in definitions.items():
+        if name not in ("common", "numbers", "dims"):
+            text.append(f"## {name}\n")
+            if "description" in schema:
+                text.append(f"{schema['description']}\n")
+            text.append("| field | |\n|---|---|")
+            text.extend(f"| `{field}` | {_cell(_kind(kind))} |" for field, kind in schema["properties"].items())
+            text.append("")
+    return "\n".join(text).rstrip() + "\n"
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """A schema in words."""
+    if "oneOf" in schema:
+        words = " or ".join(map(_kind, schema["oneOf"]))
+    elif "enum" in schema:
+        words = ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
+    elif "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        words = {"numbers": "array of numbers", "dims": "array of integers"}.get(name, f"[{name}](#{name})")
+    elif "items" in schema:
+        words = f"array of {_kind(schema['items'])}" + (" or null" if "null" in schema["type"] else "")
+    else:
+        words = schema["type"] if isinstance(schema["type"], str) else " or ".join(schema["type"])
+    return f"{words}. {schema['description']}" if "description" in schema else words
 
 
 def _cell(text: str) -> str:

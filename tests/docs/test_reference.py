@@ -16,6 +16,6 @@ def made():
     return module.pages()
 
 
-@pytest.mark.parametrize("name", ["cli.md", "api.md", "targets.md", "equivalences.md"])
+@pytest.mark.parametrize("name", ["cli.md", "api.md", "targets.md", "equivalences.md", "json.md"])
 def test_a_page_is_up_to_date(made, name):
     assert (FOLDER / name).read_text() == made[name], "run: python docs/reference/make_reference.py"

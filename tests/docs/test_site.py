@@ -1,0 +1,65 @@
+"""The site is built with warnings as errors, out of the pages alone."""
+
+import html
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SYMPTOMS = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    if find_spec("material") is None:
+        pytest.skip("mkdocs-material is not installed (the extra `docs`)")
+    folder = tmp_path_factory.mktemp("site")
+    # Not --quiet: mkdocs counts only the warnings that it prints.
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_it_loads_nothing_from_a_network(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 40
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        loaded = re.findall(r"<(?:script|img|iframe|source)[^>]* src=\"?([^\" >]+)", text)
+        loaded += re.findall(r"<link[^>]* href=\"?([^\" >]+)[^>]* rel=\"?(?:stylesheet|preload|icon)", text)
+        loaded += re.findall(r"<link[^>]* rel=\"?(?:stylesheet|preload|icon)[^>]* href=\"?([^\" >]+)", text)
+        assert any(address.endswith(".css") for address in loaded), page
+        assert [address for address in loaded if "//" in address] == [], page
+
+
+@pytest.mark.parametrize("page", SYMPTOMS, ids=lambda page: page.stem)
+def test_the_error_text_is_the_heading_of_its_page(site, page):
+    text = re.search(r"^# (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)[1].replace("`", "")
+    built = (site / "how-to" / page.stem / "index.html").read_text(encoding="utf-8")
+    (heading,) = re.findall(r"<h1[^>]*>(.*?)<(?:a class=\"headerlink\"|/h1)", built, re.DOTALL)
+    assert html.unescape(re.sub(r"<[^>]+>", "", heading)).strip() == text
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert set(re.findall(r"[\w/.-]+\.md", navigation)) == pages
+
+
+def test_every_link_of_the_repositorys_pages_leads_to_a_file():
+    """Links between docs/ and the files outside of it, which mkdocs does not see."""
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"):
+        links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
+        assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == [], page

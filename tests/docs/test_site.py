@@ -52,6 +52,11 @@ def test_the_error_text_is_the_heading_of_its_page(site, page):
     assert html.unescape(re.sub(r"<[^>]+>", "", heading)).strip() == text
 
 
+def test_braces_in_a_table_are_text(site):
+    built = (site / "reference" / "equivalences" / "index.html").read_text(encoding="utf-8")
+    assert "{simple, floor}</td>" in built
+
+
 def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}

@@ -1,8 +1,8 @@
 """Typing a page: its blocks in order, in one folder, as a reader would.
 
-In a `console` block a line behind `$ ` is typed, and what stands below it is what must be printed; `# exit code 1` is
-part of the line where the answer is not 0. Names of one `python` block are known to the next. A block that needs a
-package which is not installed is said, not run.
+In a `console` block a line behind `$ ` is typed, and what stands below it, or in a `text` block right behind, is what
+must be printed; `# exit code 1` is part of the line where the answer is not 0. Names of one `python` block are known to
+the next. A block that needs a package which is not installed is said, not run.
 """
 
 from __future__ import annotations
@@ -48,16 +48,21 @@ def title(page: Path) -> str:
 
 def type_page(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told: dict[str, object] = {"__name__": page.stem}
+    printed: str | None = None
     for block in blocks(page):
         where = f"{page.name}, line {block.line}"
         missing = [name for name in OPTIONAL if f"{name}." in block.text and not find_spec(name)]
-        if block.language not in ("console", "python") or missing or any(word in block.text for word in ELSEWHERE):
+        if block.language == "text" and printed is not None:
+            assert lines(printed) == lines(block.text), where
+        elif block.language not in ("console", "python") or missing or any(word in block.text for word in ELSEWHERE):
             print(f"{where}: not typed here: {missing or block.language}")
         elif block.language == "console":
             for command in commands(block):
-                type_command(command, where, title(page), capsys)
+                printed = type_command(command, where, title(page), capsys)
+            continue
         else:
             exec(compile("\n" * block.line + block.text, str(page), "exec"), told)
+        printed = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def commands(block: Block) -> Iterator[Command]:
         yield Command(tuple(arguments), int(marked[1]) if marked else 0, prints)
 
 
-def type_command(command: Command, where: str, symptom: str, capsys: pytest.CaptureFixture[str]) -> None:
+def type_command(command: Command, where: str, symptom: str, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     with pytest.raises(SystemExit) as done:
         main(list(command.arguments))
@@ -88,6 +93,7 @@ def type_command(command: Command, where: str, symptom: str, capsys: pytest.Capt
         assert lines(printed.out) == lines(command.prints), (where, command.arguments)
     if "--live" in command.arguments and find_spec("tensorrt_rtx_bindings"):
         assert words(symptom) in words(printed.out), (where, "the real parser says something else", printed.out)
+    return printed.out
 
 
 def lines(text: str) -> list[str]:

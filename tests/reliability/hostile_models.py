@@ -85,6 +85,8 @@ def not_models() -> Iterator[tuple[str, Fill]]:
     yield "model-and-garbage", file_of(whole + rng.randbytes(100))
     yield "two-models", file_of(whole + whole)
     yield "groups", file_of(b"\x3b\x3c" * 50_000)
+    graph = helper.make_graph([], "g", [value("location")], []).SerializeToString()
+    yield "group-in-a-graph", file_of(_record(7, graph + b"\x9b\x06\x9c\x06"))
     yield "length-that-lies", file_of(b"\x3a" + _varint(1 << 40) + b"\x0a\x05abc")
     yield "length-of-2-64", file_of(b"\x3a" + b"\xff" * 9 + b"\x01" + bytes(5000))
     yield "length-inside-that-lies", file_of(_record(7, b"\x0a" + _varint(1 << 30) + bytes(5000)))

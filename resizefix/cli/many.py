@@ -9,8 +9,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import pickle
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -100,6 +98,11 @@ def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None
 def _answers(
     command: str, module: str, models: Sequence[str], calls: Sequence[dict[str, Any]], jobs: int
 ) -> Iterator[dict[str, Any]]:
+    # Costly to import for the many calls with one model.
+    import pickle
+    import subprocess
+    from concurrent.futures import ThreadPoolExecutor
+
     def one(model: str, params: dict[str, Any]) -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, "-m", WORKER],
@@ -115,8 +118,6 @@ def _answers(
             error = f"{model}: the process that worked on it {how}. Nothing was written."
             answer = {**_envelope(command, 2, error, None), "model": model, "output": None}
         return answer
-
-    from concurrent.futures import ThreadPoolExecutor  # with its logging as costly as a model's answer
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         yield from pool.map(one, models, calls)

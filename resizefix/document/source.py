@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import os
 import stat
@@ -42,7 +41,7 @@ class Source:
         self.size = status.st_size
         self._identity = _identity(status)
         # The same for the same file however often it is opened, different for any other file.
-        self.token = TOKEN_PREFIX + hashlib.sha1(repr(self._identity).encode(), usedforsecurity=False).hexdigest()[:16]
+        self.token = TOKEN_PREFIX + ".".join(f"{number:x}" for number in self._identity)
 
     def unchanged(self) -> bool:
         """Whether the file still has the size and modification time it was opened with."""

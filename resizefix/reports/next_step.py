@@ -6,11 +6,14 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-from resizefix.library.check import Verdict
 from resizefix.operations.sites import Site
 from resizefix.reports.printable import printable
 from resizefix.reports.wording import Standing, standing
+
+if TYPE_CHECKING:
+    from resizefix.library.check import Verdict
 
 _MOST_NAMED = 3
 _MODERN = "tensorrt-10"

@@ -1,0 +1,73 @@
+"""Lines for a person: styled and wrapped on a terminal, whole and plain in a pipe."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+# A text, or one with a style of rich's.
+Part = str | tuple[str, str]
+# What makes rich treat a pipe as a terminal.
+_AS_IF_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE")
+
+
+class Screen:
+    """Stdout where it is no terminal: each line as it is. `indent` is how far in a line below another begins."""
+
+    def __init__(self, indent: int) -> None:
+        self.indent = indent
+        self.width = shutil.get_terminal_size().columns
+
+    def line(self, *parts: Part) -> None:
+        """A line that is never broken here: what is copied from it is what was printed."""
+        self._print(0, parts)
+
+    def below(self, *parts: Part) -> None:
+        """A line that belongs to the one above, wrapped under its own beginning on a terminal."""
+        self.wrapped(*parts, indent=self.indent)
+
+    def wrapped(self, *parts: Part, indent: int = 0) -> None:
+        """A line that is wrapped on a terminal."""
+        self._print(indent, parts)
+
+    def _print(self, indent: int, parts: tuple[Part, ...]) -> None:
+        sys.stdout.write(" " * indent + "".join(part if isinstance(part, str) else part[0] for part in parts) + "\n")
+
+
+class _Terminal(Screen):
+    """Stdout as rich serves it; colour, NO_COLOR and FORCE_COLOR are its business."""
+
+    def __init__(self, indent: int) -> None:
+        from rich.console import Console  # as costly to import as a small model is to inspect
+
+        super().__init__(indent)
+        self._console = Console(highlight=False)
+        self.width = self._console.width
+
+    def line(self, *parts: Part) -> None:
+        self._put(_assembled(parts))
+
+    def wrapped(self, *parts: Part, indent: int = 0) -> None:
+        width = self.width - indent if self._console.is_terminal else sys.maxsize
+        for broken in _assembled(parts).wrap(self._console, width):
+            self._put(_assembled((" " * indent,)).append_text(broken))
+
+    def _put(self, text: Text) -> None:
+        self._console.print(text, soft_wrap=True)
+
+
+def screen(indent: int) -> Screen:
+    """The screen for what stdout is."""
+    pretended = any(os.environ.get(name) for name in _AS_IF_TERMINAL)
+    return _Terminal(indent) if pretended or sys.stdout.isatty() else Screen(indent)
+
+
+def _assembled(parts: tuple[Part, ...]) -> Text:
+    from rich.text import Text
+
+    return Text.assemble(*parts)

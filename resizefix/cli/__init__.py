@@ -3,6 +3,7 @@ called."""
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import io
@@ -65,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 the answer is no, 2 unusable arguments or input."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     gc.set_threshold(_MORE_THAN_IMPORTS_MAKE)
+    atexit.register(gc.freeze)  # no search for garbage in a process that ends: a tenth of the time of a short command
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal need not have every character

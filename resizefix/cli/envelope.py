@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -28,8 +28,7 @@ class Answer:
     exit_code: int = 0
 
 
-@dataclass(frozen=True)
-class Manner:
+class Manner(NamedTuple):
     """How to answer: as JSON, quietly, verbosely."""
 
     as_json: bool

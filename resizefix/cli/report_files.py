@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -35,8 +34,7 @@ def reporting(function: F) -> F:
     return function
 
 
-@dataclass(frozen=True)
-class ReportFiles:
+class ReportFiles(NamedTuple):
     """Where reports go; None: not wanted."""
 
     html: str | None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from onnx import AttributeProto, NodeProto
 
@@ -21,8 +20,7 @@ from resizefix.interpolation import (
 _E = TypeVar("_E", bound=Enum)
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What a node computes, and the names of the operands it computes it from."""
 
     interpolation: Interpolation

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,8 +67,7 @@ class Constant:
     chain: tuple[NodeProto, ...] = ()
 
 
-@dataclass(frozen=True)
-class NotConstant:
+class NotConstant(NamedTuple):
     """Why a name has no constant value, as a sentence."""
 
     reason: str

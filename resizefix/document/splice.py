@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from resizefix.document.alignment import Match, gaps, increasing_matches
 from resizefix.document.pieces import Piece, Span, framed, size_of
@@ -81,8 +82,7 @@ class _Side:
         return [self.data[record.body : record.end] for record in self.fields.get(key, ())]
 
 
-@dataclass(frozen=True)
-class Splicer:
+class Splicer(NamedTuple):
     """Merges edits into the model that `source` holds; `data` is the same file, mapped."""
 
     source: Source

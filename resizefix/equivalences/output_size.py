@@ -7,14 +7,13 @@ inference, onnxruntime's own included, so that there an optimised `Shape` of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from math import floor
+from typing import NamedTuple
 
 import numpy as np
 
 
-@dataclass(frozen=True)
-class OutputSizeRule:
+class OutputSizeRule(NamedTuple):
     """`length(scale, size)` is the output length. In a file the scale is a float32; torch had a double."""
 
     name: str

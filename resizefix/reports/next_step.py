@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.operations.sites import Site
 from resizefix.reports.printable import printable
@@ -19,8 +18,7 @@ _MOST_NAMED = 3
 _MODERN = "tensorrt-10"
 
 
-@dataclass(frozen=True)
-class NextStep:
+class NextStep(NamedTuple):
     """What a command is for (after "to"), and how it is typed."""
 
     purpose: str

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.document.document import Document
 from resizefix.document.snapshot import Snapshot
@@ -19,8 +19,7 @@ if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.targets.target import Effect, Violation
 
 
-@dataclass(frozen=True)
-class Broken:
+class Broken(NamedTuple):
     """A rule that some targets have, all in the same words."""
 
     rule: str

@@ -7,8 +7,8 @@ pipe gets whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from resizefix.operations.diff import Change
 from resizefix.reports.next_step import next_step
 from resizefix.reports.printable import printable
 from resizefix.reports.screen import Screen, screen
@@ -27,6 +27,9 @@ from resizefix.reports.wording import (
     standing,
     tensor,
 )
+
+if TYPE_CHECKING:
+    from resizefix.operations.diff import Change
 
 _STYLES = {Standing.PROMOTABLE: "green", Standing.FED: "green", Standing.FIXED: "yellow"}
 _WIDEST = max(len(standing.value) for standing in Standing)

@@ -17,6 +17,7 @@ from benchmarks.performance.streaming import Weight
 OPSET = 17
 EDGE = 8  # of the input image
 SHAPE = (1, 3, EDGE, EDGE)
+POOLED = (1, SHAPE[1], 1, 1)
 
 
 @dataclass
@@ -150,7 +151,7 @@ def branches(sites: int) -> Built:
     for index in range(sites):
         large = net.resize("input", 2 + index % 3, f"/branch{index}/Resize", ("nearest", "linear", "cubic")[index % 3])
         total = net.add("Add", total, net.add("GlobalAveragePool", large))
-    return net.model(total, (1, 3, 1, 1)), net.weights
+    return net.model(total, POOLED), net.weights
 
 
 def nested(depth: int) -> Built:
@@ -161,15 +162,15 @@ def nested(depth: int) -> Built:
     def body(level: int, side: str) -> onnx.GraphProto:
         inner = Network()
         x = inner.resize("input", 2, f"/{side}{level}/Resize")
-        x = inner.add("AveragePool", x, output=f"/{side}{level}/pool/output", kernel_shape=[2, 2], strides=[2, 2])
+        x = inner.add("GlobalAveragePool", x, output=f"/{side}{level}/pool/output")
         if side == "then" and level + 1 < depth:
             x = inner.add("Add", x, branch(inner, level + 1), output=f"/{side}{level}/sum/output")
         inner.add("Relu", x, output=f"/{side}{level}/last/output")
-        out = helper.make_tensor_value_info(f"/{side}{level}/last/output", TensorProto.FLOAT, SHAPE)
+        out = helper.make_tensor_value_info(f"/{side}{level}/last/output", TensorProto.FLOAT, POOLED)
         return helper.make_graph(inner.nodes, f"{side}{level}", [], [out], inner.constants)
 
     def branch(into: Network, level: int) -> str:
         bodies = {"then_branch": body(level, "then"), "else_branch": body(level, "else")}
         return into.add("If", "taken", output=f"/If{level}/output", **bodies)
 
-    return net.model(branch(net, 0), SHAPE), net.weights
+    return net.model(branch(net, 0), POOLED), net.weights

@@ -15,7 +15,7 @@ from resizefix.verification.bench import Bench
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.limits import BrokenOffError, OutOfMemoryError
 from resizefix.verification.runtime import CannotLoadError, CannotRunError
-from resizefix.verification.twin import neighbourhood
+from resizefix.verification.twin import may_be_passed_over, neighbourhood
 from resizefix.verification.verification import Coupling, Run, Status, Verification
 
 
@@ -44,6 +44,9 @@ class Prover:
         if self._bench is not None:
             runs, failure = _collect(self._bench, promoted, inputs)
             notes = self._bench.notes
+            if failure is None:
+                more, failure, notes_of_bodies = self._in_bodies(promoted, inputs)
+                runs, notes = (*runs, *more), [*notes, *notes_of_bodies]
         else:
             runs, failure, notes = self._locally(promoted, inputs)
             why = f"only around each changed node, because the model as a whole was not run: {self._why_local}"
@@ -51,6 +54,32 @@ class Prover:
         if failure is not None:
             return Verification(Status.FAILED, failure, runs, verdicts)
         return Verification(Status.PASSED, "; ".join(dict.fromkeys(notes)) or None, runs, verdicts)
+
+    def _in_bodies(
+        self, promoted: Document, inputs: Sequence[PromotedInput]
+    ) -> tuple[tuple[Run, ...], str | None, list[str]]:
+        """A body need not have run when the whole model did: around each node there, what the whole model may hide."""
+        runs: list[Run] = []
+        notes: list[str] = []
+        conditions = replace(self._conditions, shapes={})
+        for source in inputs:
+            for driven in source.sites:
+                if not may_be_passed_over(driven.key):
+                    continue
+                alone = replace(source, sites=(driven,))
+                try:
+                    bench, cut = self._around(promoted, {driven.key: driven.input}, conditions)
+                    more, failure = _collect(bench, cut, (alone,))
+                except (CannotLoadError, CannotRunError, BrokenOffError) as error:
+                    notes.append(
+                        f"{driven.label!r} is proven only if the body it stands in was run; "
+                        f"it cannot be run alone: {error}"
+                    )
+                    continue
+                runs.extend(more)
+                if failure is not None:
+                    return tuple(runs), f"around {driven.label!r}: {failure}", notes
+        return tuple(runs), None, notes
 
     def _locally(
         self, promoted: Document, inputs: Sequence[PromotedInput]

@@ -7,6 +7,7 @@ cannot run as a whole is proven around each rewritten node, and the verification
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
@@ -18,7 +19,7 @@ from resizefix.verification.fitting import NoRoomError, fit_feeds
 from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.room import Room
 from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
-from resizefix.verification.twin import neighbourhood
+from resizefix.verification.twin import may_be_passed_over, neighbourhood
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.verify import verify
 
@@ -50,9 +51,12 @@ def prove_rewrite(
     except BrokenOffError as error:
         return Verification(Status.FAILED, str(error))
     if why_local is None:
-        return _verify(before, after, relative, conditions, conditions.shapes, fed)
+        whole = _verify(before, after, relative, conditions, conditions.shapes, fed)
+        alone = _Alone(before, after, relative, conditions, fed)
+        return _with_bodies(whole, sites, alone) if whole.passed else whole
+    alone = _Alone(before, after, relative, conditions, fed, open_sizes=too_large)
     runs: list[Run] = []
-    paths = {scope.path for scope in Scopes(after.proto).all} & {scope.path for scope in Scopes(before.proto).all}
+    paths = alone.common_paths()
     for key, data in sites.items():
         if not key[1]:
             continue  # nothing is computed, so nothing can differ
@@ -60,14 +64,7 @@ def prove_rewrite(
             return Verification(
                 Status.FAILED, f"{key[1]!r} cannot be proven alone: it stood in a function that was inlined"
             )
-        pair = (
-            neighbourhood(before, {key: data}, open_sizes=too_large),
-            neighbourhood(after, {key: data}, open_sizes=too_large),
-        )
-        try:
-            local = _verify(*pair, relative, conditions, {}, _those_of(pair, fed))
-        except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
-            local = Verification(Status.FAILED, str(error))
+        local = alone.proof(key, data)
         runs.extend(local.runs)
         if not local.passed:
             return Verification(
@@ -75,6 +72,54 @@ def prove_rewrite(
             )
     reason = f"only around each changed node, because the model as a whole was not run: {why_local}"
     return Verification(Status.PASSED, reason, tuple(runs))
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """Compares the two models around one rewritten node."""
+
+    before: Document
+    after: Document
+    relative: float
+    conditions: Conditions
+    feeds: Mapping[str, Sequence[float]]
+    open_sizes: bool = False
+
+    def common_paths(self) -> set[tuple[str, ...]]:
+        """The scopes that both models have; a function that was inlined is none."""
+        return set.intersection(*({scope.path for scope in Scopes(one.proto).all} for one in (self.before, self.after)))
+
+    def proof(self, key: Key, data: str) -> Verification:
+        """Of the node `key`, which resizes the tensor `data`."""
+        pair = (
+            neighbourhood(self.before, {key: data}, open_sizes=self.open_sizes),
+            neighbourhood(self.after, {key: data}, open_sizes=self.open_sizes),
+        )
+        try:
+            return _verify(*pair, self.relative, self.conditions, {}, _those_of(pair, self.feeds))
+        except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
+            return Verification(Status.FAILED, str(error))
+
+
+def _with_bodies(whole: Verification, sites: Mapping[Key, str], alone: _Alone) -> Verification:
+    """A body need not have run when the whole model did: nodes there are compared alone as well, or it is said."""
+    runs = list(whole.runs)
+    notes = [] if whole.reason is None else [whole.reason]
+    in_bodies = {key: data for key, data in sites.items() if key[1] and may_be_passed_over(key)}
+    paths = alone.common_paths() if in_bodies else set()
+    for key, data in in_bodies.items():
+        if key[0] not in paths:
+            notes.append(f"{key[1]!r} is proven only if the body it stood in was run: its function was inlined")
+            continue
+        local = alone.proof(key, data)
+        runs.extend(local.runs)
+        if not local.passed and local.runs:
+            return Verification(Status.FAILED, f"around {key[1]!r}: {local.reason}", tuple(runs))
+        if not local.passed:
+            notes.append(
+                f"{key[1]!r} is proven only if the body it stands in was run; it cannot be run alone: {local.reason}"
+            )
+    return replace(whole, reason="; ".join(dict.fromkeys(notes)) or None, runs=tuple(runs))
 
 
 def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:

@@ -101,6 +101,11 @@ def _forget_shapes(scope: Scope) -> None:
                 set_shape(value, [None] * len(value.type.tensor_type.shape.dim))  # onnxruntime wants the rank
 
 
+def may_be_passed_over(key: Key) -> bool:
+    """Whether the node stands in a body (of If, Loop, Scan) that need not run when the model does."""
+    return any(not step.startswith("function ") for step in key[0])
+
+
 def neighbourhood(document: Document, data: Mapping[Key, str], *, open_sizes: bool = False) -> Document:
     """A model of the named sites alone: the tensors they resize are its inputs, what drives their operands comes along.
 

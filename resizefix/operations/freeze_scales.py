@@ -32,6 +32,8 @@ from resizefix.outcome import Outcome, Status
 
 Array = npt.NDArray[np.generic]
 
+_LONGEST = np.iinfo(np.int64).max  # that a dimension in a file can say; nothing runs that is nearly as long
+
 
 @dataclass(frozen=True, eq=False)
 class Freezing:
@@ -137,7 +139,7 @@ class _Planner:
                 return self._only_inputs(site, inputs, found if isinstance(found, str) else found.reason)
             kind = found.kind
             value = np.array(found.values, np.float32 if kind is ExtentKind.SCALES else np.int64)
-        wrong = _wrong(value, kind, site.dialect.min_scale)
+        wrong = _wrong(value, kind, site.dialect.min_scale) or _misfit(value, kind, site)
         return _Plan(site, kind, value, inputs) if wrong is None else wrong
 
     def _only_inputs(self, site: Site, inputs: tuple[str, ...], why: str | None) -> _Plan:
@@ -158,6 +160,17 @@ def _wrong(value: Array, kind: ExtentKind, min_scale: float) -> str | None:
     if kind is ExtentKind.SCALES and min(numbers, default=min_scale) < min_scale:
         return f"its scales would be {numbers}, and an Upsample takes none below {min_scale:g}"
     return None
+
+
+def _misfit(value: Array, kind: ExtentKind, site: Site) -> str | None:
+    """Why a vector that was given is not as long as the node wants it: one number for each axis."""
+    assert site.interpolation is not None
+    axes = site.interpolation.axes
+    listed = site.input_dims if axes is None else axes
+    if listed is None or value.size == len(listed):
+        return None
+    whose = f"an input of rank {len(listed)}" if axes is None else f"the axes {list(axes)}"
+    return f"its {kind.value} would be {value.size} numbers, for {whose}"
 
 
 def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> tuple[str, ...]:
@@ -258,10 +271,10 @@ def _output_dims(plan: _Plan, shapes: Shapes, scopes: Scopes, scope: Scope) -> D
     source = scopes.definition(scope, node.input[0])
     dims = None if source is None else shapes.dims(source.key)
     stored = shapes.dims(plan.site.key)
-    if dims is None:
+    by_axis = None if dims is None else _by_axis(plan, len(dims))
+    if dims is None or by_axis is None:
         return None if stored is None else tuple(size if isinstance(size, str) else None for size in stored)
     out: list[int | str | None] = []
-    by_axis = _by_axis(plan, len(dims))
     for axis, size in enumerate(dims):
         value = by_axis.get(axis)
         if axis not in by_axis:
@@ -269,7 +282,8 @@ def _output_dims(plan: _Plan, shapes: Shapes, scopes: Scopes, scope: Scope) -> D
         elif plan.kind is ExtentKind.SIZES and value is not None:
             out.append(int(value))
         elif value is not None and isinstance(size, int):
-            out.append(output_size(value, size))
+            length = output_size(value, size)
+            out.append(length if 0 <= length <= _LONGEST else None)
         elif value == 1:
             out.append(size)
         else:
@@ -278,11 +292,14 @@ def _output_dims(plan: _Plan, shapes: Shapes, scopes: Scopes, scope: Scope) -> D
     return tuple(out)
 
 
-def _by_axis(plan: _Plan, rank: int) -> dict[int, float | None]:
-    """The constant for each axis that the operand speaks of; None where the chain stays."""
+def _by_axis(plan: _Plan, rank: int) -> dict[int, float | None] | None:
+    """The constant for each axis that the operand speaks of, None where the chain stays; no dict for a rank that the
+    operand does not fit."""
     assert plan.site.interpolation is not None
     axes = plan.site.interpolation.axes or tuple(range(rank))
     values = [None] * len(axes) if plan.value is None else plan.value.tolist()
+    if len(values) != len(axes) or not all(-rank <= axis < rank for axis in axes):
+        return None
     return {axis % rank: value for axis, value in zip(axes, values, strict=True)}
 
 

@@ -152,10 +152,12 @@ class _Finder:
         extent = Extent(ExtentKind.SCALES, None)
         origin: Origin | None = None
         reason: str | None
+        dims = self._fixed_dims(scope, node.input[0]) if node.input else None
         try:
             dialect = dialect_of(node.op_type, scope.opset)
             _require_own_output(scope, node)
             reading = read(node, dialect)
+            _require_axes(reading, dims)
             kind, origin, constant = self._origin(scope, node, reading)
             extent = Extent(kind, None)
             extent = Extent(kind, _values(kind, origin, reading, constant))
@@ -167,7 +169,6 @@ class _Finder:
             if origin is None:
                 reading = None  # which of its operands counts, nobody can say
                 origin = self._origin_as_written(scope, node)
-        dims = self._fixed_dims(scope, node.input[0]) if node.input else None
         return Site(
             index=index,
             label=node.name or f"#{index}",
@@ -270,6 +271,21 @@ def _require_own_output(scope: Scope, node: NodeProto) -> None:
         raise RefusedError(
             f"its output {name!r} gets its value elsewhere, too, which ONNX forbids; rename one of the two",
             rule="output",
+        )
+
+
+def _require_axes(reading: Reading, dims: Dims | None) -> None:
+    """Raises RefusedError for `axes` that the input does not have, or of which two are one (Resize-18: from -r to
+    r-1, none repeated)."""
+    axes = reading.interpolation.axes
+    if axes is None or dims is None:
+        return
+    rank = len(dims)
+    if not all(-rank <= axis < rank for axis in axes) or len({axis % rank for axis in axes}) != len(axes):
+        raise RefusedError(
+            f"its axes {list(axes)} are not distinct axes of its input, which has {rank}; name each axis once, from "
+            f"{-rank} to {rank - 1}",
+            rule="axes",
         )
 
 

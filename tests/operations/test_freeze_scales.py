@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import onnx
 import onnx.parser
@@ -306,3 +308,27 @@ def test_a_default_that_lies_in_another_file_is_written_into_the_model(tmp_path)
     # onnxruntime: "Cannot parse data from external tensors"
     assert constant.data_location != onnx.TensorProto.EXTERNAL
     assert verify(document, made.document).passed
+
+
+@pytest.mark.parametrize(("scale", "size"), [("1e20", 8), ("2", 2**62)])
+def test_a_length_that_no_file_can_say_is_left_open(scale, size):
+    before = model("y = Resize (x, , s)", f"float[4] s = {{1, 1, {scale}, 2}}", f"float[1,3,{size},8] x, float[4] s",
+                   output="float[1,3,u,v] y")  # fmt: skip
+    after = frozen(before)
+    assert statuses(after) == [Status.CHANGED]
+    dims = output_shape(after.document)
+    assert (dims[0], dims[1], dims[3]) == (1, 3, 16)
+    assert not isinstance(dims[2], int)
+
+
+@pytest.mark.parametrize(
+    ("axes", "whose"), [("", "an input of rank 4"), ("<axes = [1, 2, 3]>", r"the axes \[1, 2, 3\]")]
+)
+def test_values_of_another_number_than_the_axes_are_refused(axes, whose):
+    nodes = f"y = Resize {axes} (x, , s)"
+    before = model(nodes, "", "float[1,3,8,8] x, float[n] s", output="float[1,3,u,v] y", opset=18)
+    after = frozen(before, s=[2, 2])
+    (outcome,) = after.outcomes
+    assert outcome.status is Status.REFUSED
+    assert re.search(rf"its scales would be 2 numbers, for {whose}", outcome.reason)
+    assert after.document.light_bytes() == before.light_bytes()

@@ -144,3 +144,18 @@ def test_a_site_without_an_output_is_left_alone(outputs):
     text.graph.node[0].output[:] = outputs
     (site,) = find_sites(Document.from_proto(text))
     assert site.reason == "it has no output, so it computes nothing"
+
+
+@pytest.mark.parametrize("axes", ["4", "-5", "2, 9", "3, -1"])
+def test_axes_that_the_input_does_not_have_or_has_once_make_the_node_invalid(axes):
+    count = axes.count(",") + 1
+    scales = ", ".join(["2"] * count)
+    (site,) = sites_of(model(f"y = Resize <axes = [{axes}]> (x, , s)", f"<float[{count}] s = {{{scales}}}>", opset=18))
+    assert site.reading is None
+    assert site.reason is not None
+    assert "not distinct axes of its input, which has 4; name each axis once, from -4 to 3" in site.reason
+
+
+def test_the_outermost_axes_of_the_input_are_axes():
+    (site,) = sites_of(model("y = Resize <axes = [3, -4]> (x, , s)", "<float[2] s = {2, 1}>", opset=18))
+    assert site.promotable

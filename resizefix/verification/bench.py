@@ -55,6 +55,15 @@ class Bench:
         self._bounds: Mapping[str, Bound] | None = None
         self.notes: list[str] = []  # differences that the promotion brings with it and that are to be told
 
+    def require_fed_by(self, promoted: Document) -> None:
+        """Raises CannotRunError where the original's scales follow an input that the promoted model has not: nobody
+        says what they are."""
+        known = {value.name for value in promoted.proto.graph.input}
+        for name in self._feeds:
+            if name not in known:
+                reason = f"its scales follow {name!r}"
+                raise CannotRunError(reason, reason=reason)
+
     def couplings(self, promoted: Document, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
         """The verdict for every promoted site."""
         session = self._open(promoted, optimized=False)

@@ -69,6 +69,7 @@ class Prover:
                 alone = replace(source, sites=(driven,))
                 try:
                     bench, cut = self._around(promoted, {driven.key: driven.input}, conditions)
+                    bench.require_fed_by(cut)
                     more, failure = _collect(bench, cut, (alone,))
                 except (CannotLoadError, CannotRunError, BrokenOffError) as error:
                     notes.append(

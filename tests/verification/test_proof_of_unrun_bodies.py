@@ -42,3 +42,18 @@ def test_what_cannot_be_compared_alone_is_said_to_be_unproven():
     inlined = (("function local::f", "If_0.else_branch"), "y2")
     reason = prove_rewrite(before, before.copy(), {inlined: "x"}, 0.0, Conditions()).reason
     assert reason == "'y2' is proven only if the body it stood in was run: its function was inlined"
+
+
+def test_scales_that_follow_what_is_not_fed_alone_are_said_to_be_unproven_in_a_branch():
+    sizes = "two = Constant <value = int64[4] {1, 1, 2, 2}> () p = Shape (x) k = Mul (p, two) t = Transpose (x)"
+    verification = promote_scales(
+        onnx.parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,4,4] x) => (float[?,?,?,?] y) '
+            "<bool c = {1}> { [If_0] y = If (c) <then_branch = t () => (float[?,?,?,?] y1) { y1 = Relu (x) }, "
+            f"else_branch = e () => (float[?,?,?,?] y2) {{ {sizes} [up] y2 = Resize (t, , , k) }}> }}"
+        )
+    ).verification
+    assert verification.passed
+    assert verification.reason == (
+        "'up' is proven only if the body it stands in was run; it cannot be run alone: its scales follow 'x'"
+    )

@@ -11,6 +11,7 @@ from onnx import AttributeProto, FunctionProto, NodeProto, TensorProto
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.constants import Array, Constant
 from resizefix.document.document import Document
 from resizefix.document.scopes import (
@@ -22,7 +23,6 @@ from resizefix.document.scopes import (
     subgraphs,
 )
 from resizefix.document.shapes import Dims
-from resizefix.document.snapshot import Snapshot
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts

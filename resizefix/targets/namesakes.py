@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resizefix.document.snapshot import Snapshot
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.gather import namesake_facts
 from resizefix.targets.target import Effect, Target, Violation, judge

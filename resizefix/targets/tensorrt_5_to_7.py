@@ -183,7 +183,7 @@ TENSORRT_6_0 = Target(
 NOT_CUBIC = Rule(
     name="not-cubic",
     holds=lambda f: not f.has_coordinates or f.mode != "cubic",
-    because="this parser has no cubic interpolation",
+    because='"This version of TensorRT does not support cubic interpolation!"',
     source="onnx-tensorrt 84b5be1 … 1da7332, importer of Resize",
     mend="replace the node (resizefix legalize --lower), or take TensorRT 8.5 or later",
 )
@@ -198,7 +198,7 @@ OTHERS_BECOME_LINEAR = Rule(
 FLOOR_ALONE = Rule(
     name="nearest-mode-floor",
     holds=lambda f: not f.has_coordinates or f.mode != "nearest" or f.nearest_mode == "floor",
-    because="nearest_mode is {f.nearest_mode}; this parser has floor alone",
+    because='nearest_mode is {f.nearest_mode} ("This version of TensorRT only supports floor nearest_mode!")',
     source="onnx-tensorrt 84b5be1 … eb559b6, importer of Resize",
     mend="for integer scales asymmetric with floor gives the same (resizefix legalize)",
 )
@@ -206,14 +206,15 @@ NO_EMPTY_CONSTANT = Rule(
     name="no-empty-constant-node",
     holds=lambda f: not f.empty_constant,
     because="an input is the output, without elements, of a Constant node, which this parser forgets "
-    '("ctx->tensors().count(inputName)")',
+    '("Assertion failed: ctx->tensors().count(inputName)")',
     source="onnx-tensorrt 84b5be1, ModelImporter.cpp (mended by ba53ee5); NVIDIA/TensorRT#284",
     mend="make it an initializer",
 )
 LINEAR_RANK_3 = Rule(
     name="upsample-linear-rank",
     holds=lambda f: not f.is_upsample or f.mode != "linear" or f.rank is None or f.rank <= 3,
-    because="linear Upsample is taken up to rank 3; the input is of rank {f.rank}",
+    because="linear Upsample is taken up to rank 3; the input is of rank {f.rank} "
+    '("Assertion failed: (nbDims >= 1) && (nbDims <= 3)")',
     source="onnx-tensorrt 84b5be1, importer of Upsample (mended by 0c3a957)",
     mend="write Resize-10 (resizefix legalize)",
 )
@@ -309,14 +310,22 @@ TENSORRT_7_0 = Target(
     "onnx-tensorrt 84b5be1 (TensorRT 7.0.0)",
     (
         *_ANY_7,
-        coordinate_modes({"asymmetric"}, "onnx-tensorrt 84b5be1, importer of Resize"),
+        coordinate_modes(
+            {"asymmetric"},
+            "This version of TensorRT only supports asymmetric resize!",
+            "onnx-tensorrt 84b5be1, importer of Resize",
+        ),
         LINEAR_RANK_3,
         NO_EMPTY_CONSTANT,
     ),
 )
 _FROM_7_1 = (
     *_ANY_7,
-    coordinate_modes(_FOUR_COORDINATES, "onnx-tensorrt 1cf89dd … eb559b6, importer of Resize"),
+    coordinate_modes(
+        _FOUR_COORDINATES,
+        "This version of TensorRT only supports asymmetric, align_corners, half_pixel, and pytorch_half_pixel resize!",
+        "onnx-tensorrt 1cf89dd … eb559b6, importer of Resize",
+    ),
     element_types(_UP_TO_INT8, "onnx-tensorrt 1cf89dd … eb559b6, importers of Upsample and Resize, convertDtype"),
     LINEAR_TRAILING_AXES,
     NO_SINGLE_PIXEL,

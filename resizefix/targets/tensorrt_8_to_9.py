@@ -223,7 +223,12 @@ _EVERY = (
     LENGTH,
     UPSAMPLE_SCALES_ARE_FLOAT,
     NO_EMPTY_SIZES,
-    coordinate_modes(_FIVE_COORDINATES, "onnx-tensorrt 8fea430 … 96e7811, importer or checker of Resize; " + MEASURED),
+    coordinate_modes(
+        _FIVE_COORDINATES,
+        "TensorRT only supports half_pixel, pytorch_half_pixel, tf_half_pixel_for_nn, asymmetric and align_corners "
+        "transformation modes!",
+        "onnx-tensorrt 8fea430 … 96e7811, importer or checker of Resize; " + MEASURED,
+    ),
     TF_ROUNDING,
     LINEAR_TRAILING_AXES,
     TF_IS_FOR_NEAREST,

@@ -145,7 +145,7 @@ FLOAT_INPUT = Rule(
     name="runtime-extent-is-integer",
     holds=lambda f: f.source is not S.OTHER_INPUT,
     because="the {f.extent_name} follow a graph input that is neither int32 nor int64, as an input that decides a "
-    "shape must be",
+    'shape must be ("… is a shape tensor and must have type Int32 or Int64")',
     source="NVIDIA/TensorRT#2301; " + MEASURED,
     mend="freeze them (resizefix freeze-scales --set INPUT=…); to feed them still, make an int64 factor of what is "
     "frozen then (resizefix promote-scales --for tensorrt)",
@@ -154,7 +154,7 @@ CONSTANT_SCALES = Rule(
     name="scales-are-weights",
     holds=lambda f: not f.by_scales or f.source in WEIGHTS | {S.ATTRIBUTE},
     because="the scales come from: {f.source.value}; this parser takes an initializer or a Constant node with `value` "
-    'alone ("Resize scales must be an initializer!")',
+    'alone ("Resize scales must be an initializer!"; of an Upsample "Assertion failed: scales_input.is_weights()")',
     source="onnx-tensorrt 8b52755 … 85e79f6, importers of Upsample and Resize",
     mend="make the scales an initializer (resizefix freeze-scales)",
 )
@@ -284,13 +284,12 @@ def upsample_modes(allowed: Collection[str], source: str) -> Rule:
     )
 
 
-def coordinate_modes(allowed: Collection[str], source: str) -> Rule:
-    """The coordinate transformation modes that a parser takes."""
+def coordinate_modes(allowed: Collection[str], says: str, source: str) -> Rule:
+    """The coordinate transformation modes that a parser takes, and what it says of others."""
     return Rule(
         name="coordinate-transformation-mode",
         holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode in allowed,
-        because=f"coordinate_transformation_mode is {{f.coordinate_transformation_mode}}; this parser has "
-        f"{', '.join(sorted(allowed))}",
+        because=f'coordinate_transformation_mode is {{f.coordinate_transformation_mode}} ("{says}")',
         source=source,
         mend="rewrite it in an equal mode where there is one (resizefix legalize)",
     )

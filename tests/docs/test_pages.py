@@ -6,10 +6,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from page import ROOT, blocks, commands, title, type_page
+from page import ROOT, blocks, commands, title, type_page, words
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if "zh" not in page.relative_to(DOCS).parts)]
@@ -19,6 +20,11 @@ TYPED = [
     for page in PAGES
     if page.stem != "pipelines" and any(block.language in ("console", "python") for block in blocks(page))
 ]
+# Whose error text is not among what is typed, and why.
+SAID_ELSEWHERE = {
+    "a-lost-pixel": "nobody says anything",
+    "unsupported-upsample-scales": "onnx2ncnn is no package; built from its source it said this, see the page",
+}
 SYMPTOMS = [page for page in sorted((DOCS / "how-to").glob("*.md")) if page.stem != "pipelines"]
 # Blocks for a shell: who types them. What stands for a page stands for all of its blocks.
 SHELL = {
@@ -40,7 +46,14 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", TYPED, ids=lambda page: page.stem)
 def test_every_block_of_a_page_does_what_the_page_says(page, folder, capsys):
-    type_page(page, capsys)
+    seen = type_page(page, capsys)
+    if page in SYMPTOMS and page.stem not in SAID_ELSEWHERE and not needs_the_real_parser(page):
+        assert words(title(page)) in words(seen)
+
+
+def needs_the_real_parser(page: Path) -> bool:
+    asked = re.search(r"--live|tensorrt_rtx_bindings", page.read_text(encoding="utf-8"))
+    return asked is not None and find_spec("tensorrt_rtx_bindings") is None
 
 
 @pytest.mark.parametrize("page", SYMPTOMS, ids=lambda page: page.stem)
@@ -101,12 +114,13 @@ def test_the_tutorial_and_the_readme_install_into_a_fresh_environment(folder):
     assert f"{folder}/.venv/bin/resizefix" in said
     assert "resizefix, version" in said
     assert (folder / "docs" / "pictures" / "srcnn_at_any_scale.png").exists()
-    assert (folder / "srcnn_dynamic.onnx").exists()
+    assert (folder / "srcnn_x3_any.onnx").exists()
 
 
 def test_the_first_block_of_the_readme_is_two_lines_that_do_all_their_set_up():
     install, test = blocks(ROOT / "README.md")[0].text.strip().splitlines()
-    assert install.startswith("pip install . && resizefix promote-scales fixtures/")
+    assert "venv" in install, "pip of Debian and Homebrew installs nothing outside of one"
+    assert "pip install . && resizefix promote-scales fixtures/" in install
     assert "venv" in test
     assert "pytest" in test
 

@@ -110,7 +110,7 @@ def startup(rows: Rows) -> str:
             [
                 row["what"], seconds(row["taken"]["wall"]), seconds(row["taken"]["user"]),
                 row["against"], seconds(row["other"]["wall"]), seconds(row["other"]["user"]),
-                ratio(row, "wall"), ratio(row, "user"), f"{row['bound']}",
+                ratio(row, "wall"), ratio(row, "user"), f"{row['bound'] or ''}",
             ]
             for row in rows
         ],

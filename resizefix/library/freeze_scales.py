@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
+from resizefix.library.exactness import measured, unmeasured
 from resizefix.library.result import Result
 from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.sites import find_sites, select
@@ -43,14 +44,16 @@ def freeze_scales(
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     if not changed or not verify:
         reason = "switched off (--no-verify)" if changed else "nothing was frozen"
-        return Result(returned(made.document, model), made.outcomes, (), Verification(Status.SKIPPED, reason))
+        skipped = Verification(Status.SKIPPED, reason)
+        return Result(returned(made.document, model), unmeasured(made.outcomes, sites), (), skipped)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
     rules = conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
     keys = {site.key: site.input for site in changed}
     verification = prove_rewrite(document, made.document, keys, 0.0, rules, feeds=made.values)
+    outcomes = measured(made.outcomes, verification)
     if not verification.passed:
-        result = Result(document, made.outcomes, (), verification)
+        result = Result(document, outcomes, (), verification)
         raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)
-    return Result(returned(made.document, model), made.outcomes, (), verification)
+    return Result(returned(made.document, model), outcomes, (), verification)

@@ -9,14 +9,15 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
-from resizefix.interpolation import ExtentKind
 from resizefix.library.bounded import bounded
+from resizefix.library.coupling import without_coupled
+from resizefix.library.exactness import measured, unmeasured
 from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, Naming, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
-from resizefix.operations.sites import Site, find_sites, select
+from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Status as Happened
 from resizefix.promotion import Form
 from resizefix.targets.catalogue import target_named
@@ -26,7 +27,7 @@ from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
 from resizefix.verification.conditions import conditions
 from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.steps import Tell
-from resizefix.verification.verification import Coupling, Status, Verdict, Verification
+from resizefix.verification.verification import Coupling, Status, Verification
 
 RUNTIMES = ("onnxruntime", "tensorrt")
 
@@ -87,27 +88,25 @@ def promote_scales(
     candidate = promoted({})
     if not candidate.inputs or not verify:
         reason = "nothing was promoted" if not candidate.inputs else "switched off (--no-verify)"
-        return _result(candidate, model, Verification(Status.SKIPPED, reason), integers, shape or {})
+        unproven = replace(candidate, outcomes=unmeasured(candidate.outcomes, sites))
+        return _result(unproven, model, Verification(Status.SKIPPED, reason), integers, shape or {})
 
     from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
     try:
         prover = Prover(document, conditions(shape, seed, custom_op_library, at, timeout, memory_limit, progress))
-        coupling = prover.couplings(candidate.document, candidate.inputs)
+
+        def probe(made: Promotion) -> dict[Key, Coupling]:
+            return prover.couplings(made.document, made.inputs)
+
+        if allow_coupled:
+            coupling = probe(candidate)
+        else:
+            candidate, coupling = without_coupled(candidate, sites, promoted, probe, shared=shared)
     except BrokenOffError as error:
         reason = f"{error}, before it was known which nodes can be promoted"
         result = Result(document, (), (), Verification(Status.FAILED, reason))
         raise VerificationFailedError(f"verification failed: {reason}", result=result) from error
-    refused = {} if allow_coupled else _refusals(sites, coupling, shared)
-    absorbing = {site.index for site in sites if site.extent.kind is ExtentKind.SIZES and not shared} & set(refused)
-    if absorbing and len(absorbing) < len(refused):
-        # A node that keeps its sizes takes whatever comes, so that those before it may be free after all.
-        first = {index: refused[index] for index in absorbing}
-        again = promoted(first)
-        coupling = {**coupling, **prover.couplings(again.document, again.inputs)}
-        refused = first | _refusals([site for site in sites if site.index not in first], coupling, shared)
-    if refused:
-        candidate = promoted(refused)
     if not candidate.inputs:
         nothing = Verification(Status.SKIPPED, "nothing was promoted", coupling=tuple(coupling.values()))
         return _result(candidate, model, nothing, integers, {})
@@ -149,23 +148,6 @@ def _rejected(promotion: Promotion) -> dict[int, str]:
     return found
 
 
-def _refusals(sites: Sequence[Site], coupling: Mapping[Key, Coupling], shared: bool) -> dict[int, str]:
-    refused = {}
-    for site in sites:
-        found = coupling.get(site.key)
-        if found is None or found.verdict is not Verdict.COUPLED:
-            continue
-        if shared:
-            what, instead = "the selected sites together", "select fewer with -n"
-        else:
-            what, instead = "it alone", "try --shared, one input for all sites"
-        refused[site.index] = (
-            f"another scale of {what} breaks the model at {found.breaks_at!r}, where sizes must fit; {instead}, or "
-            "promote it all the same with --allow-coupled"
-        )
-    return refused
-
-
 def _result(
     promotion: Promotion,
     like: Model,
@@ -176,13 +158,6 @@ def _result(
     profile = None
     if integers is not None and promotion.inputs:
         profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
-    bitwise = all(run.bitwise for run in verification.runs if not run.optimized)
-    measured = None if bitwise else max(run.max_abs_diff for run in verification.runs if not run.optimized)
-    outcomes = tuple(
-        replace(outcome, exact=False, max_abs_diff=measured)
-        if outcome.status is Happened.CHANGED and not bitwise
-        else outcome
-        for outcome in promotion.outcomes
-    )
+    outcomes = measured(promotion.outcomes, verification)
     model = returned(promotion.document, like)
     return Result(model, outcomes, promotion.inputs, verification, profile=profile)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
-from resizefix.document.snapshot import Snapshot
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
+from resizefix.library.exactness import measured, unmeasured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.result import Result
 from resizefix.operations.legalize import legalize as make_legal
@@ -142,21 +143,15 @@ def _proven(
     if not changed and not always:
         return Result(returned(before, model), outcomes, (), Verification(Status.SKIPPED, "nothing was rewritten"))
     if rules is None:
-        return Result(returned(after, model), outcomes, (), Verification(Status.SKIPPED, "switched off (--no-verify)"))
+        skipped = Verification(Status.SKIPPED, "switched off (--no-verify)")
+        return Result(returned(after, model), unmeasured(outcomes, changed), (), skipped)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
     exact = all(outcome.exact for outcome in outcomes)
     allowed = INEXACT_BOUND if allow_inexact and not exact else 0.0 if exact else LOWERED_BOUND
     verification = prove_rewrite(before, after, {site.key: site.input for site in changed}, allowed, rules)
-    measured = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=None)
-    bitwise = all(run.bitwise for run in verification.runs if not run.optimized)
-    told = tuple(
-        replace(outcome, exact=outcome.exact and bitwise, max_abs_diff=None if outcome.exact and bitwise else measured)
-        if outcome.status is Happened.CHANGED
-        else outcome
-        for outcome in outcomes
-    )
+    told = measured(outcomes, verification)
     if not verification.passed:
         result = Result(before, told, (), verification)
         raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)

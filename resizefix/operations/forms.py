@@ -78,7 +78,30 @@ def drive_by_integers(site: Site, form: Form | None, denominator: int | None) ->
     assert site.interpolation is not None
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
         raise RefusedError("tf_crop_and_resize reads sizes and scales differently", rule="form")
-    return replace(floats, denominator=chosen, by_shape=by_shape)
+    driven = replace(floats, denominator=chosen, by_shape=by_shape)
+    if by_shape:
+        _refuse_other_samples(driven)
+    return driven
+
+
+def _refuse_other_samples(driven: Driven) -> None:
+    """Raises RefusedError where the sizes that the graph will make are known not to mean the old scales.
+
+    Fed sizes, a runtime samples at float32(out)/float32(in): a scale that is another number samples other points
+    (upsamplebase.h of onnxruntime, `ParseScalesDataAndAdjustOutputSize`; the parser of TensorRT likewise).
+    """
+    assert driven.denominator is not None
+    for scale, size in zip(driven.base, driven.resized_dims, strict=True):
+        if size is None or float(scale).is_integer():
+            continue
+        made = size * round(scale * driven.denominator) // driven.denominator
+        if made != output_size(scale, size) or np.float32(made) / np.float32(size) != np.float32(scale):
+            raise RefusedError(
+                f"its scale {scale:g} makes {size} into {output_size(scale, size)}; TensorRT must be told sizes, and "
+                f"{made}/{size} is another scale, at which other points are sampled; give the model an input that the "
+                "scale multiplies to whole numbers, or ask --for onnxruntime",
+                rule="output size",
+            )
 
 
 def _axes(site: Site, count: int) -> tuple[int, ...]:

@@ -11,13 +11,13 @@ import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.read import read
+from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import add_graph_input, insert_nodes, pass_into_functions, remove_unread, set_input
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
-from resizefix.document.shapes import Key, rederive
+from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
-from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive, drive_by_integers
@@ -207,13 +207,19 @@ def _default(source: PromotedInput) -> TensorProto:
 
 def _outcome(site: Site, node: NodeProto, driven: Driven) -> Outcome:
     before, after = node_text(site.node), node_text(node)
-    exact = not driven.by_shape or all(_samples_stay(driven, position) for position in driven.scaled)
-    return Outcome(site.index, site.label, Status.CHANGED, None, before, (after,), exact=exact)
+    reason = _not_everywhere(driven)
+    return Outcome(site.index, site.label, Status.CHANGED, reason, before, (after,), exact=reason is None)
 
 
-def _samples_stay(driven: Driven, position: int) -> bool:
-    """Whether the size that the graph makes of an axis samples it at the old scale: at float32(out)/float32(in)."""
-    scale, size = driven.base[position], driven.resized_dims[position]
-    if float(scale).is_integer():
-        return True
-    return size is not None and bool(np.float32(output_size(scale, size)) / np.float32(size) == np.float32(scale))
+def _not_everywhere(driven: Driven) -> str | None:
+    """At which sizes the promoted node computes something else; None: nowhere (`forms` refuses where it is sure to)."""
+    if not driven.by_shape:
+        return None
+    for position in driven.scaled:
+        scale = driven.base[position]
+        if driven.resized_dims[position] is None and not float(scale).is_integer():
+            return (
+                f"TensorRT must be told sizes; at input sizes that the scale {scale:g} does not multiply to whole "
+                "numbers they are another scale, at which other points are sampled"
+            )
+    return None

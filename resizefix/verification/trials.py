@@ -38,18 +38,24 @@ class Trial:
             for driven in source.sites
         }
 
-    def samples_by_size(self, inputs: Sequence[PromotedInput]) -> bool:
-        """Whether a node that read scales now reads sizes that the graph makes, at scales that are no whole numbers.
+    def sampled_by_size(self, inputs: Sequence[PromotedInput]) -> list[tuple[Driven, tuple[int, ...]]]:
+        """The nodes that read scales, now read sizes that the graph makes, and get scales that are no whole numbers;
+        each with the numerators over its denominator.
 
         Fed sizes, a runtime samples at float32(out)/float32(in), which only whole scales are sure to equal.
         """
         chosen = {source.name: value for source, value in self.values}
-        return any(
-            driven.by_shape and not all(float(scale).is_integer() for scale in driven.operand(value))
+        operands = (
+            (driven, driven.operand(chosen.get(source.name, tuple(source.value))))
             for source in inputs
-            for value in (chosen.get(source.name, tuple(source.value)),)
             for driven in source.sites
+            if driven.by_shape
         )
+        return [
+            (driven, tuple(round(scale * (driven.denominator or 1)) for scale in operand))
+            for driven, operand in operands
+            if not all(float(scale).is_integer() for scale in operand)
+        ]
 
     def split(self) -> Iterator[Trial]:
         """One trial for each input alone."""

@@ -17,3 +17,39 @@ def test_a_node_before_fixed_sizes_is_free_though_these_are_coupled():
     assert "breaks the model" in (result.outcomes[1].reason or "")
     assert result.verification.passed
     assert [coupling.node for coupling in result.verification.coupling] == ["first", "second"]
+
+
+def test_a_chain_that_makes_a_fixed_size_absorbs_what_comes_when_its_node_is_refused():
+    """The chain divides 4 by the size that comes: the Reshape binds `second` alone."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 18]> g (uint8[3] x) => (uint8[4] y)
+        <float[1] s = {0.75}, float[1] four = {4}, int64[1] shape = {4}>
+        { [first] a = Resize (x, , s) n = Shape (a) f = Cast <to = 1> (n) t = Div (four, f)
+          [second] b = Resize (a, , t) y = Reshape (b, shape) }"""
+    )
+    result = resizefix.promote_scales(model)
+    assert [outcome.status for outcome in result.outcomes] == [Status.CHANGED, Status.REFUSED]
+    assert result.verification.passed
+
+
+def test_of_two_nodes_with_fixed_sizes_in_a_row_the_last_alone_is_coupled():
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 18]> g (float[4,3] x, float[18,12] skip) => (float[18,12] y)
+        <int64[2] k = {4, 6}, int64[2] m = {18, 12}>
+        { [first] a = Resize (x, , , k) [second] b = Resize (a, , , m) y = Add (b, skip) }"""
+    )
+    result = resizefix.promote_scales(model)
+    assert [outcome.status for outcome in result.outcomes] == [Status.CHANGED, Status.REFUSED]
+    assert [coupling.verdict.value for coupling in result.verification.coupling] == ["free", "coupled"]
+    assert result.verification.passed
+
+
+def test_a_node_that_moves_apart_from_one_that_keeps_its_sizes_is_coupled_too():
+    """`kept` is refused for the last Add; then it no longer follows `first`, and the Add before it does not fit."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,4,4] x, float[1,1,8,8] skip) => (float[] y, float[] z)
+        <float[4] s = {1, 1, 2, 2}, int64[4] k = {1, 1, 8, 8}>
+        { [first] a = Resize (x, , s) [kept] b = Resize (a, , , k) z = Add (a, b) y = Add (b, skip) }"""
+    )
+    result = resizefix.promote_scales(model)
+    assert [outcome.status for outcome in result.outcomes] == [Status.REFUSED, Status.REFUSED]

@@ -52,20 +52,41 @@ def test_a_fraction_that_no_numerator_says_is_refused_with_the_mend():
     assert "--denominator" in (result.outcomes[0].reason or "")
 
 
+LINEAR = '[up] y = Resize <mode = "linear"> (x, , s)'
+
+
 def test_where_sizes_move_the_samples_the_difference_is_stated():
-    nodes = '[up] y = Resize <mode = "linear"> (x, , s)'
+    scales = "<float[4] s = {1, 1, 1.3, 1.3}>"
     result = resizefix.promote_scales(
-        model(nodes, "<float[4] s = {1, 1, 1.3, 1.3}>", x="float[1,3,9,9]"), for_="tensorrt", verify=True
+        model(LINEAR, scales, x="float[1,3,h,w]"), for_="tensorrt", shape={"x": (1, 3, 9, 9)}
     )
     assert result.verification.passed
     assert "sizes decide where it samples" in (result.verification.reason or "")
-    assert (result.outcomes[0].exact, (result.outcomes[0].max_abs_diff or 0) > 0) == (False, True)
+    (outcome,) = result.outcomes
+    assert (outcome.exact, (outcome.max_abs_diff or 0) > 0) == (False, True)
+    assert "at which other points are sampled" in (outcome.reason or "")
+
+
+def test_sizes_that_are_known_to_move_the_samples_are_refused():
+    """Fed its old value, the new model would not compute what the old one did."""
+    for size, changed in ((9, False), (8, True)):
+        text = model(LINEAR, "<float[4] s = {1, 1, 1.5, 1.5}>", x=f"float[1,3,{size},{size}]")
+        (outcome,) = resizefix.promote_scales(text, for_="tensorrt").outcomes
+        assert (outcome.status.value == "changed", outcome.exact) == (changed, True)
+        assert changed or "13/9 is another scale" in (outcome.reason or "")
+
+
+def test_a_size_that_whole_numbers_make_otherwise_is_refused():
+    scale = float(np.float32(0.7))  # 0.7 × 10 is 7 in float32, 699999988 × 10 over 10⁹ is 6
+    text = model(LINEAR, f"<float[4] s = {{1, 1, {scale!r}, {scale!r}}}>", x="float[1,3,10,10]")
+    (outcome,) = resizefix.promote_scales(text, for_="tensorrt", denominator=10**9).outcomes
+    assert "6/10 is another scale" in (outcome.reason or "")
 
 
 def test_what_was_not_measured_is_not_called_exact():
-    nodes, scales = '[up] y = Resize <mode = "linear"> (x, , s)', "<float[4] s = {1, 1, 1.5, 1.5}>"
-    for size, exact in ((9, False), (8, True)):
-        text = model(nodes, scales, x=f"float[1,3,{size},{size}]")
+    scales = "<float[4] s = {1, 1, 1.5, 1.5}>"
+    for sizes, exact in (("h,w", False), ("8,8", True)):
+        text = model(LINEAR, scales, x=f"float[1,3,{sizes}]")
         result = resizefix.promote_scales(text, for_="tensorrt", verify=False)
         assert [outcome.exact for outcome in result.outcomes] == [exact]
 

@@ -1,0 +1,68 @@
+"""Which sites go ahead: those whose scale can move alone, beside what the refused ones do in the original."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from resizefix.document.shapes import Key
+from resizefix.interpolation import ExtentKind
+from resizefix.operations.promote_scales import Promotion
+from resizefix.operations.sites import Site
+from resizefix.origins.origin import OriginKind
+from resizefix.verification.verification import Coupling, Verdict
+
+Promote = Callable[[Mapping[int, str]], Promotion]
+Probe = Callable[[Promotion], dict[Key, Coupling]]
+_MOST_ROUNDS = 16  # each probes the model; of more coupled nodes with sizes all that are left are refused at once
+
+
+def without_coupled(
+    candidate: Promotion, sites: Sequence[Site], promote: Promote, probe: Probe, *, shared: bool
+) -> tuple[Promotion, dict[Key, Coupling]]:
+    """The promotion of the free sites alone, and the verdict for each.
+
+    A node that keeps its sizes (given, or computed at run time) takes whatever comes, so that refusing it can set
+    free those before it, and bind others beside it. So of coupled ones the last is refused first, and the rest asked
+    anew. A refused node with constant scales computes what it did as a promoted one: that decides nothing.
+    """
+    verdicts: dict[Key, Coupling] = {}
+    refused: dict[int, str] = {}
+    by_index = {site.index: site for site in sites}
+    for count in range(len(sites) + 1):
+        if not candidate.inputs:
+            break
+        verdicts |= probe(candidate)
+        coupled = {
+            index: reason for index, reason in _refusals(sites, verdicts, shared).items() if index not in refused
+        }
+        if not coupled:
+            break
+        absorbing = [] if shared else [index for index in coupled if _keeps_sizes(by_index[index])]
+        if not absorbing:
+            return promote(refused | coupled), verdicts
+        chosen = absorbing if count + 1 >= _MOST_ROUNDS else [max(absorbing)]
+        refused |= {index: coupled[index] for index in chosen}
+        candidate = promote(refused)
+    return candidate, verdicts
+
+
+def _keeps_sizes(site: Site) -> bool:
+    """Whether it makes of another input what a promoted one would not: its scales are not constants in the file."""
+    return site.extent.kind is ExtentKind.SIZES or site.origin.kind is OriginKind.COMPUTED
+
+
+def _refusals(sites: Sequence[Site], coupling: Mapping[Key, Coupling], shared: bool) -> dict[int, str]:
+    refused = {}
+    for site in sites:
+        found = coupling.get(site.key)
+        if found is None or found.verdict is not Verdict.COUPLED:
+            continue
+        if shared:
+            what, instead = "the selected sites together", "select fewer with -n"
+        else:
+            what, instead = "it alone", "try --shared, one input for all sites"
+        refused[site.index] = (
+            f"another scale of {what} breaks the model at {found.breaks_at!r}, where sizes must fit; {instead}, or "
+            "promote it all the same with --allow-coupled"
+        )
+    return refused

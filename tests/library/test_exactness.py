@@ -1,0 +1,51 @@
+"""What is called exact was compared bit for bit, or cannot differ."""
+
+import numpy as np
+import onnx.parser
+import onnxruntime as ort
+import pytest
+
+import resizefix
+
+# onnxruntime computes half precision in float32 between casts; a chain that reads the shape keeps a cast where it is.
+HALVES = onnx.parser.parse_model(
+    """<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
+    <int64[3] shape = {1, 12, 15}, float[3] s = {1, 3, 3}, float[3] c = {1, 24, 30}>
+    { a = Resize <mode = "linear"> (x, , s) b = Reshape (a, shape) n = Shape (b) f = Cast <to = 1> (n) t = Div (c, f)
+      y = Resize <mode = "linear"> (b, , t) }"""
+)
+
+
+def run(model: onnx.ModelProto, **feeds: np.ndarray) -> np.ndarray:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    x = np.random.default_rng(0).normal(size=(1, 4, 5)).astype(np.float16)
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, {"x": x, **feeds})[0]
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_frozen_half_precision_whose_last_bits_differ_is_not_called_exact(verify):
+    result = resizefix.freeze_scales(HALVES, verify=verify)
+    changed = [outcome for outcome in result.outcomes if outcome.status.value == "changed"]
+    apart = np.max(np.abs(run(HALVES).astype(np.float64) - run(result.model)))
+    assert 0 < apart < 2e-3
+    assert [outcome.exact for outcome in changed] == [False] * len(changed) != []
+    assert [outcome.max_abs_diff is not None for outcome in changed] == [verify] * len(changed)
+
+
+def test_promoted_half_precision_passes_with_the_difference_of_its_last_bits():
+    result = resizefix.promote_scales(HALVES, node=["#1"])
+    assert result.verification.passed
+    assert "last bits of half precision" in (result.verification.reason or "")
+    assert [(outcome.exact, bool(outcome.max_abs_diff)) for outcome in result.outcomes] == [(False, True)]
+
+
+def test_single_precision_is_exact():
+    model = onnx.ModelProto()
+    model.CopyFrom(HALVES)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    for verify in (True, False):
+        outcomes = resizefix.freeze_scales(model, verify=verify).outcomes
+        assert [(outcome.exact, outcome.max_abs_diff) for outcome in outcomes] == [(True, None)] * 2

@@ -106,12 +106,12 @@ class Scopes:
     def __init__(self, model: ModelProto) -> None:
         self.model = model
         self._overridable = model.ir_version >= 4
-        opset = _default_opset(model.opset_import, fallback=1)
+        opset = default_opset(model.opset_import, fallback=1)
         self.main = _scope((), model.graph, opset, None, None, (0,))
         self.all: list[Scope] = [self.main]
         self._descend(self.main)
         for position, function in enumerate(model.functions, start=1):
-            version = _default_opset(function.opset_import, fallback=opset)
+            version = default_opset(function.opset_import, fallback=opset)
             scope = _scope(_function_path(function), function, version, None, None, (position,))
             self.all.append(scope)
             self._descend(scope)
@@ -236,7 +236,8 @@ def node_label(node: NodeProto, index: int) -> str:
     return node.name or f"{node.op_type}#{index}"
 
 
-def _default_opset(imports: object, *, fallback: int) -> int:
+def default_opset(imports: object, *, fallback: int) -> int:
+    """The version of the ai.onnx domain that a model or function imports."""
     versions = [entry.version for entry in imports if entry.domain in DEFAULT_DOMAINS]  # type: ignore[attr-defined]
     return int(versions[0]) if versions else fallback
 

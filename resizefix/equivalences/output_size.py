@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from resizefix.dialects.output_size import inference_length, kernel_length
+
 
 class OutputSizeRule(NamedTuple):
     """`length(scale, size)` is the output length. In a file the scale is a float32; torch had a double."""
@@ -21,17 +23,6 @@ class OutputSizeRule(NamedTuple):
     source: str
 
 
-def _float32_product(scale: float, size: int) -> int:
-    with np.errstate(over="ignore"):
-        product = np.float32(scale) * np.float32(size)
-    # Beyond float32 the kernel's conversion is undefined; what matters is that nothing is that long.
-    return int(product) if np.isfinite(product) else _float64_product_of_float32(scale, size)
-
-
-def _float64_product_of_float32(scale: float, size: int) -> int:
-    return floor(float(np.float32(scale)) * size)
-
-
 def _float64_product(scale: float, size: int) -> int:
     return floor(scale * size)
 
@@ -39,13 +30,13 @@ def _float64_product(scale: float, size: int) -> int:
 # What onnxruntime's kernels allocate, for every dialect.
 ONNXRUNTIME_KERNEL = OutputSizeRule(
     "onnxruntime kernel",
-    _float32_product,
+    kernel_length,
     "onnxruntime/core/providers/cpu/tensor/upsamplebase.h, ComputeOutputShape",
 )
 # What shape inference says, that inside onnxruntime too, and what the reference evaluator does.
 ONNX = OutputSizeRule(
     "onnx shape inference and reference",
-    _float64_product_of_float32,
+    inference_length,
     "onnx/defs/tensor/utils.cc, resizeShapeInferenceHelper; onnx/reference/ops/op_resize.py",
 )
 # What the exported network's author saw: the double scale_factor, before it became a float32 in the file.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
-from resizefix.document.snapshot import Snapshot
 from resizefix.interop import Model, opened
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_in

@@ -15,11 +15,12 @@ import numpy.typing as npt
 from onnx import ModelProto, NodeProto
 
 from resizefix.dialects.read import read
+from resizefix.dialects.shapes import rederive, shapes_of
 from resizefix.document.constants import Constants
 from resizefix.document.document import Document
 from resizefix.document.edits import drop_unread_arguments, remove_unread, set_input
 from resizefix.document.scopes import DefinitionKind, Scope, Scopes
-from resizefix.document.shapes import Dims, Key, Shapes, rederive
+from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.document.text import node_text
 from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import ExtentKind
@@ -101,7 +102,7 @@ class _Planner:
         self._scopes = given.scopes
         self._by_path = {scope.path: scope for scope in self._scopes.all}
         constants = Constants(document, self._scopes)
-        self._recoverer = Recoverer(self._scopes, constants, Shapes(document.proto), given.arrays)
+        self._recoverer = Recoverer(self._scopes, constants, shapes_of(document.proto), given.arrays)
 
     def plan(self, site: Site) -> _Plan | Outcome:
         """What the site's operand becomes; or why it stays as it is."""
@@ -256,7 +257,7 @@ def _write_shapes(model: ModelProto, plans: Sequence[_Plan]) -> None:
     """Shapes that hold at the frozen values. Again as long as the output of one site fixes the input of the next."""
     seeds: dict[Key, Dims | None] = {}
     for _ in range(len(plans)):
-        shapes, scopes = Shapes(model), Scopes(model)
+        shapes, scopes = shapes_of(model), Scopes(model)
         by_path = {scope.path: scope for scope in scopes.all}
         found = {plan.site.key: _output_dims(plan, shapes, scopes, by_path[plan.site.scope.path]) for plan in plans}
         if found == seeds:

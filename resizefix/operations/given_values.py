@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto, ValueInfoProto, helper
 
+from resizefix.dialects.shapes import shapes_of
 from resizefix.document.constants import Constants
 from resizefix.document.document import Document
 from resizefix.document.scopes import Definition, DefinitionKind, Scopes
-from resizefix.document.shapes import Key, Shapes, dims_of
+from resizefix.document.shapes import Key, dims_of
 from resizefix.errors import UsageError
 from resizefix.operations.sites import Site
 from resizefix.origins.origin import OriginKind
@@ -29,7 +30,7 @@ class GivenValues:
 
     def __init__(self, document: Document, sites: Sequence[Site], values: Mapping[str, Sequence[float]]) -> None:
         self.scopes = Scopes(document.proto)
-        self._tracer = Tracer(self.scopes, Constants(document, self.scopes), Shapes(document.proto))
+        self._tracer = Tracer(self.scopes, Constants(document, self.scopes), shapes_of(document.proto))
         self._by_path = {scope.path: scope for scope in self.scopes.all}
         self._chains: dict[int, dict[Key, Definition]] = {
             site.index: self._chain(site)

@@ -9,13 +9,13 @@ import numpy as np
 from onnx import NodeProto, TensorProto, numpy_helper
 
 from resizefix.dialects.dialect import Dialect, Operands
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
-from resizefix.document.snapshot import Snapshot
 from resizefix.document.text import node_text
 from resizefix.equivalences.chain import Step
 from resizefix.equivalences.subject import Subject

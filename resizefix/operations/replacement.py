@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from onnx import NodeProto, TensorProto
 
+from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
-from resizefix.document.shapes import rederive
 from resizefix.document.validity import why_invalid
 from resizefix.equivalences.chain import Step, smallest_chain
 from resizefix.equivalences.subject import Subject

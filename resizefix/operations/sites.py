@@ -13,11 +13,11 @@ from onnx import NodeProto
 
 from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.read import Reading, read
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.constants import Constant
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope
 from resizefix.document.shapes import Dims
-from resizefix.document.snapshot import Snapshot
 from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy

@@ -16,9 +16,9 @@ from onnx import FunctionProto, NodeProto, TensorProto
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope
 from resizefix.document.shapes import Key
-from resizefix.document.snapshot import Snapshot
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Mark, Neighbourhood
 from resizefix.reports.wording import meaning, numbers, tensor, times

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
-from resizefix.document.snapshot import Snapshot
 from resizefix.operations.sites import Site, sites_in
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from onnx import ModelProto, TensorProto, helper
 
+from resizefix.dialects.shapes import shapes_of
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.scopes import Scope, Scopes
@@ -31,7 +32,7 @@ def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
     for value in model.graph.input:
         if value.name in shapes:
             set_shape(value, list(shapes[value.name]))
-    known = Shapes(model)
+    known = shapes_of(model)
     scopes = Scopes(model)
     sizes = {scope.path: _sizes(scope, known) for scope in scopes.all}
     inner: dict[Key, int] = {}

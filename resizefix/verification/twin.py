@@ -13,6 +13,7 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.shapes import shapes_of
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes, remove_unread, set_input, set_shape
 from resizefix.document.names import FreshNames
@@ -117,7 +118,7 @@ def neighbourhood(document: Document, data: Mapping[Key, str], *, open_sizes: bo
     whole models. `open_sizes` forgets how large the resized tensors are, and keeps how many axes they have.
     """
     scopes = Scopes(document.proto)
-    shapes = Shapes(document.proto)
+    shapes = shapes_of(document.proto)
     cutter = _Cutter(document, scopes, shapes, open_sizes)
     for (path, output), resized in data.items():
         scope = next(scope for scope in scopes.all if scope.path == path)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from resizefix.dialects.shapes import shapes_of
 from resizefix.document.constants import Constants
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
@@ -32,4 +33,4 @@ class Snapshot:
     @cached_property
     def shapes(self) -> Shapes:
         """Types and shapes, the stored ones and those that inference adds."""
-        return Shapes(self.document.proto)
+        return shapes_of(self.document.proto)

@@ -1,0 +1,255 @@
+"""Inference mended by a rule of one's own, where onnx's is not what runs.
+
+onnx.shape_inference multiplies in other numbers than onnxruntime's kernels do, and what follows from a wrong size is
+wrong, too, here and in shapes that an exporter stored. So a node whose size the rule corrects is hidden from inference,
+everything stored that depends on it is forgotten, and the rest is inferred again from the size that the rule gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
+
+from resizefix.document.dependents import Dependents, Key
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, set_shape
+from resizefix.document.inference import infer_shapes
+from resizefix.document.scopes import (
+    DEFAULT_DOMAINS,
+    Scope,
+    Scopes,
+    bodies,
+    default_opset,
+    function_path,
+    is_function_path,
+)
+from resizefix.document.values import Dims, dims_of, forget_shape, stored_values
+
+Array = npt.NDArray[Any]
+ValueOf = Callable[[str], "Array | None"]
+
+# A domain that nobody has: inference passes over its nodes and takes what is stored of their outputs.
+_HIDDEN = "resizefix.hidden"
+# One correction may show the next; a longer chain of them is left unknown.
+_ROUNDS = 8
+# Operands that decide about sizes have one number for each axis.
+_MOST_NUMBERS = 64
+
+
+@dataclass(frozen=True)
+class SizeRule:
+    """How large the outputs of some ai.onnx operators are, where inference's word is not enough.
+
+    `corrected(node, opset, input dims, claimed dims of the output, value of a name)` gives the true sizes, None in them
+    for one that is not known; None altogether where the claim can stand. `may_mislead(node, opset, value of a name)`
+    says whether inference may be wrong at some size of the input: inside functions, that is all that can be asked.
+    """
+
+    operators: frozenset[str]
+    corrected: Callable[[NodeProto, int, Dims, Dims, ValueOf], Dims | None]
+    may_mislead: Callable[[NodeProto, int, ValueOf], bool]
+
+
+def inferred(model: ModelProto, rule: SizeRule | None) -> ModelProto:
+    """A copy with every type and shape that inference derives and the rule, if there is one, lets stand."""
+    copy = _without_defaults(model)
+    result = infer_shapes(copy)
+    if rule is None:
+        return result
+    for _ in range(_ROUNDS):
+        known = _Known(result, rule)
+        wrong = known.wrong()
+        if not wrong:
+            return result
+        _mend(copy, known, wrong)
+        result = infer_shapes(copy)
+    known = _Known(result, rule)
+    wrong = known.wrong()
+    if wrong:
+        _mend(copy, known, {**dict.fromkeys(known.keys_behind(copy, wrong)), **dict.fromkeys(wrong)}, at_once=True)
+        result = infer_shapes(copy)
+    return result
+
+
+def _without_defaults(model: ModelProto) -> ModelProto:
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    if model.ir_version >= FIRST_IR_WITH_DEFAULTS:
+        # Inference takes a default for a constant and would write shapes that hold for no other value.
+        inputs = {value.name for value in copy.graph.input}
+        for index in reversed(range(len(copy.graph.initializer))):
+            if copy.graph.initializer[index].name in inputs:
+                del copy.graph.initializer[index]
+    return copy
+
+
+def _mend(model: ModelProto, known: _Known, wrong: Mapping[Key, Dims | None], *, at_once: bool = False) -> None:
+    """Hide the wrong nodes that depend on no other wrong one (`at_once`: all), and forget what depends on them."""
+    scopes = Scopes(model)
+    by_path = {scope.path: scope for scope in scopes.all}
+    dependents = Dependents(scopes)
+    chosen: dict[Key, Dims | None] = {}
+    there = [key for key in wrong if key[1] in by_path[key[0]].producers]
+    for key in sorted(there, key=lambda key: _place(by_path[key[0]], key[1])):
+        if at_once or key not in dependents.reached:
+            chosen[key] = wrong[key]
+            dependents.add([key])
+    for path, name in chosen:
+        scope = by_path[path]
+        scope.body.node[scope.producers[name]].domain = _HIDDEN
+    for holder in (model, *model.functions):
+        if not any(entry.domain == _HIDDEN for entry in holder.opset_import):
+            holder.opset_import.add(domain=_HIDDEN, version=1)
+    names: dict[tuple[str, ...], set[str]] = {}
+    for path, name in dependents.reached:
+        names.setdefault(path, set()).add(name)
+    for path, body in bodies(model):
+        if path in names:
+            _relax(path, body, names[path], known, chosen)
+
+
+def _place(scope: Scope, name: str) -> tuple[bool, tuple[int, ...]]:
+    """Functions first: their nodes are wrong wherever they are called."""
+    return not scope.in_function, (*scope.order, scope.producers[name])
+
+
+def _relax(
+    path: tuple[str, ...],
+    body: GraphProto | FunctionProto,
+    names: set[str],
+    known: _Known,
+    chosen: Mapping[Key, Dims | None],
+) -> None:
+    """Of these values keep type and rank; the sizes are those chosen, if any."""
+    present = [value for value in stored_values(body) if value.name in names]
+    there = {value.name for value in present}
+    if isinstance(body, GraphProto):
+        for name in sorted(names - there):
+            if (path, name) in known.types:
+                present.append(body.value_info.add(name=name))
+    for value in present:
+        found = known.types.get((path, value.name), value.type)
+        if not found.HasField("tensor_type") or not found.tensor_type.HasField("shape"):
+            forget_shape(value)
+            continue
+        value.type.CopyFrom(found)
+        set_shape(value, chosen.get((path, value.name)) or [None] * len(found.tensor_type.shape.dim))
+
+
+class _Known:
+    """What inference says around the nodes that a rule is for."""
+
+    def __init__(self, model: ModelProto, rule: SizeRule) -> None:
+        self._model = model
+        self._rule = rule
+        self._opsets = {function_path(function): function.opset_import for function in model.functions}
+        self._nodes: list[tuple[tuple[str, ...], NodeProto]] = []
+        self._constants: dict[Key, NodeProto | TensorProto] = {}
+        for path, body in bodies(model):
+            found = (node for node in body.node if node.op_type in rule.operators and node.domain in DEFAULT_DOMAINS)
+            self._nodes += [(path, node) for node in found if node.input and node.output and node.output[0]]
+        self.types: dict[Key, TypeProto] = {}
+        if self._nodes:
+            self._look_up()
+
+    def _look_up(self) -> None:
+        for path, body in bodies(self._model):
+            for value in stored_values(body):
+                self.types.setdefault((path, value.name), value.type)
+            for node in body.node:
+                if node.op_type == "Constant" and node.output:
+                    self._constants[path, node.output[0]] = node
+            if isinstance(body, GraphProto):
+                self._constants.update(((path, tensor.name), tensor) for tensor in body.initializer)
+
+    def wrong(self) -> dict[Key, Dims | None]:
+        """The outputs whose sizes inference got wrong, with the true ones; None for those inside functions that it may
+        get wrong."""
+        found: dict[Key, Dims | None] = {}
+        for path, node in self._nodes:
+            opset = default_opset(self._opsets.get(path[0] if path else "", self._model.opset_import), fallback=1)
+
+            def value_of(name: str, path: tuple[str, ...] = path) -> Array | None:
+                return self._value(path, name)
+
+            if is_function_path(path):
+                if self._rule.may_mislead(node, opset, value_of):
+                    found[path, node.output[0]] = None
+                continue
+            source, claimed = self._dims(path, node.input[0]), self._dims(path, node.output[0])
+            if source is None or claimed is None:
+                continue
+            dims = self._rule.corrected(node, opset, source, claimed, value_of)
+            if dims is not None:
+                found[path, node.output[0]] = dims
+        return found
+
+    def keys_behind(self, model: ModelProto, wrong: Mapping[Key, object]) -> list[Key]:
+        """The outputs of the rule's nodes that depend on the wrong ones."""
+        dependents = Dependents(Scopes(model))
+        dependents.add(wrong)
+        keys = [(path, node.output[0]) for path, node in self._nodes]
+        return [key for key in keys if key in dependents.reached]
+
+    def _dims(self, path: tuple[str, ...], name: str) -> Dims | None:
+        found = next((self.types[key] for key in _visible(path, name) if key in self.types), None)
+        if found is None or not found.tensor_type.HasField("shape"):
+            return None
+        return dims_of(found)
+
+    def _value(self, path: tuple[str, ...], name: str) -> Array | None:
+        constants = self._constants
+        found = next((constants[key] for key in _visible(path, name) if key in constants), None)
+        if isinstance(found, TensorProto):
+            return _array(found)
+        return self._argument(path, name) if found is None else _constant(found)
+
+    def _argument(self, path: tuple[str, ...], name: str) -> Array | None:
+        """The value of a function's parameter, if every call gives it the same."""
+        function = next((f for f in self._model.functions if path and function_path(f) == path[0]), None)
+        if function is None or name not in function.input:
+            return None
+        position = list(function.input).index(name)
+        values: list[Array] = []
+        for caller, body in bodies(self._model):
+            for node in body.node:
+                if (node.domain, node.op_type) != (function.domain, function.name):
+                    continue
+                argument = node.input[position] if position < len(node.input) else ""
+                # calls may go in circles in a file that is no valid model
+                value = self._value(caller, argument) if argument and not is_function_path(caller) else None
+                if value is None:
+                    return None
+                values.append(value)
+        same = bool(values) and all(np.array_equal(value, values[0]) for value in values)
+        return values[0] if same else None
+
+
+def _visible(path: tuple[str, ...], name: str) -> Sequence[Key]:
+    """Where a name that is read in a scope may stand, inside out."""
+    outermost = 1 if is_function_path(path) else 0
+    return [(path[:length], name) for length in range(len(path), outermost - 1, -1)]
+
+
+def _array(tensor: TensorProto) -> Array | None:
+    if tensor.data_location == TensorProto.EXTERNAL or int(np.prod(tensor.dims, dtype=object)) > _MOST_NUMBERS:
+        return None
+    try:
+        return numpy_helper.to_array(tensor)
+    except (ValueError, TypeError):  # a tensor that holds other bytes than it says
+        return None
+
+
+def _constant(node: NodeProto) -> Array | None:
+    for attribute in node.attribute:
+        if attribute.name == "value":
+            return _array(attribute.t)
+        if attribute.name == "value_floats":
+            return np.array(attribute.floats, np.float32)
+        if attribute.name == "value_ints":
+            return np.array(attribute.ints, np.int64)
+    return None

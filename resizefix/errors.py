@@ -13,15 +13,19 @@ from typing import Any
 class ResizefixError(Exception):
     """Base of all errors resizefix raises on purpose.
 
-    `node` is the label of the node concerned, `rule` the name of the rule that failed; both may be None.
+    `node` is the label of the node concerned, `rule` the name of the rule that failed; both may be None. `again` are
+    words that make the same command work, where some do.
     """
 
     exit_code = 1
 
-    def __init__(self, message: str, *, node: str | None = None, rule: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, node: str | None = None, rule: str | None = None, again: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.node = node
         self.rule = rule
+        self.again = again
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions are rebuilt from their positional arguments, which leaves out what goes by keyword.

@@ -99,10 +99,10 @@ def _parameters(call: object) -> list[str]:
 def _targets() -> str:
     text = [NOTE, "# Targets and their rules\n"]
     text.append(
-        "What `check` judges by and `legalize` aims at. A rule's source is where it was read or measured. Measured were\n"
-        "onnxruntime and four releases of TensorRT-RTX, which stands in for TensorRT 10 and which `check --live` asks;\n"
-        "the older cores are closed and no longer given out, so their rules are read in the source of the parsers, which\n"
-        "is open, at the commits named, and held to a table of nodes that were read beside it.\n"
+        "What `check` judges by and `legalize` aims at. A rule's source is where it was read or measured. Measured\n"
+        "were onnxruntime and four releases of TensorRT-RTX, which stands in for TensorRT 10 and which `check --live`\n"
+        "asks; the older cores are closed and no longer given out, so their rules are read in the source of the\n"
+        "parsers, which is open, at the commits named, and held to a table of nodes that were read beside it.\n"
     )
     for target in TARGETS:
         text.append(f"## {target.name}\n\n{target.parser}\n\n| rule | effect | source | mend |\n|---|---|---|---|")

@@ -71,9 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal need not have every character
     try:
-        code = group.main(given, prog_name="resizefix", standalone_mode=False) or 0
+        code = group.main(given, prog_name="resizefix", standalone_mode=False, obj=tuple(given)) or 0
     except click.ClickException as error:
-        code = emit_usage_error(error, given)
+        code = emit_usage_error(error, given, [name for name, _, _ in _COMMANDS])
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing was written", err=True)
         code = 130

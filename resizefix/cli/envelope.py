@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from resizefix.cli.next_command import NextCommand, after_error, after_no, after_wrong_words, show_error
 from resizefix.cli.progress import close_progress
 from resizefix.errors import ResizefixError
 from resizefix.reports.printable import printable
@@ -38,9 +39,14 @@ class Manner(NamedTuple):
 
 def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]) -> None:
     """Run `work` and report its answer; leaves through `click.exceptions.Exit` with the exit code."""
+    step: NextCommand | None = None
+    typed: Sequence[str] = click.get_current_context().obj or ()
     try:
         answer = work()
+        if answer.exit_code == 1 and answer.fields.get("outcomes"):
+            step = after_no(command, model)
     except ResizefixError as error:
+        step = after_error(error, command, model, typed)
         answer = Answer(error=str(error), exit_code=error.exit_code, fields=dict(getattr(error, "fields", {})))
     except MemoryError:
         answer = Answer(error=f"{model}: needs more memory than there is. Nothing was written.", exit_code=2)
@@ -54,17 +60,24 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
     elif answer.show is not None and not manner.quiet:
         answer.show()
     if answer.error is not None:
-        click.echo(f"resizefix {command}: {printable(answer.error)}", err=True)
+        show_error(f"resizefix {command}: {printable(answer.error)}", None if manner.as_json or manner.quiet else step)
     raise click.exceptions.Exit(answer.exit_code)
 
 
-def emit_usage_error(error: click.ClickException, arguments: Sequence[str]) -> int:
+def emit_usage_error(error: click.ClickException, arguments: Sequence[str], commands: Sequence[str]) -> int:
     """Report an error of click's own (an unknown option, a missing argument) in the manner the user asked for."""
+    step: NextCommand | None = after_wrong_words(error, arguments, commands)
     if "--json" in arguments:
         command, model = [*(word for word in arguments if not word.startswith("-")), "", ""][:2]
         answer = Answer(error=error.format_message(), exit_code=error.exit_code)
         click.echo(_json(_envelope(command, model, answer)))
-    error.show()
+        step = None
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+    else:
+        context = getattr(error, "ctx", None)
+        program = "resizefix" if context is None else context.command_path
+        show_error(f"{program}: {printable(error.format_message())}", step)
     return error.exit_code
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from resizefix.cli.next_command import after_error, show_error
 from resizefix.errors import UsageError
 from resizefix.reports.printable import printable
 from resizefix.version import __version__
@@ -55,7 +56,9 @@ def _many(function: F, *, writes: bool) -> F:
         except UsageError as error:
             if params["as_json"]:
                 click.echo(json.dumps(_envelope(command, UsageError.exit_code, str(error), [])))
-            click.echo(f"resizefix {command}: {printable(str(error))}", err=True)
+            quietly = params["as_json"] or params["quiet"]
+            step = None if quietly else after_error(error, command, "", ())
+            show_error(f"resizefix {command}: {printable(str(error))}", step)
             raise click.exceptions.Exit(UsageError.exit_code) from error
 
     counted = click.option(

@@ -96,6 +96,6 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     fields: dict[str, Any] = {}
     flags = ""
     if result.profile is not None:
-        flags = trtexec_flags(target.path or model, result.profile)
+        flags = trtexec_flags(target.path or options["out"] or options["output_option"] or model, result.profile)
         fields = {"profile": profile_json(result.profile), "trtexec": flags}
     return written(result, refusal, target, as_external_data=options["save_as_external_data"], show=show, fields=fields)

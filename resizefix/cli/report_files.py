@@ -56,8 +56,10 @@ class ReportFiles(NamedTuple):
         for path in files:
             if os.path.realpath(path) in map(os.path.realpath, models):
                 raise UsageError(f"{path} is the model itself; name another file for the report")
+            if os.path.isdir(path):
+                raise UsageError(f"{path} is a folder; name the file to write in it")
             if os.path.lexists(path) and not self.force:
-                raise UsageError(f"{path} exists; --force replaces it")
+                raise UsageError(f"{path} exists; --force replaces it", again=("--force",))
 
     def write(self, manner: Manner, html: Callable[[], str], markdown: Callable[[], str]) -> dict[str, str | None]:
         """Write what is wanted, all files or none, and print what goes to stdout.

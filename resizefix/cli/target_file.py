@@ -53,7 +53,9 @@ def target_file(
         return TargetFile(model, overwrite=True)
     path = path if path is not None else default
     if path is None:
-        raise UsageError("where to write? Give OUT, or --in-place, or --dry-run")
+        raise UsageError("where to write? Give OUT, or --in-place, or --dry-run", again=("--dry-run",))
+    if os.path.isdir(path):
+        raise UsageError(f"{path} is a folder; name the file to write in it")
     if os.path.lexists(path) and not force:
-        raise UsageError(f"{path} exists; --force replaces it")
+        raise UsageError(f"{path} exists; --force replaces it", again=("--force",))
     return TargetFile(path, overwrite=force)

@@ -31,12 +31,14 @@ class Screen:
         """A line that belongs to the one above, wrapped under its own beginning on a terminal."""
         self.wrapped(*parts, indent=self.indent)
 
-    def wrapped(self, *parts: Part, indent: int = 0) -> None:
-        """A line that is wrapped on a terminal."""
+    def wrapped(self, *parts: Part, indent: int = 0, hang: int = 0) -> None:
+        """A line that is wrapped on a terminal, where its other lines begin `hang` further in than the first."""
         self._print(indent, parts)
 
     def _print(self, indent: int, parts: tuple[Part, ...]) -> None:
-        sys.stdout.write(" " * indent + "".join(part if isinstance(part, str) else part[0] for part in parts) + "\n")
+        text = "".join(part if isinstance(part, str) else part[0] for part in parts)
+        margin = " " * indent
+        sys.stdout.write(margin + text.replace("\n", f"\n{margin}") + "\n")
 
 
 class _Terminal(Screen):
@@ -52,10 +54,10 @@ class _Terminal(Screen):
     def line(self, *parts: Part) -> None:
         self._put(_assembled(parts))
 
-    def wrapped(self, *parts: Part, indent: int = 0) -> None:
-        width = self.width - indent if self._console.is_terminal else sys.maxsize
-        for broken in _assembled(parts).wrap(self._console, width):
-            self._put(_assembled((" " * indent,)).append_text(broken))
+    def wrapped(self, *parts: Part, indent: int = 0, hang: int = 0) -> None:
+        width = self.width - indent - hang if self._console.is_terminal else sys.maxsize
+        for number, broken in enumerate(_assembled(parts).wrap(self._console, width)):
+            self._put(_assembled((" " * (indent + hang * (number > 0)),)).append_text(broken))
 
     def _put(self, text: Text) -> None:
         self._console.print(text, soft_wrap=True)

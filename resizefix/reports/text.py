@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from rich.console import Console
-from rich.text import Text
-
 from resizefix.library.check import Verdict
 from resizefix.library.result import Result
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Status
 from resizefix.reports.printable import printable
+from resizefix.reports.screen import Part, Screen, screen
 from resizefix.targets.tensorrt_live import LiveVerdict
 from resizefix.verification.verification import Verification
 
@@ -20,98 +18,87 @@ _STYLES = {Status.CHANGED: "green", Status.UNCHANGED: "dim", Status.REFUSED: "ye
 
 def show_result(result: Result, *, texts: bool) -> None:
     """What was done to each site, what stands in the way, the new inputs and their old values, the proof."""
-    console = _console()
+    out = screen(2)
     for outcome in result.outcomes:
-        line = Text(f"{outcome.status.value:<9}", _STYLES[outcome.status])
-        line.append(f" {printable(outcome.node)}", "default")
-        if outcome.reason is not None:
-            line.append(f": {printable(outcome.reason)}", "default")
-        if outcome.max_abs_diff:
-            line.append(f" (measured difference {outcome.max_abs_diff:.2g})", "default")
-        console.print(line)
+        told = printable(outcome.node) if outcome.reason is None else printable(f"{outcome.node}: {outcome.reason}")
+        measured = f" (measured difference {outcome.max_abs_diff:.2g})" if outcome.max_abs_diff else ""
+        out.wrapped((f"{outcome.status.value:<9} ", _STYLES[outcome.status]), f"{told}{measured}", hang=4)
         if texts and outcome.status is Status.CHANGED:
-            console.print(Text(f"  - {printable(outcome.before)}", "red"))
+            out.below((f"- {printable(outcome.before)}", "red"))
             for after in outcome.after:
-                console.print(Text(f"  + {printable(after)}", "green"))
-    _show_blockers(console, result.blockers)
+                out.below((f"+ {printable(after)}", "green"))
+    _show_blockers(out, result.blockers)
     for source in result.inputs:
         value = ",".join(f"{number:g}" for number in source.value)
         kind = "optional input" if source.optional else "new input"
         tensor = f"{source.elem_type}{list(source.shape)}"
-        console.print(Text(f"{kind} {printable(source.name)}: {tensor}; fed {value} the model is the old one"))
+        out.wrapped(f"{kind} {printable(source.name)}: {tensor}; fed {value} the model is the old one", hang=4)
     show_verification(result.verification)
 
 
-def _show_blockers(console: Console, blockers: Sequence[Blocker]) -> None:
+def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
     """One line for each operator and reason, with the nodes counted."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for blocker in blockers:
         groups.setdefault((blocker.op_type, blocker.reason, blocker.mend), []).append(blocker.node)
     for (op_type, reason, mend), nodes in groups.items():
         more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
-        line = Text("blocked  ", "yellow").append(
-            f" {printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{reason}; {mend}')}", "default"
-        )
-        console.print(line)
+        told = f"{printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{reason}; {mend}')}"
+        out.wrapped(("blocked   ", "yellow"), told, hang=4)
 
 
 def show_profile(flags: str) -> None:
     """The command that builds the promoted model, on one line so that it can be copied."""
-    console = _console()
-    console.print("TensorRT needs an optimization profile; trtexec takes it so:")
-    console.print(Text(printable(flags)), soft_wrap=True)
+    out = screen(2)
+    out.wrapped("TensorRT needs an optimization profile; trtexec takes it so:")
+    out.line((printable(flags), "bold"))
 
 
 def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
     """A line for each target, with the rules that are broken; `chosen` is marked."""
-    console = _console()
+    out = screen(4)
     for verdict in verdicts:
         mark = "*" if verdict.target.name == chosen else " "
-        word = Text("accepted", "green") if verdict.accepted else Text("rejected", "red")
-        console.print(Text(f"{mark} {verdict.target.name:<13} ").append_text(word))
+        word = ("accepted", "green") if verdict.accepted else ("rejected", "red")
+        out.line(f"{mark} {verdict.target.name:<13} ", word)
         for violation in verdict.violations:
-            told = f"{violation.node}: {violation.because} [{violation.rule}; {violation.source}]"
-            console.print(Text(f"    {printable(told)}", "default"))
-            console.print(Text(f"      {printable(violation.mend)}", "dim"))
+            out.below(printable(f"{violation.node}: {violation.because} [{violation.rule}; {violation.source}]"))
+            out.wrapped((printable(violation.mend), "dim"), indent=6)
         if verdict.live is not None:
-            _show_live(console, verdict.live, {violation.node for violation in verdict.violations})
+            _show_live(out, verdict.live, {violation.node for violation in verdict.violations})
 
 
-def _show_live(console: Console, live: LiveVerdict, foreseen: Set[str]) -> None:
+def _show_live(out: Screen, live: LiveVerdict, foreseen: Set[str]) -> None:
     """What a real parser said, and what an engine was built for; `foreseen`: the nodes that rules speak of."""
-    word = Text("takes the model", "green") if live.taken else Text("refuses the model", "red")
+    word = ("takes the model", "green") if live.taken else ("refuses the model", "red")
+    built = ""
     if live.accepted and live.built is not None:
-        word.append(" and builds the engine" if live.built else ": it parses, but no engine is built", "default")
-    console.print(Text(f"  live: {live.parser} ").append_text(word))
+        built = " and builds the engine" if live.built else ": it parses, but no engine is built"
+    out.wrapped(f"live: {live.parser} ", word, built, indent=2, hang=4)
     for error in live.errors:
         where = f"{printable(error.node or error.op_type)}: " if error.node or error.op_type else ""
-        console.print(Text(f"    {where}{printable(error.message, keep_lines=True)}", "default"))
+        out.below(f"{where}{printable(error.message, keep_lines=True)}")
     resizes = {error.node for error in live.errors if error.op_type in ("Resize", "Upsample")}
     if resizes - foreseen:
-        console.print(Text("    no rule foresaw this of a resize; please report it, with the model", "yellow"))
+        out.below(("no rule foresaw this of a resize; please report it, with the model", "yellow"))
     elif live.errors and not resizes:
-        console.print(Text("    that is not about an Upsample or Resize", "dim"))
+        out.below(("that is not about an Upsample or Resize", "dim"))
     for name, bounds in live.profile.items():
         ranges = " … ".join("x".join(map(str, bounds[bound])) for bound in ("min", "opt", "max"))
-        chosen = " (chosen here)" if name in live.chosen else ""
-        console.print(Text(f"    built for {printable(name)}: {ranges}{chosen}", "dim"))
+        picked = " (chosen here)" if name in live.chosen else ""
+        out.below((f"built for {printable(name)}: {ranges}{picked}", "dim"))
 
 
 def show_verification(verification: Verification) -> None:
     """The verdict, and what it rests on."""
-    console = _console()
     style = {"passed": "green", "failed": "red", "skipped": "yellow"}[verification.status.value]
-    line = Text(f"verification {verification.status.value}", style)
+    parts: list[Part] = [(f"verification {verification.status.value}", style)]
     if verification.runs:
         bitwise = sum(run.bitwise for run in verification.runs)
         worst = max(run.max_abs_diff for run in verification.runs)
-        line.append(f": {bitwise} of {len(verification.runs)} runs bitwise equal", "default")
+        parts.append(f": {bitwise} of {len(verification.runs)} runs bitwise equal")
         if worst:
-            line.append(f", largest difference {worst:.2g}", "default")
+            parts.append(f", largest difference {worst:.2g}")
     if verification.reason is not None:
-        line.append(f": {printable(verification.reason)}", "default")
-    console.print(line)
-
-
-def _console() -> Console:
-    return Console(highlight=False, soft_wrap=False)
+        parts.append(f": {printable(verification.reason)}")
+    screen(2).wrapped(*parts, hang=4)

@@ -102,7 +102,7 @@ def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(cal
     assert code == 1
     assert "tensorrt-rtx  accepted" in text
     assert "live: TensorRT-RTX 9.9 refuses the model" in text
-    assert "node\\x1b[31m: line one\nline two" in text
+    assert "node\\x1b[31m: line one\n    line two" in text
     assert "not about an Upsample or Resize" in text
     assert "\x1b" not in text
 

@@ -1,5 +1,6 @@
-"""Completion as docs/how-to/pipelines.md sets it up, asked the way a shell asks."""
+"""Completion as docs/how-to/pipelines.md sets it up, asked the way a shell asks, and in real shells."""
 
+import fcntl
 import os
 import pty
 import re
@@ -7,6 +8,7 @@ import select
 import shutil
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -52,49 +54,65 @@ def test_models_complete_as_files():
         assert asked(f"resizefix {command} ", 2) == ["file,"]
 
 
-@pytest.fixture
-def bash(tmp_path):
-    """Types into an interactive bash that was set up as the page says; answers whether `expected` shows up."""
-    if shutil.which("bash") is None:
-        pytest.skip("no bash here")
+SHELLS = {
+    "bash": ["bash", "--norc", "--noprofile", "-i"],
+    "zsh": ["zsh", "-f", "-i"],
+    "fish": ["fish", "--no-config", "-i"],
+}
+# What the page says must be loaded before.
+BEFORE = {"zsh": "autoload -Uz compinit && compinit -u; "}
+ASKS_WHAT_TERMINAL_THIS_IS = re.compile(r"\x1b\[0?c")
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture(params=SHELLS)
+def shell(tmp_path, request):
+    """Types into an interactive shell that was set up as the page says; answers whether `expected` shows up."""
+    if shutil.which(request.param) is None:
+        pytest.skip(f"no {request.param} here")
     program = tmp_path / "bin" / "resizefix"
     program.parent.mkdir()
     program.write_text(f"#!{sys.executable}\nfrom resizefix.cli import main\nmain()\n")
     program.chmod(0o755)
     (tmp_path / "a_network.onnx").touch()
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "TERM": "dumb", "PS1": "> "}
+    environment = {**os.environ, "PATH": path, "TERM": "xterm", "PS1": "> ", "HOME": str(tmp_path)}
     terminal, its_side = pty.openpty()
-    shell = subprocess.Popen(
-        ["bash", "--norc", "--noprofile", "-i"],
+    process = subprocess.Popen(
+        SHELLS[request.param],
         cwd=tmp_path,
         env=environment,
         stdin=its_side,
         stdout=its_side,
         stderr=its_side,
         start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # fish wants a terminal of its own
     )
 
     def typed(keys: str, expected: str) -> bool:
         os.write(terminal, keys.encode())
         seen, deadline = "", time.monotonic() + 30
-        while expected not in seen and time.monotonic() < deadline:
+        while expected not in ESCAPES.sub("", seen) and time.monotonic() < deadline:
             if select.select([terminal], [], [], 1)[0]:
-                seen += os.read(terminal, 4096).decode(errors="replace")
-        return expected in seen
+                heard = os.read(terminal, 4096).decode(errors="replace")
+                if ASKS_WHAT_TERMINAL_THIS_IS.search(heard):
+                    os.write(terminal, b"\x1b[?62;c")
+                seen += heard
+        return expected in ESCAPES.sub("", seen)
 
-    (setting_up,) = re.findall(r"^(eval .*bash_source.*?) +#", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert typed(f"{setting_up}; echo rea''dy\n", "ready")
+    page = PAGE.read_text(encoding="utf-8")
+    (setting_up,) = re.findall(rf"^(.*_RESIZEFIX_COMPLETE={request.param}_source.*?) +#", page, re.MULTILINE)
+    assert typed(f"{BEFORE.get(request.param, '')}{setting_up}; echo rea''dy\r", "ready")
     yield typed
-    shell.kill()
-    shell.wait()
+    process.kill()
+    process.wait()
     os.close(terminal)
     os.close(its_side)
 
 
-def test_the_tab_key_completes_in_a_real_bash(bash):
+def test_the_tab_key_completes_in_a_real_shell(shell):
     clear = "\x15"  # what was typed so far
-    assert bash("resizefix promote\t", "promote-scales")
-    assert bash(f"{clear}resizefix promote-scales --allow-c\t", "--allow-coupled")
-    assert bash(f"{clear}resizefix check --target tensorrt-r\t", "tensorrt-rtx")
-    assert bash(f"{clear}resizefix inspect a_net\t", "a_network.onnx")
+    assert shell("resizefix promote\t", "promote-scales")
+    assert shell(f"{clear}resizefix promote-scales --allow-c\t", "--allow-coupled")
+    assert shell(f"{clear}resizefix check --target tensorrt-r\t", "tensorrt-rtx")
+    assert shell(f"{clear}resizefix inspect a_net\t", "a_network.onnx")

@@ -1,0 +1,109 @@
+"""Every message ends with the command to type next; it is there for people, and for nobody else."""
+
+import os
+import pty
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from resizefix.cli import main
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name in ("srcnn_x3_opset11.onnx", "unet_nearest_opset11.onnx"):
+        shutil.copy(FIXTURES / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said(capsys, typed: str) -> tuple[int, str]:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as done:
+        main(shlex.split(typed))
+    return done.value.code, capsys.readouterr().err
+
+
+MISTAKES = [
+    ("inspct srcnn_x3_opset11.onnx", "inspect srcnn_x3_opset11.onnx"),
+    ("inspect srcnn_x3_opset1.onnx", "inspect srcnn_x3_opset11.onnx"),
+    ("inspect .", "inspect ./srcnn_x3_opset11.onnx"),
+    ("promote-scales srcnn_x3_opset11.onnx", "promote-scales srcnn_x3_opset11.onnx --dry-run"),
+    (
+        "promote-scales srcnn_x3_opset11.onnx unet_nearest_opset11.onnx",
+        "promote-scales srcnn_x3_opset11.onnx unet_nearest_opset11.onnx --force",
+    ),
+    ("promote-scales srcnn_x3_opset11.onnx o.onnx -n nosuch", "inspect srcnn_x3_opset11.onnx"),
+    ("freeze-scales srcnn_x3_opset11.onnx o.onnx", "inspect srcnn_x3_opset11.onnx -v"),
+    ("check srcnn_x3_opset11.onnx", "check --target list"),
+    ("check srcnn_x3_opset11.onnx --target tensorrt", "check --target list"),
+]
+IN_GENERAL = [
+    ("inspect", "inspect --help"),
+    ("inspect srcnn_x3_opset11.onnx --html", "inspect --help"),
+    ("promote-scales srcnn_x3_opset11.onnx o.onnx --scale 2", "promote-scales --help"),
+    ("promote-scales srcnn_x3_opset11.onnx o.onnx more.onnx", "promote-scales --help"),
+    ("--frobnicate", "--help"),
+]
+
+
+@pytest.mark.parametrize(("typed", "next_words"), MISTAKES + IN_GENERAL)
+def test_a_message_ends_with_the_command_to_type_next(folder, capsys, typed, next_words):
+    code, text = said(capsys, typed)
+    assert code in (1, 2)
+    *_, purpose, command = text.splitlines()
+    assert purpose.startswith("next, ")
+    assert command == f"  resizefix {next_words}"
+    assert said(capsys, next_words)[0] == 0, "what is proposed works"
+
+
+@pytest.mark.parametrize("manner", ["--json", "-q"])
+def test_it_is_for_people(folder, capsys, manner):
+    for typed in ("inspect none.onnx", "freeze-scales srcnn_x3_opset11.onnx o.onnx"):
+        assert len(said(capsys, f"{typed} {manner}")[1].splitlines()) == 1
+
+
+def test_what_has_no_next_command_has_none(folder, capsys):
+    (folder / "text.onnx").write_text("no model\n")
+    assert len(said(capsys, "inspect text.onnx")[1].splitlines()) == 1
+
+
+def on_a_terminal(*typed: str, **settings: str) -> str:
+    """What a person sees in 80 columns."""
+    terminal, its_side = pty.openpty()
+    program = "import sys; from resizefix.cli import main; main(sys.argv[1:])"
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    environment |= {"COLUMNS": "80", "TERM": "xterm-256color", **settings}
+    command = [sys.executable, "-c", program, *typed]
+    process = subprocess.Popen(command, stdin=its_side, stdout=its_side, stderr=its_side, env=environment)
+    os.close(its_side)
+    seen = b""
+    while True:
+        try:
+            heard = os.read(terminal, 4096)
+        except OSError:  # how Linux says that the other side is closed
+            break
+        seen += heard
+        if not heard:
+            break
+    process.wait()
+    os.close(terminal)
+    return seen.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_of_80_columns_gets_no_longer_line_and_no_colour_that_it_does_not_want(folder):
+    for typed in (
+        ("check", "unet_nearest_opset11.onnx", "--target", "tensorrt-7.0"),
+        ("check", "unet_nearest_opset11.onnx", "--target", "tensorrt"),
+        ("promote-scales", "unet_nearest_opset11.onnx", "o.onnx"),
+    ):
+        seen = on_a_terminal(*typed, NO_COLOR="1").splitlines()
+        assert [line for line in seen if len(line) > 80] == []
+        assert not any("[3" in line for line in seen), "no colour"
+    assert "\x1b[3" in on_a_terminal("check", "unet_nearest_opset11.onnx", "--target", "tensorrt-7.0")

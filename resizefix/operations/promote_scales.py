@@ -22,6 +22,7 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive, drive_by_integers
 from resizefix.operations.glue import Glue, Place
+from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.sites import Site
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
@@ -167,6 +168,7 @@ def _apply(
     inside = (driven for driven in plans.values() if by_path[driven.scope].in_function)
     pass_into_functions(model, dict.fromkeys((driven.scope[0], by_key[driven.key].name) for driven in inside))
     rederive(model, {driven.key: driven.output_dims for driven in plans.values()})
+    store_scan_ranks(model, [driven.key for driven in plans.values()])
     return {index: _outcome(site, nodes[index], plans[index]) for site in sites if (index := site.index) in nodes}
 
 

@@ -9,11 +9,11 @@ in this file does not make one the other.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from onnx import NodeProto, helper
+from onnx import GraphProto, NodeProto, helper
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scopes
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
 from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
@@ -61,24 +61,38 @@ class AxisSizes:
         return size if isinstance(size, int) else None
 
     def rank(self, tensor: Key) -> int | None:
-        """How many axes a tensor has: what inference knows, else as many as what it was made of by a row below."""
+        """How many axes a tensor has: what inference knows, else what follows from what it was made of."""
         seen: set[Key] = set()
+        taken = 0  # axes along which Scan cuts what it hands to its body
         while tensor not in seen:
             dims = self.shapes.dims(tensor)
             if dims is not None:
-                return len(dims)
+                return len(dims) - taken
             seen.add(tensor)
             definition = self.scopes.definition(self._by_path[tensor[0]], tensor[1])
-            node = None if definition is None else definition.node
-            if definition is None or node is None or _row(node, tensor[1]) in (None, _broadcast):
+            if definition is None:
                 return None
-            if not node.input or why_incomplete(node, definition.scope.opset) is not None:
+            listed = self._listed(definition)
+            if listed is not None:
+                return listed - taken
+            source = _scanned(definition) if definition.node is None else _of_same_rank(definition)
+            origin = None if source is None else self.scopes.definition(source.scope, source.name)
+            if source is None or origin is None:
                 return None
-            source = self.scopes.definition(definition.scope, node.input[0])
-            if source is None:
-                return None
-            tensor = source.key
+            taken += source.taken
+            tensor = origin.key
         return None
+
+    def _listed(self, definition: Definition) -> int | None:
+        """The rank of what a node makes with the sizes that an operand lists: inference gives up where it cannot read
+        them."""
+        node = definition.node
+        position = None if node is None or node.domain not in DEFAULT_DOMAINS else _LISTING.get(node.op_type)
+        if node is None or position is None or position >= len(node.input):
+            return None
+        source = self.scopes.definition(definition.scope, node.input[position])
+        dims = None if source is None else self.shapes.dims(source.key)
+        return dims[0] if dims is not None and len(dims) == 1 and isinstance(dims[0], int) else None
 
     def known(self, size: Size) -> Expression:
         """The answer for another size, on the way to one. Raises _NeededError until it is known."""
@@ -104,6 +118,40 @@ class AxisSizes:
         if isinstance(symbol, str) and not scope.in_function and not scope.is_repeated:
             return self._by_symbol.setdefault(symbol, size)
         return size
+
+
+class _Source(NamedTuple):
+    """A tensor from which the rank of another follows: it has `taken` axes more."""
+
+    scope: Scope
+    name: str
+    taken: int = 0
+
+
+def _of_same_rank(definition: Definition) -> _Source | None:
+    """The first input of a node that keeps the rank."""
+    node = definition.node
+    if node is None or not node.input or why_incomplete(node, definition.scope.opset) is not None:
+        return None
+    resizes = node.op_type in _RESIZING and node.domain in DEFAULT_DOMAINS
+    if not resizes and _row(node, definition.name) in (None, _broadcast):
+        return None
+    return _Source(definition.scope, node.input[0])
+
+
+def _scanned(definition: Definition) -> _Source | None:
+    """What a Scan (since opset 9) hands to its body under this name: a state as it is, a slice of all else."""
+    scope = definition.scope
+    if scope.parent is None or scope.owner is None or not isinstance(scope.body, GraphProto) or scope.opset < 9:
+        return None
+    node = scope.parent.body.node[scope.owner]
+    count = next((attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"), None)
+    position = next((at for at, value in enumerate(scope.body.input) if value.name == definition.name), None)
+    if node.op_type != "Scan" or node.domain not in DEFAULT_DOMAINS or count is None or position is None:
+        return None
+    if position >= len(node.input):
+        return None
+    return _Source(scope.parent, node.input[position], int(position >= len(node.input) - count))
 
 
 class _NeededError(Exception):
@@ -270,6 +318,9 @@ _ROWS: dict[str, Row] = {
     "AveragePool": _pool,
     "LpPool": _pool,
 }
+_RESIZING = frozenset({"Upsample", "Resize"})
+# operator -> the operand that lists the sizes of what it makes
+_LISTING = {"Reshape": 1, "ConstantOfShape": 0}
 _FOREIGN = frozenset({("com.microsoft", "FusedConv"), ("com.microsoft", "Gelu")})
 
 

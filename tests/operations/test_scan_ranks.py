@@ -1,0 +1,90 @@
+"""onnxruntime makes room for what a Scan's body gives before it runs it: it must know the rank."""
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+import resizefix
+from resizefix.dialects.shapes import shapes_of
+from resizefix.document.document import Document
+from resizefix.document.scopes import Scopes
+from resizefix.operations.scan_ranks import store_scan_ranks
+from resizefix.origins.axis_sizes import AxisSizes
+from resizefix.verification.runtime import open_session
+
+SCAN = """<ir_version: 5, opset_import: ["" : 10]> g (float[3,2,6,6] x) => (float[] rows, float[] ys) {
+  t = Abs (x)
+  rows, ys = Scan <num_scan_inputs = 1, body = each (float[] row) => (float[] copy, float[] y) {
+    s = Constant <value = float[4] {1, 1, 2, 2}> () y = Resize (t, s) copy = Identity (row) }> (t)
+}"""
+# The rank of t follows from how many sizes there are, and from nothing else once the scale may be any.
+BEFORE = """<ir_version: 8, opset_import: ["" : 13]>
+  g (float[1,2,3,n] x) => (float[1,2,6,8] y, float[] rows, float[] t) {
+  s = Constant <value = float[4] {1, 1, 2, 2}> () y = Resize (x, "", s) shape = Shape (y) t = Reshape (y, shape)
+  rows = Scan <num_scan_inputs = 1, body = each (float[] row) => (float[] copy) { copy = Identity (row) }> (t)
+}"""
+FEEDS = {"x": np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)}
+
+
+def body_of(model):
+    return next(attribute.g for attribute in model.graph.node[-1].attribute if attribute.name == "body")
+
+
+def ranks(model):
+    kinds = [value.type.tensor_type for value in body_of(model).output]
+    return [len(kind.shape.dim) if kind.HasField("shape") else None for kind in kinds]
+
+
+def runs(model, feeds):
+    return open_session(Document.from_proto(model), optimized=False).run(feeds)
+
+
+def test_a_replacement_whose_sizes_are_computed_leaves_the_scan_a_rank():
+    model = onnx.parser.parse_model(SCAN)
+    made = resizefix.legalize(model, target="tensorrt-8.0", verify=False).model
+    assert "Reshape" in [node.op_type for node in body_of(made).node]
+    assert ranks(made) == [None, 4]
+    feeds = {"x": np.arange(216, dtype=np.float32).reshape(3, 2, 6, 6)}
+    before, after = runs(model, feeds), runs(made, feeds)
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_a_promotion_before_a_scan_leaves_it_a_rank():
+    model = onnx.parser.parse_model(BEFORE)
+    made = resizefix.promote_scales(model, verify=False)
+    assert ranks(made.model) == [3]
+    before = runs(model, FEEDS)
+    after = runs(made.model, {**FEEDS, made.inputs[0].name: np.float32(made.inputs[0].value)})
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_a_scan_that_does_not_depend_on_the_change_stays_as_it_is():
+    model = onnx.parser.parse_model(BEFORE.replace("(t)\n", "(x)\n"))
+    store_scan_ranks(model, [((), "y")])
+    assert ranks(model) == [None]
+
+
+def test_a_rank_that_nobody_knows_is_not_made_up():
+    model = onnx.parser.parse_model(BEFORE.replace("shape = Shape (y)", "shape = foreign.Sizes (y)"))
+    store_scan_ranks(model, [((), "y")])
+    assert ranks(model) == [None]
+
+
+@pytest.mark.parametrize(("name", "rank"), [("row", 3), ("copy", 3)])
+def test_the_rank_of_a_slice_is_one_less(name, rank):
+    model = onnx.parser.parse_model(BEFORE)
+    scopes = Scopes(model)
+    inner = next(scope for scope in scopes.all if scope.parent is not None)
+    assert shapes_of(model).dims((inner.path, name)) is None
+    assert AxisSizes(scopes, shapes_of(model)).rank((inner.path, name)) == rank
+
+
+def test_a_state_of_a_scan_has_the_rank_of_what_it_began_with():
+    text = BEFORE.replace("rows = Scan", "last, rows = Scan").replace("}> (t)", "}> (t, t)")
+    text = text.replace("(float[] row) => (", "(float[] state, float[] row) => (float[] next, ")
+    model = onnx.parser.parse_model(text.replace("{ copy", "{ next = Identity (state) copy"))
+    scopes = Scopes(model)
+    inner = next(scope for scope in scopes.all if scope.parent is not None)
+    sizes = AxisSizes(scopes, shapes_of(model))
+    assert [sizes.rank((inner.path, name)) for name in ("state", "next", "row")] == [4, 4, 3]

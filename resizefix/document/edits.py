@@ -26,6 +26,7 @@ from resizefix.document.scopes import (
 # IR 4 is the first in which an initializer need not be, and if it is an input may be overridden (docs/IR.md,
 # ir_version 4).
 FIRST_IR_WITH_DEFAULTS = 4
+_LONGEST = 2**63 - 1  # dim_value is an int64
 
 
 def add_graph_input(model: ModelProto, value: ValueInfoProto, default: TensorProto | None = None) -> None:
@@ -209,7 +210,7 @@ def _drop_named(field: MutableSequence[Any], names: Container[str]) -> None:
 
 def set_shape(value: ValueInfoProto, dims: Sequence[int | str | None] | None) -> None:
     """Give a tensor value another shape: numbers stay numbers, names become symbols, None is unknown; no list, no
-    rank."""
+    rank. A number above what the file can say (int64) is left unknown, too: nothing that long is ever run."""
     shape = value.type.tensor_type.shape
     if dims is None:
         value.type.tensor_type.ClearField("shape")
@@ -218,7 +219,7 @@ def set_shape(value: ValueInfoProto, dims: Sequence[int | str | None] | None) ->
     value.type.tensor_type.shape.SetInParent()
     for size in dims:
         dim = shape.dim.add()
-        if isinstance(size, int):
-            dim.dim_value = size
-        elif size is not None:
+        if isinstance(size, str):
             dim.dim_param = size
+        elif size is not None and abs(size) <= _LONGEST:
+            dim.dim_value = size

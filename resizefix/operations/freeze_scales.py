@@ -33,8 +33,6 @@ from resizefix.outcome import Outcome, Status
 
 Array = npt.NDArray[np.generic]
 
-_LONGEST = np.iinfo(np.int64).max  # that a dimension in a file can say; nothing runs that is nearly as long
-
 
 @dataclass(frozen=True, eq=False)
 class Freezing:
@@ -283,8 +281,7 @@ def _output_dims(plan: _Plan, shapes: Shapes, scopes: Scopes, scope: Scope) -> D
         elif plan.kind is ExtentKind.SIZES and value is not None:
             out.append(int(value))
         elif value is not None and isinstance(size, int):
-            length = output_size(value, size)
-            out.append(length if 0 <= length <= _LONGEST else None)
+            out.append(output_size(value, size))
         elif value == 1:
             out.append(size)
         else:

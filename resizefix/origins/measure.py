@@ -184,6 +184,8 @@ class _Cutter:
         for position in _GROWING.get(node.op_type, ()):
             self._require_constant(definition, node, position)
         if node.op_type in _DIVISIONS:
+            if len(node.input) != 2:  # of an opset that onnx does not know, nothing else says so
+                raise UntraceableError(f"its {node.op_type} has {len(node.input)} inputs")
             self._divisors.extend(self._divisor(definition, node.input[1]))
         copy = NodeProto(op_type=node.op_type)
         copy.attribute.extend(node.attribute)

@@ -86,3 +86,9 @@ def test_a_shape_may_hold_numbers_symbols_and_unknowns():
     assert [(d.dim_value, d.dim_param) for d in value.type.tensor_type.shape.dim] == [(3, ""), (0, "n"), (0, "")]
     set_shape(value, None)
     assert not value.type.tensor_type.HasField("shape")
+
+
+def test_a_length_above_what_a_file_can_say_is_left_unknown():
+    value = onnx.ValueInfoProto(name="v")
+    set_shape(value, [2**63 - 1, 2**63, -(2**64)])
+    assert [dim.WhichOneof("value") for dim in value.type.tensor_type.shape.dim] == ["dim_value", None, None]

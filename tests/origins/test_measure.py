@@ -102,3 +102,10 @@ def test_a_chain_that_onnxruntime_refuses_is_not_answered():
     found = chain("s = Shape (x) t = Mul (s, k)", extra="<float[4] k = {1, 1, 2, 2}>")
     with pytest.raises(UntraceableError, match="onnxruntime cannot run the chain"):
         found.run(at(1, 3, 5, 7))
+
+
+@pytest.mark.parametrize("opset", [0, 13])
+def test_a_division_of_one_number_is_not_run_in_any_opset(opset):
+    # Of opset 0 onnx has no schema that could say so.
+    with pytest.raises(UntraceableError, match="its Div has 1 inputs"):
+        chain("s = Shape (x) t = Div (s)", opset=opset)

@@ -58,6 +58,13 @@ def test_it_is_in_chinese(chinese):
     assert len(re.findall(r"[\u4e00-\u9fff]", prose)) > len(re.findall(r"[A-Za-z]+", prose))
 
 
+@each_page
+def test_no_sentence_is_broken_where_a_space_would_show(chinese):
+    prose = re.sub(r"(?ms)^```.*?^```$", "", chinese.read_text(encoding="utf-8"))
+    written = "\u4e00-\u9fff，。；：、！？）》”（《“"
+    assert re.findall(rf"[{written}]\n *[{written}]", prose) == []
+
+
 def test_every_page_of_a_symptom_is_there_in_chinese():
     assert {page.name for page in (ROOT / "docs" / "how-to").glob("*.md")} == {
         page.name for page in (CHINESE / "how-to").glob("*.md")

@@ -57,6 +57,12 @@ def test_braces_in_a_table_are_text(site):
     assert "{simple, floor}</td>" in built
 
 
+def test_an_option_is_one_word(site):
+    built = (site / "tutorial" / "index.html").read_text(encoding="utf-8")
+    assert '<span class="option">--dry-run</span>' in built
+    assert ".option" in (site / "stylesheets" / "extra.css").read_text(encoding="utf-8")
+
+
 def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}

@@ -33,6 +33,8 @@ def _why_not_regular(subject: Subject, axis: Axis) -> str | None:
     if axis.size is None and mode in _SIZE_DEPENDENT:
         return f"the size of axis {axis.index} is not static, and {mode.value} depends on it"
     indices = index_map(subject, axis)
+    if not len(indices):
+        return f"axis {axis.index} has no output at any length that is checked"
     k = axis.divisor or 1
     regular = indices[0] % k + k * np.arange(len(indices))
     wrong = np.flatnonzero(indices != regular)

@@ -57,6 +57,7 @@ class Meanings:
         self._own = own
         self._rank = rank
         self._sources = [axis_sizes.source(own, axis) for axis in range(rank)]
+        self._known: dict[Size, Expression] = {}  # asked again for each of thousands of lengths
 
     def own(self, axis: int) -> Size:
         """The input's own size on an axis; the same for axes of provably equal size."""
@@ -65,6 +66,11 @@ class Meanings:
 
     def of(self, size: Size) -> Expression:
         """The input's own size if it is provably that, a number if the file fixes it, else the size as it stands."""
+        if size not in self._known:
+            self._known[size] = self._meaning(size)
+        return self._known[size]
+
+    def _meaning(self, size: Size) -> Expression:
         if size.tensor == self._own and size.axis < self._rank:
             return self.own(size.axis)
         source = self._axis_sizes.source(size.tensor, size.axis)

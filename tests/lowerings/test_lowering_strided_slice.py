@@ -51,6 +51,7 @@ def test_an_axis_shorter_than_k_comes_out_empty_as_it_does_of_the_node():
         (Subject(nearest(), None, (1, 1, 2, 2), (1, 1, 5, 4), TensorProto.FLOAT), "axis 2 is not scaled by 1/k"),
         (by_scales(nearest(), (1, 1, 164, 4), 1 / 41, 1), "axis 2 of length 164 has another length than 4"),
         (by_scales(nearest(), (1, 1, None, 4), 1 / 41, 1), "axis 2 of length 41 has another length than 1"),
+        (by_scales(nearest(), (1, 1, None, 4), 2**-20, 1), "axis 2 has no output at any length that is checked"),
         (
             by_scales(nearest("asymmetric", "floor"), (1, 1, 21, 4), 1 / 7, 1),
             "output 1 of axis 2 takes sample 6, not 7",

@@ -44,11 +44,20 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", TYPED, ids=lambda page: page.stem)
+# A new user types them one after the other in the folder of the repository.
+FIRST = [ROOT / "README.md", DOCS / "tutorial.md"]
+
+
+@pytest.mark.parametrize("page", [page for page in TYPED if page not in FIRST], ids=lambda page: page.stem)
 def test_every_block_of_a_page_does_what_the_page_says(page, folder, capsys):
     seen = type_page(page, capsys)
     if page in SYMPTOMS and page.stem not in SAID_ELSEWHERE and not needs_the_real_parser(page):
         assert words(title(page)) in words(seen)
+
+
+def test_the_readme_and_then_the_tutorial_do_what_they_say_in_one_folder(folder, capsys):
+    for page in FIRST:
+        type_page(page, capsys)
 
 
 def needs_the_real_parser(page: Path) -> bool:

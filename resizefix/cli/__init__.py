@@ -72,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal need not have every character
     try:
         code = group.main(given, prog_name="resizefix", standalone_mode=False, obj=tuple(given)) or 0
+        sys.stdout.flush()  # where it cannot be printed that is said here, not by the interpreter when it ends
     except click.ClickException as error:
         code = emit_usage_error(error, given, [name for name, _, _ in _COMMANDS])
     except (click.Abort, KeyboardInterrupt):

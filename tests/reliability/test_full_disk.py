@@ -130,7 +130,13 @@ def test_a_file_that_may_not_be_written_is_replaced_where_its_folder_may(worker,
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
 @pytest.mark.parametrize(
     "arguments",
-    ["inspect model.onnx", "inspect model.onnx --json", "--help", "inspect nowhere", "promote-scales model.onnx out.onnx"],
+    [
+        "inspect model.onnx",
+        "inspect model.onnx --json",
+        "--help",
+        "inspect nowhere",
+        "promote-scales model.onnx out.onnx",
+    ],
 )
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_an_answer_that_cannot_be_printed_is_no_traceback(tmp_path, arguments, stream):

@@ -7,13 +7,14 @@ everything stored that depends on it is forgotten, and the rest is inferred agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
 from resizefix.document.dependents import Dependents, Key
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, set_shape
@@ -47,6 +48,7 @@ class SizeRule:
     `corrected(node, opset, input dims, claimed dims of the output, value of a name)` gives the true sizes, None in them
     for one that is not known; None altogether where the claim can stand. `may_mislead(node, opset, value of a name)`
     says whether inference may be wrong at some size of the input: inside functions, that is all that can be asked.
+    There a value is what all calls give, one after another.
     """
 
     operators: frozenset[str]
@@ -146,32 +148,42 @@ class _Known:
     def __init__(self, model: ModelProto, rule: SizeRule) -> None:
         self._model = model
         self._rule = rule
-        self._opsets = {function_path(function): function.opset_import for function in model.functions}
+        self._functions = {function_path(function): function for function in model.functions}
         self._nodes: list[tuple[tuple[str, ...], NodeProto]] = []
         self._constants: dict[Key, NodeProto | TensorProto] = {}
         for path, body in bodies(model):
-            found = (node for node in body.node if node.op_type in rule.operators and node.domain in DEFAULT_DOMAINS)
-            self._nodes += [(path, node) for node in found if node.input and node.output and node.output[0]]
-        self.types: dict[Key, TypeProto] = {}
-        if self._nodes:
-            self._look_up()
-
-    def _look_up(self) -> None:
-        for path, body in bodies(self._model):
-            for value in stored_values(body):
-                self.types.setdefault((path, value.name), value.type)
             for node in body.node:
-                if node.op_type == "Constant" and node.output:
-                    self._constants[path, node.output[0]] = node
+                operator = node.op_type
+                if operator == "Constant":
+                    self._constants.update(((path, name), node) for name in node.output)
+                elif operator in rule.operators and node.domain in DEFAULT_DOMAINS and node.input and node.output:
+                    self._nodes.append((path, node))
             if isinstance(body, GraphProto):
                 self._constants.update(((path, tensor.name), tensor) for tensor in body.initializer)
+        self._nodes = [(path, node) for path, node in self._nodes if node.output[0]]
+        names = {name for _, node in self._nodes for name in (node.input[0], node.output[0])}
+        self._around = self._types(names) if names else {}
+
+    def _types(self, names: Container[str] | None = None) -> dict[Key, TypeProto]:
+        found: dict[Key, TypeProto] = {}
+        for path, body in bodies(self._model):
+            for value in stored_values(body):
+                if names is None or value.name in names:
+                    found.setdefault((path, value.name), value.type)
+        return found
+
+    @cached_property
+    def types(self) -> dict[Key, TypeProto]:
+        """What inference says of each value."""
+        return self._types()
 
     def wrong(self) -> dict[Key, Dims | None]:
         """The outputs whose sizes inference got wrong, with the true ones; None for those inside functions that it may
         get wrong."""
         found: dict[Key, Dims | None] = {}
         for path, node in self._nodes:
-            opset = default_opset(self._opsets.get(path[0] if path else "", self._model.opset_import), fallback=1)
+            function = self._functions.get(path[0]) if path else None
+            opset = default_opset((function or self._model).opset_import, fallback=1)
 
             def value_of(name: str, path: tuple[str, ...] = path) -> Array | None:
                 return self._value(path, name)
@@ -196,7 +208,7 @@ class _Known:
         return [key for key in keys if key in dependents.reached]
 
     def _dims(self, path: tuple[str, ...], name: str) -> Dims | None:
-        found = next((self.types[key] for key in _visible(path, name) if key in self.types), None)
+        found = next((self._around[key] for key in _visible(path, name) if key in self._around), None)
         if found is None or not found.tensor_type.HasField("shape"):
             return None
         return dims_of(found)
@@ -206,27 +218,43 @@ class _Known:
         found = next((constants[key] for key in _visible(path, name) if key in constants), None)
         if isinstance(found, TensorProto):
             return _array(found)
-        return self._argument(path, name) if found is None else _constant(found)
+        if found is not None:
+            attribute = next((attribute for attribute in found.attribute), None)
+            if attribute is None or not attribute.ref_attr_name:
+                return None if attribute is None else _given(attribute.name, attribute)
+            wanted, kind = attribute.ref_attr_name, attribute.name
+            return self._at_calls(
+                path, lambda _, call: next((_given(kind, a) for a in call.attribute if a.name == wanted), None)
+            )
+        return self._argument(path, name)
 
     def _argument(self, path: tuple[str, ...], name: str) -> Array | None:
-        """The value of a function's parameter, if every call gives it the same."""
-        function = next((f for f in self._model.functions if path and function_path(f) == path[0]), None)
+        """What calls give a function's parameter."""
+        function = self._functions.get(path[0]) if path else None
         if function is None or name not in function.input:
             return None
         position = list(function.input).index(name)
-        values: list[Array] = []
+
+        def given(caller: tuple[str, ...], call: NodeProto) -> Array | None:
+            argument = call.input[position] if position < len(call.input) else ""
+            return self._value(caller, argument) if argument else None
+
+        return self._at_calls(path, given)
+
+    def _at_calls(
+        self, path: tuple[str, ...], given: Callable[[tuple[str, ...], NodeProto], Array | None]
+    ) -> Array | None:
+        """All numbers that calls of the function around `path` give, one call's after another's; None where one is
+        not known. Calls inside functions, which may go in circles, are not followed."""
+        function = self._functions.get(path[0]) if path else None
+        if function is None:
+            return None
+        values: list[Array | None] = []
         for caller, body in bodies(self._model):
-            for node in body.node:
-                if (node.domain, node.op_type) != (function.domain, function.name):
-                    continue
-                argument = node.input[position] if position < len(node.input) else ""
-                # calls may go in circles in a file that is no valid model
-                value = self._value(caller, argument) if argument and not is_function_path(caller) else None
-                if value is None:
-                    return None
-                values.append(value)
-        same = bool(values) and all(np.array_equal(value, values[0]) for value in values)
-        return values[0] if same else None
+            calls = (node for node in body.node if (node.domain, node.op_type) == (function.domain, function.name))
+            values += [None if is_function_path(caller) else given(caller, call) for call in calls]
+        known = [value for value in values if value is not None and value.ndim == 1]
+        return np.concatenate(known) if known and len(known) == len(values) else None
 
 
 def _visible(path: tuple[str, ...], name: str) -> Sequence[Key]:
@@ -244,12 +272,10 @@ def _array(tensor: TensorProto) -> Array | None:
         return None
 
 
-def _constant(node: NodeProto) -> Array | None:
-    for attribute in node.attribute:
-        if attribute.name == "value":
-            return _array(attribute.t)
-        if attribute.name == "value_floats":
-            return np.array(attribute.floats, np.float32)
-        if attribute.name == "value_ints":
-            return np.array(attribute.ints, np.int64)
-    return None
+def _given(kind: str, attribute: AttributeProto) -> Array | None:
+    """The value of a Constant whose attribute `kind` is this one."""
+    if kind == "value":
+        return _array(attribute.t)
+    if kind == "value_floats":
+        return np.array(attribute.floats, np.float32)
+    return np.array(attribute.ints, np.int64) if kind == "value_ints" else None

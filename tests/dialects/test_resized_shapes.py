@@ -108,6 +108,17 @@ def test_through_a_function_a_size_is_known_where_every_runtime_agrees_and_unkno
     assert sizes(dims(FUNCTION.format(scale=1.8), "z")) == (None, None)
 
 
+@pytest.mark.parametrize(("scale", "size"), [(1.5, 7), (1.8, None)])
+def test_scales_that_calls_give_as_attributes_are_read_each(scale, size):
+    model = onnx.parser.parse_model(
+        MAIN
+        + f"g (float[1,5] x) => (float[a,b] z) {{ y = l.up <to = [1.0, {scale}]> (x) z = l.up <to = [2.0, 1.0]> (y) }}"
+        '<domain : "l", opset_import: ["" : 13]> up <to> (a) => (b) '
+        '{ s = Constant <value_floats : floats = @to> () b = Resize (a, "", s) }'
+    )
+    assert sizes(dims(model, "y"))[1] == sizes(dims(model, "z"))[1] == size
+
+
 def test_shapes_that_are_written_after_an_edit_are_the_kernels():
     model = onnx.parser.parse_model(
         MAIN + "g (float[1,5] x, float[2] t) => (float[1,9] z) <float[2] s = {1, 1.8}, float[1,5] a, float[1,9] y>"

@@ -4,7 +4,6 @@ file. Nothing of resizefix is used here.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +80,17 @@ def _apart(one: np.ndarray, other: np.ndarray) -> float:
     return max(apart / max(float(np.max(np.abs(exact[0]))), 1e-30), 1e-30)
 
 
+def steps_apart(before: Ran, after: Ran, step: float) -> float:
+    """The largest difference as a count of `step` (of whole numbers: as it is); inf where no number says it."""
+    if difference(before, after) == float("inf"):
+        return float("inf")
+    found = 0.0
+    for name, one in before.outputs.items():
+        apart = np.abs(np.nan_to_num(one.astype(np.float64)) - np.nan_to_num(after.outputs[name].astype(np.float64)))
+        found = max(found, float(np.max(apart, initial=0.0)) / (1 if one.dtype.kind in "iu" else step))
+    return found
+
+
 def bodies(model: ModelProto) -> Iterator[GraphProto | onnx.FunctionProto]:
     pending: list[GraphProto | onnx.FunctionProto] = [model.graph, *model.functions]
     while pending:
@@ -93,6 +103,22 @@ def node_writing(model: ModelProto, output: str) -> tuple[GraphProto | onnx.Func
     return next(
         (body, index) for body in bodies(model) for index, node in enumerate(body.node) if output in node.output
     )
+
+
+def visible(model: ModelProto, names: Sequence[str]) -> ModelProto:
+    """A copy that gives these tensors of the main graph too."""
+    made = ModelProto()
+    made.CopyFrom(model)
+    there = {entry.name for entry in made.graph.output}
+    made.graph.output.extend(onnx.ValueInfoProto(name=name) for name in dict.fromkeys(names) if name not in there)
+    return made
+
+
+def signature(model: ModelProto) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """The inputs and the outputs in their order, each with its type."""
+    sides = (model.graph.input, model.graph.output)
+    inputs, outputs = ([(entry.name, entry.type.tensor_type.elem_type) for entry in side] for side in sides)
+    return inputs, outputs
 
 
 def baked(model: ModelProto, operands: Mapping[str, tuple[str, Sequence[float]]]) -> ModelProto:
@@ -181,13 +207,22 @@ def lost_records(before: bytes, after: bytes, excused: set[str], *, may_vanish: 
     (by what they write) that only changed nodes read. Shapes (value_info, the type of outputs) follow from the change,
     and functions and bodies that hold changed nodes are excused as wholes.
     """
-    old, new = dict(_named_records(before)), Counter(record for _, record in _named_records(after))
+    positions: dict[tuple[str, bytes], list[int]] = {}
+    for (what, _, count), record in reversed(list(_named_records(after))):
+        positions.setdefault((what, record), []).append(count)
     found = []
-    for (what, name, _), record in old.items():
+    last: dict[str, int] = {}
+    for (what, name, _), record in _named_records(before):
         if what in ("value_info", "output", "ir_version") or name in excused or name in may_vanish:
             continue
-        if not new[record]:
+        left = positions.get((what, record))
+        if not left:  # each record of the old file has one of its own in the new one
             found.append(f"{what} {name!r}")
+            continue
+        place = left.pop()
+        if place < last.get(what, 0):
+            found.append(f"{what} {name!r} in another order")
+        last[what] = place
     return found
 
 
@@ -267,3 +302,9 @@ def _operands_of(model: ModelProto, output: str) -> list[str]:
             if call.op_type == body.name:
                 names += call.input[1:]
     return names
+
+
+def reads(model: ModelProto, name: str) -> bool:
+    """Whether any node, or the list of outputs, names the tensor."""
+    outputs = [entry.name for entry in model.graph.output]
+    return name in outputs or any(name in node.input for body in bodies(model) for node in body.node)

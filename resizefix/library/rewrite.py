@@ -120,7 +120,10 @@ def trt_legacy(
     outcomes = made.outcomes
     if near:  # the file as a whole comes near only
         note = f"older forms of {', '.join(near)} compute within rounding"
-        outcomes = tuple(replace(outcome, exact=False, reason=f"{outcome.reason}; {note}") for outcome in outcomes)
+        outcomes = tuple(
+            replace(outcome, exact=False, reason="; ".join(part for part in (outcome.reason, note) if part))
+            for outcome in outcomes
+        )
     result = _proven(model, document, made.document, outcomes, sites, allow_inexact, rules, always=True)
     if not hybrid:
         return result

@@ -36,13 +36,14 @@ class Glue:
     def operand(self, source: str, driven: Driven, place: Place) -> str:
         """The tensor that the site reads when the input `source` is fed: `source` itself where it holds every entry."""
         everything = driven.entries == tuple(range(len(driven.base)))
-        if everything and (driven.form is not Form.FACTOR or len(driven.base) == 1):
+        direct = everything and (driven.form is not Form.FACTOR or len(driven.base) == 1)
+        if direct and driven.denominator is None:
             return source
         key = (source, driven.form, driven.entries, len(driven.base), place.path)
         if key not in self._made:
             if driven.denominator is not None:  # whole numbers, fed as the scales of a node without sizes
                 source = self._node("Cast", [source], f"{source}_float", place, to=TensorProto.FLOAT)
-            self._made[key] = self._join(source, driven, place, np.ones(1, np.float32))
+            self._made[key] = source if direct else self._join(source, driven, place, np.ones(1, np.float32))
         return self._made[key]
 
     def sizes(self, source: str, driven: Driven, here: Place) -> str:

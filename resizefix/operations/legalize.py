@@ -137,10 +137,8 @@ class _Legalizer:
         end = rewritten(subject, lambda other: self._accepts(other, dialect), self._allowance)
         if end is not None:
             return self._spelled(end[0], end[1], dialect)
-        if not self._allowance.lowered:
-            raise RefusedError(f"{why}. Other operators could replace it, which --no-lower forbids", node=site.label)
         try:
-            return lowered(
+            found = lowered(
                 subject,
                 x=site.input,
                 y=site.output,
@@ -150,6 +148,9 @@ class _Legalizer:
             )
         except RefusedError as error:
             raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
+        if not self._allowance.lowered:
+            raise RefusedError(f"{why}. Other operators could replace it, which --no-lower forbids", node=site.label)
+        return found
 
     def _accepts(self, subject: Subject, dialect: Dialect) -> bool:
         operands = _operands(subject, self._site, dialect, "extent", "roi", "empty")

@@ -142,13 +142,12 @@ def _replacement(site: Site, allowance: Allowance, fresh: Fresh) -> Replacement 
         assert node is not None
         return chain_replacement(node, (), end[1])
     why = _why_no_upsample_7(site)
-    if not allowance.lowered:
-        return f"{why}; other operators could replace it, which --no-lower forbids"
     try:
         opset = site.scope.opset  # the downgrade of the whole model comes later
-        return _without_resize(lowered(subject, x=site.input, y=site.output, opset=opset, fresh=fresh), opset)
+        found = _without_resize(lowered(subject, x=site.input, y=site.output, opset=opset, fresh=fresh), opset)
     except RefusedError as error:
         return f"{why}; {error}"
+    return found if allowance.lowered else f"{why}; other operators could replace it, which --no-lower forbids"
 
 
 def _without_resize(replacement: Replacement, opset: int) -> Replacement:

@@ -127,6 +127,11 @@ class SiteFacts:
         return _type_name(self.operand_type)
 
     @property
+    def rank_name(self) -> str:
+        """How many axes the tensor to resize has, for messages."""
+        return "unknown" if self.rank is None else str(self.rank)
+
+    @property
     def has_coordinates(self) -> bool:
         """The node has the coordinate attributes: Resize from opset 11 on. Before, everything is asymmetric."""
         return not self.is_upsample and self.opset >= 11

@@ -258,7 +258,7 @@ ONNXRUNTIME = Target(
                     and len({axis % f.rank for axis in f.axes}) == len(f.axes)
                 )
             ),
-            because="axes {f.axes} of an input of rank {f.rank}",
+            because="axes {f.axes} of an input of rank {f.rank_name}",
             source=f"onnx shape inference; measured on {_RELEASE}",
             mend="name each axis of the input once at most",
         ),
@@ -278,7 +278,7 @@ ONNXRUNTIME = Target(
         Rule(
             name="one-value-per-axis",
             holds=lambda f: f.length is None or f.rank is None or f.length == (len(f.axes) if f.axes else f.rank),
-            because="there are {f.length} {f.extent_name} for an input of rank {f.rank} with axes {f.axes}",
+            because="there are {f.length} {f.extent_name} for an input of rank {f.rank_name} with axes {f.axes}",
             source=_KERNEL,
             mend="give one value per axis",
         ),
@@ -318,7 +318,7 @@ ONNXRUNTIME = Target(
             name="linear-layout",
             holds=_linear_layout,
             because="linear runs on rank 2 and 3, on rank 4 with the first and the second or last scale 1, on rank 5 "
-            "with the first two 1; the rank is {f.rank}, {f.extent_name} {f.values}",
+            "with the first two 1; the rank is {f.rank_name}, {f.extent_name} {f.values}",
             source=_KERNEL,
             mend="reshape or transpose around the node",
         ),
@@ -326,7 +326,7 @@ ONNXRUNTIME = Target(
             name="cubic-layout",
             holds=_cubic_layout,
             because="cubic runs on rank 2, and on rank 4 with the first and the second or last scale 1; the rank is "
-            "{f.rank}, {f.extent_name} {f.values}",
+            "{f.rank_name}, {f.extent_name} {f.values}",
             source=_KERNEL,
             mend="reshape or transpose around the node",
         ),

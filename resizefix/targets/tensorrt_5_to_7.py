@@ -86,7 +86,7 @@ NCHW_SCALES = Rule(
 RANK_4 = Rule(
     name="rank-4",
     holds=lambda f: f.rank in (None, 4),
-    because="the input is of rank {f.rank}; the plugin takes NCHW",
+    because="the input is of rank {f.rank_name}; the plugin takes NCHW",
     source="onnx-tensorrt a9a47bb … 8b52755, importer of Upsample",
     mend="reshape to rank 4 around the node",
 )
@@ -150,7 +150,7 @@ BATCH_SCALE_DROPPED = Rule(
 UPSAMPLE_RANK_6_0 = Rule(
     name="upsample-rank",
     holds=lambda f: not f.is_upsample or f.rank in (None, 4, 5),
-    because="the input is of rank {f.rank}; this parser upsamples rank 4 and 5",
+    because="the input is of rank {f.rank_name}; this parser upsamples rank 4 and 5",
     source="onnx-tensorrt 400df73, importer of Upsample",
     mend="write Resize-10 (resizefix legalize)",
 )
@@ -213,7 +213,7 @@ NO_EMPTY_CONSTANT = Rule(
 LINEAR_RANK_3 = Rule(
     name="upsample-linear-rank",
     holds=lambda f: not f.is_upsample or f.mode != "linear" or f.rank is None or f.rank <= 3,
-    because="linear Upsample is taken up to rank 3; the input is of rank {f.rank} "
+    because="linear Upsample is taken up to rank 3; the input is of rank {f.rank_name} "
     '("Assertion failed: (nbDims >= 1) && (nbDims <= 3)")',
     source="onnx-tensorrt 84b5be1, importer of Upsample (mended by 0c3a957)",
     mend="write Resize-10 (resizefix legalize)",

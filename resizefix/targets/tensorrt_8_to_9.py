@@ -122,15 +122,15 @@ CUBIC_TRAILING_AXES = Rule(
         or f.full_scales is None
         or all(scale == 1 for scale in f.full_scales[: max(0, len(f.values or ()) - 2)])
     ),
-    because="cubic changes axes {f.resized_axes} of {f.rank}; the parser takes the last two",
+    because="cubic changes axes {f.resized_axes} of {f.rank_name}; the parser takes the last two",
     source="onnx-tensorrt 3b008c4 … 96e7811, canUseNDResize; " + MEASURED,
     mend="move the axes to the end by a Transpose",
 )
 CUBIC_UNCHECKED = Rule(
     name="cubic-elsewhere-is-not-checked",
     holds=lambda f: f.mode != "cubic" or trailing_ones(f, 2) or not CUBIC_TRAILING_AXES.holds(f),
-    because="cubic changes axes {f.resized_axes} of {f.rank} by sizes, a tensor or `axes`, which nothing checks; but "
-    "TensorRT has cubic along the last two axes alone",
+    because="cubic changes axes {f.resized_axes} of {f.rank_name} by sizes, a tensor or `axes`, which nothing checks; "
+    "but TensorRT has cubic along the last two axes alone",
     source="NvInfer.h, ResizeMode; parsed and built on TensorRT-RTX 1.4.0 … 1.7.1, never run",
     mend="move the axes to the end by a Transpose",
     effect=Effect.DIFFERENT,
@@ -138,7 +138,7 @@ CUBIC_UNCHECKED = Rule(
 LINEAR_UNCHECKED = Rule(
     name="linear-by-a-tensor-is-not-checked",
     holds=lambda f: f.mode not in ("linear", "bilinear") or f.source is not S.FOLDED or trailing_ones(f, 3),
-    because="linear changes axes {f.resized_axes} of {f.rank} by a tensor, which nothing checks; but TensorRT has "
+    because="linear changes axes {f.resized_axes} of {f.rank_name} by a tensor, which nothing checks; but TensorRT has "
     "linear along the last three axes at most",
     source="NvInfer.h, ResizeMode; parsed and built on TensorRT-RTX 1.7.1, never run",
     mend="split the node in two, or move the axes to the end by a Transpose",

@@ -84,7 +84,7 @@ ANTIALIAS_MEND = (
 RANK = Rule(
     name="rank",
     holds=lambda f: f.rank is None or 1 <= f.rank <= 8,
-    because="the input is of rank {f.rank}; TensorRT has 1 to 8 dimensions",
+    because="the input is of rank {f.rank_name}; TensorRT has 1 to 8 dimensions",
     source="onnx-tensorrt 84b5be1 … 96e7811, importers of Upsample and Resize; measured on TensorRT-RTX 1.7.1",
     mend="reshape around the node",
 )
@@ -105,7 +105,7 @@ VECTOR = Rule(
 LENGTH = Rule(
     name="one-value-per-axis",
     holds=lambda f: f.length is None or f.length == (f.rank if f.axes is None else len(f.axes)) or f.rank is None,
-    because="there are {f.length} {f.extent_name} for an input of rank {f.rank} with axes {f.axes}",
+    because="there are {f.length} {f.extent_name} for an input of rank {f.rank_name} with axes {f.axes}",
     source="onnx-tensorrt 8b52755 … 96e7811, importers of Upsample and Resize; " + MEASURED,
     mend="give one value per dimension (1 for those that stay)",
 )
@@ -244,7 +244,7 @@ POLICY_IGNORED = Rule(
 LINEAR_TRAILING_AXES = Rule(
     name="linear-last-three-axes",
     holds=lambda f: f.mode not in ("linear", "bilinear") or f.source is S.FOLDED or trailing_ones(f, 3),
-    because="linear changes axes {f.resized_axes} of {f.rank}; TensorRT interpolates along the last three at most",
+    because="linear changes axes {f.resized_axes} of {f.rank_name}; TensorRT interpolates along the last three at most",
     source="onnx-tensorrt 1cf89dd … 96e7811, canUseLinearResize/canUseNDResize; " + MEASURED,
     mend="split the node in two, or move the axes to the end by a Transpose",
 )

@@ -101,7 +101,7 @@ def _moved(driven: Driven, step: _Step) -> tuple[float, ...]:
 
 def _moved_scale(old: float, step: _Step) -> float:
     if step is _Step.UP:
-        return old * 1.5 if old < 1 else float(np.floor(old)) + 1
+        return old + 1 if old < 1 else float(np.floor(old)) + 1  # a sample more at least, however short the axis
     if step is _Step.UP_FRACTION:
         return old * 1.25
     if step is _Step.DOWN:

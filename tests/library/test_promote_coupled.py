@@ -53,3 +53,14 @@ def test_a_node_that_moves_apart_from_one_that_keeps_its_sizes_is_coupled_too():
     )
     result = resizefix.promote_scales(model)
     assert [outcome.status for outcome in result.outcomes] == [Status.REFUSED, Status.REFUSED]
+
+
+def test_a_short_axis_that_rounding_keeps_does_not_pass_for_free():
+    """Half of 2 is 1, and so is three quarters: only a step by a whole sample shows that the Reshape does not fit."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,2,2] x) => (float[1] y)
+        <float[4] s = {1, 1, 0.5, 0.5}, int64[1] shape = {1}>
+        { [half] a = Resize (x, , s) y = Reshape (a, shape) }"""
+    )
+    (outcome,) = resizefix.promote_scales(model).outcomes
+    assert "breaks the model" in (outcome.reason or "")

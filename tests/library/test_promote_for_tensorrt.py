@@ -143,3 +143,11 @@ def test_a_second_run_has_nothing_to_do():
     again = resizefix.promote_scales(once.model, for_="tensorrt")
     assert not again.changed
     assert "already follow the graph input" in (again.outcomes[0].reason or "")
+
+
+def test_a_single_entry_before_opset_11_is_cast_too():
+    text = """<ir_version: 5, opset_import: ["" : 10]> g (float[4] x) => (float[] y) <float[1] s = {2}>
+    { [up] y = Resize (x, s) }"""
+    result = resizefix.promote_scales(onnx.parser.parse_model(text), for_="tensorrt")
+    assert [node.op_type for node in result.model.graph.node] == ["Cast", "Resize"]
+    assert result.verification.passed

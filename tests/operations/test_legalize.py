@@ -72,6 +72,28 @@ def test_no_lower_refuses_with_the_rule_that_is_broken():
     assert "not-cubic" in (made.outcomes[0].reason or "")
 
 
+def test_no_lower_is_blamed_only_where_other_operators_could_replace_the_node():
+    nodes, scales = 'y = Resize <mode = "cubic"> (x, , s)', "<float[4] s = {1, 1, 2, 2}>"
+    for x, forbidden in (("float[1,3,8,8]", True), ("float[1,3,h,w]", False)):
+        text = model(nodes, scales if forbidden else scales.replace("2, 2", "1.5, 1.5"), x=x)
+        (outcome,) = legal(text, "tensorrt-8.0", lowered=False).outcomes
+        assert ("--no-lower" in (outcome.reason or "")) is forbidden
+        assert (legal(text, "tensorrt-8.0").outcomes[0].status is Status.CHANGED) is forbidden
+
+
+def test_a_rank_that_is_not_known_is_said_so():
+    text = model('y = Resize <mode = "linear"> (x, , s)', "<float[4] s = {2, 2, 2, 2}>")
+    document = onnx.parser.parse_model(text)
+    document.graph.input[0].type.tensor_type.ClearField("shape")
+    made = legalize(
+        Document.from_proto(document),
+        find_sites(Document.from_proto(document)),
+        target_named("tensorrt-rtx"),
+        allowance=Allowance(),
+    )
+    assert "None" not in (made.outcomes[0].reason or "None")
+
+
 def test_a_fed_scale_is_refused_with_the_mend():
     text = model("y = Resize (x, , s)").replace("float[1,3,8,8] x)", "float[1,3,8,8] x, float[4] s)")
     made = legal(text, "tensorrt-rtx")

@@ -67,6 +67,14 @@ def test_without_lowerings_the_refusal_says_what_upsample_7_computes():
     assert "--no-lower" in (outcome.reason or "")
 
 
+def test_no_lower_is_not_blamed_where_no_other_operators_replace_the_node():
+    text = model('y = Resize <mode = "linear"> (x, , s)', "<float[4] s = {1, 1, 1.3, 1.3}>", x="float[1,3,h,w]")
+    for lowered in (True, False):
+        (outcome,) = legacy(text, lowered=lowered).outcomes
+        assert outcome.status is Status.REFUSED
+        assert "--no-lower" not in (outcome.reason or "")
+
+
 def test_sizes_computed_from_a_fixed_shape_are_constants():
     text = model("h = Shape (x) k = Mul (h, f) y = Resize (x, , , k)", "<int64[4] f = {1, 1, 2, 2}>")
     (outcome,) = legacy(text).outcomes

@@ -20,9 +20,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from random_graphs_called import TARGETS
 from random_graphs_case import Case, Tally, plain
-from random_graphs_laws import TARGETS, frozen, inspected, judged, legalized, made_legacy, promoted
+from random_graphs_laws import frozen, inspected, judged, promoted
 from random_graphs_model import draw
+from random_graphs_rewrites import legalized, made_legacy
 
 Law = tuple[Callable[..., None], dict[str, Any]]
 

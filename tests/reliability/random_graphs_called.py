@@ -1,0 +1,65 @@
+"""Calls an operation on a drawn model, twice, for the same must come out; a proof may fail for onnxruntime's reasons
+alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from random_graphs_case import Case, Tally
+
+import resizefix
+
+TARGETS = (
+    "tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2", "tensorrt-8.0",
+    "tensorrt-8.4", "tensorrt-8.5", "tensorrt-9", "tensorrt-10", "tensorrt-rtx", "onnxruntime",
+)  # fmt: skip
+# onnxruntime's shape inference against its own kernels (5 → 9), or branches of one If against each other: a constant
+# tells the inference what it did not know before, and the model is refused.
+CONTRADICTIONS = (
+    "Can't merge shape info",
+    "pre-allocated output",
+    "Shape mismatch attempting to re-use buffer",
+    "must have the shape set",
+)
+DISPUTED = ("at the default optimisation level", "Incompatible dimensions")
+
+
+def asked(operation: str, options: dict[str, Any]) -> str:
+    return operation + "".join(f" {key}={value}" for key, value in sorted(options.items()) if key != "verify")
+
+
+def called(case: Case, tally: Tally, name: str, call: Callable[[], Any]) -> Any:
+    """The result; None where the file cannot be proven, which may only be where onnxruntime does not run it."""
+    tally.operations[name] += 1
+    try:
+        result = call()
+    except resizefix.VerificationFailedError as error:
+        excused = any(part in str(error) for part in CONTRADICTIONS) or not case.runs_optimized
+        excused = excused or (case.is_disputed and any(part in str(error) for part in DISPUTED))
+        if case.runs and not case.says_nothing and not excused:
+            raise AssertionError(f"{name}: {error}") from error
+        tally.refused(name.split()[0], f"not proven: {error}")
+        return None
+    except resizefix.ResizefixError as error:
+        tally.refused(name.split()[0], str(error))
+        return None
+    for outcome in result.outcomes:
+        assert "None" not in (outcome.reason or ""), f"said to a user: {outcome.reason}"
+    if result.verification.status.value == "skipped" or case.rng.random() < 0.2:  # the others take longer
+        assert_same_result(case, result, call())
+    tally.operations[f"{name.split()[0]}: {'changed' if result.changed else 'not changed'}"] += 1
+    return result
+
+
+def assert_same_result(case: Case, one: Any, other: Any) -> None:
+    """A second call on the same file gives the same: bytes, verdicts, numbers."""
+    assert one.outcomes == other.outcomes, "other outcomes in a second call"
+    assert one.verification == other.verification, "another proof in a second call"
+    paths = [case.save(result, "same") for result in (one, other)]
+    assert paths[0].read_bytes() == paths[1].read_bytes(), "other bytes in a second call"
+
+
+def assert_untouched(case: Case, result: Any) -> None:
+    assert case.save(result, "same").read_bytes() == case.bytes, "nothing changed, and yet other bytes"

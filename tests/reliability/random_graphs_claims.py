@@ -1,0 +1,36 @@
+"""What a result claims about its numbers, as a bound: 0 where it calls every change exact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from random_graphs_case import Case
+from random_graphs_runs import Ran, difference, steps_apart
+
+# Relative to the outputs' largest value: as much as the library itself lets pass, and says.
+LOWERED = 1e-5  # other operators add in another order (library/rewrite.py)
+HALF = 2 * 2.0**-10  # two units in the last place (verification/bounds.py)
+APPROXIMATE = 0.5  # allowed by --allow-inexact: more would be another picture (library/rewrite.py)
+
+
+def called_exact(result: Any) -> bool:
+    """Whether every change is called exact and no run of the proof says otherwise."""
+    changed = [outcome for outcome in result.outcomes if outcome.status.value == "changed"]
+    runs = [run for run in result.verification.runs if not run.optimized]
+    for outcome in changed:
+        assert outcome.max_abs_diff is None or not outcome.exact, f"exact, by {outcome.max_abs_diff}"
+        assert outcome.exact or not runs or outcome.max_abs_diff is not None, "not exact, and no number for it"
+    return all(outcome.exact for outcome in changed) and all(run.bitwise for run in runs)
+
+
+def assert_as_claimed(case: Case, result: Any, before: Ran, after: Ran, *, lowered: float, at: str = "") -> None:
+    """Bit for bit where the result says exact; else within `lowered`, and the last bits where something is float16."""
+    exact = called_exact(result)
+    bound = 0.0 if exact else max(lowered, HALF if case.halves else 0.0)
+    apart = difference(before, after)
+    if apart <= bound:
+        return
+    # Where numbers are rounded to steps, a last bit may be a whole step, and cubic weights make more of it.
+    if lowered and not exact and case.rounds_to_steps and steps_apart(before, after, case.step) <= 2:
+        return
+    raise AssertionError(f"{at}{apart} apart (exact: {exact}, bound: {bound:.3g}); {before.error}; {after.error}")

@@ -196,9 +196,11 @@ class _Finder:
         return None if home is None else self._shapes.dims(home)
 
     def _fixed_dims(self, scope: Scope, name: str) -> Dims | None:
-        """A tensor's sizes; in a loop the file speaks of the first round alone, so that only the rank counts."""
-        dims = self._dims(scope, name)
-        return (None,) * len(dims) if dims is not None and scope.is_repeated else dims
+        """A tensor's sizes; of one made in a loop the file tells the first round's, so that only the rank counts."""
+        definition = self._scopes.definition(scope, name)
+        dims = None if definition is None else self._shapes.dims(definition.key)
+        repeated = definition is not None and definition.scope.is_repeated
+        return (None,) * len(dims) if dims is not None and repeated else dims
 
     def _elem_type(self, scope: Scope, name: str) -> int | None:
         home = self._home(scope, name)

@@ -159,3 +159,18 @@ def test_axes_that_the_input_does_not_have_or_has_once_make_the_node_invalid(axe
 def test_the_outermost_axes_of_the_input_are_axes():
     (site,) = sites_of(model("y = Resize <axes = [3, -4]> (x, , s)", "<float[2] s = {2, 1}>", opset=18))
     assert site.promotable
+
+
+LOOP = """<ir_version: 8, opset_import: ["" : 13]>
+g (float[1,3,8,8] x, int64 n, bool go) => (float[a,b,c,d] last, float[e,f,g,h,i] ys)
+<float[4] s = {1, 1, 2, 2}> {
+  last, ys = Loop (n, go, x) <body = round (int64 i, bool c, float[1,3,8,8] state) =>
+    (bool d, float[1,3,16,16] next, float[1,3,16,16] y)
+    { d = Identity (c) next = Resize (state, , s) y = Resize (x, , s) }>
+}"""
+
+
+def test_in_a_loop_only_what_comes_from_outside_has_the_sizes_that_the_file_tells():
+    carried, outer = sites_of(LOOP)
+    assert (carried.input, carried.input_dims) == ("state", (None,) * 4)
+    assert (outer.input, outer.input_dims) == ("x", (1, 3, 8, 8))

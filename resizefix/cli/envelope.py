@@ -72,7 +72,7 @@ def emit_usage_error(error: click.ClickException, arguments: Sequence[str], comm
         answer = Answer(error=error.format_message(), exit_code=error.exit_code)
         click.echo(_json(_envelope(command, model, answer)))
         step = None
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # since click 8.2
         error.show()
     else:
         context = getattr(error, "ctx", None)

@@ -8,6 +8,7 @@ fault, but no write takes more than 1000 bytes, as a system may do at any time. 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
@@ -54,7 +55,8 @@ def install(fault: dict[str, Any], log: Path) -> None:
         if how == "kill half" and name in MOVING:
             call(*_at_most(name, arguments, _amount(name, arguments) // 2), **options)
         elif how == "kill after":
-            call(*arguments, **options)
+            with contextlib.suppress(OSError):  # what it removes may be gone already
+                call(*arguments, **options)
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import onnx
-from random_graphs_case import plain
 from random_graphs_called import TARGETS
+from random_graphs_case import plain
 from random_graphs_claims import LOWERED
 from random_graphs_runs import Ran, Runner, difference
 

@@ -219,6 +219,8 @@ def _facts_as(facts: SiteFacts, subject: Subject, node: NodeProto) -> SiteFacts:
         ),
         axes=meaning.axes,
         n_inputs=len(node.input),
+        # from IR 4 on a new initializer is not listed as an input
+        initializers_are_inputs=facts.initializers_are_inputs and (attribute_form or facts.ir_version < 4),
         roi=roi,
         unnamed_scales=by_sizes and len(node.input) > 2 and not node.input[2],
         trailing_empty_input=False,

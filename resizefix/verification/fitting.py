@@ -31,27 +31,38 @@ class Fitted:
         return bool(self.outputs) and all(is_empty(value) for value in self.outputs.values())
 
 
+_MOST_CONTRADICTING = 4  # a file whose shapes are stale contradicts itself whatever it is fed
+
+
 def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, room: Room | None = None) -> Fitted:
     """Tries the feeder's candidates and returns the first that the model runs with, giving one number at least.
 
     A candidate for which there is no `room` is not run.
 
-    Only if there is no such candidate, one whose outputs are all empty. Inputs of another model that the feeder knows
-    too are in the feeds, and not given to this one. Raises CannotRunError with what the most sensible candidate met.
+    Outputs of a size that the file fixes otherwise are put off: a few more candidates are tried, for an input that says
+    sizes may say those. Only if there is no such candidate, one whose outputs are all empty. Inputs of another model
+    that the feeder knows too are in the feeds, and not given to this one. Raises CannotRunError with what the most
+    sensible candidate met.
     """
     first_error: CannotRunError | None = None
     empty: Fitted | None = None
+    contradicting: list[Fitted] = []
     candidates = islice(feeder.candidates(), attempts)
-    while (feeds := _next(session, candidates)) is not None:
+    while len(contradicting) < _MOST_CONTRADICTING and (feeds := _next(session, candidates)) is not None:
         try:
             _require_room(session, room, feeds)
             fitted = Fitted(feeds, session.run(session.taken(feeds)))
         except CannotRunError as error:
             first_error = first_error or error
             continue
-        if not fitted.vacuous:
+        if fitted.vacuous:
+            empty = empty or fitted
+        elif session.contradicts(fitted.outputs):
+            contradicting.append(fitted)
+        else:
             return fitted
-        empty = empty or fitted
+    if contradicting:
+        return contradicting[0]
     if empty is not None:
         return empty
     if first_error is not None:

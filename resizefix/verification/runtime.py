@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,6 +103,11 @@ class Session:
         self._options = options
         self._random = random
         self._session = self._load()
+        self._declared = {
+            value.name: [dim.dim_value or None for dim in value.type.tensor_type.shape.dim]
+            for value in model.graph.output
+            if value.type.tensor_type.HasField("shape")
+        }
         types = {node.name: node.type for node in (*self._session.get_inputs(), *self._session.get_outputs())}
         self._rare = {name: _WITHOUT_NUMPY[type_] for name, type_ in types.items() if type_ in _WITHOUT_NUMPY}
 
@@ -144,6 +149,18 @@ class Session:
     def output_shapes(self, feeds: Feeds) -> dict[str, tuple[int, ...] | None]:
         """The shape of every output that is a tensor, None for the others. Runs the model; raises CannotRunError."""
         return {name: value.shape if isinstance(value, np.ndarray) else None for name, value in self.run(feeds).items()}
+
+    def contradicts(self, results: Mapping[str, Value]) -> bool:
+        """Whether an output has another size than the file fixes for it, which onnxruntime believes when it optimises."""
+        return any(
+            isinstance(value, np.ndarray)
+            and name in self._declared
+            and (
+                value.ndim != len(self._declared[name])
+                or any(size not in (None, found) for size, found in zip(self._declared[name], value.shape, strict=True))
+            )
+            for name, value in results.items()
+        )
 
     def _invoke(self, feeds: Feeds) -> Sequence[Value]:
         """The one place where a model runs; when time is up it stops after the node that is running."""

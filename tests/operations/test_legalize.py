@@ -145,3 +145,12 @@ def test_a_policy_over_axes_from_the_end_is_no_crash():
     nodes = 'y = Resize <axes = [-1], keep_aspect_ratio_policy = "not_smaller"> (x, , , k)'
     made = legal(model(nodes, "<int64[1] k = {4}>", opset=18), "tensorrt-7.0")
     assert made.outcomes[0].status is Status.REFUSED
+
+
+def test_an_initializer_that_the_parser_would_not_find_is_not_written():
+    """TensorRT 5 finds those alone that are listed as inputs; this model has none, and a new one would be the first."""
+    text = """<ir_version: 8, opset_import: ["" : 9]> g (float[1,2,4,2] x) => (float[1,2,16,2] y)
+    { c = Constant <value: tensor = double[4] v {1, 1, 4, 1}> () s = Cast <to = 1> (c)
+      y = Upsample <mode = "nearest"> (x, s) }"""
+    (outcome,) = legal(text, "tensorrt-5.1", lowered=False).outcomes
+    assert outcome.status is Status.REFUSED

@@ -229,7 +229,7 @@ def assert_true_blocker(case: Case, blocker: Any) -> None:
     nodes = [node for body in bodies(case.model) for node in body.node]
     assert blocker.reason, "no reason"
     if blocker.op_type and blocker.op_type not in {node.op_type for node in nodes}:  # of what took a node's place
-        stands_for = any(site.output in blocker.node for site in case.drawn.sites)
+        stands_for = any(output in blocker.node for node in nodes for output in node.output)
         assert stands_for, f"there is no {blocker.op_type}: {blocker}"
 
 

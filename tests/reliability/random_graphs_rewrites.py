@@ -14,7 +14,7 @@ from random_graphs_runs import Runner
 
 import resizefix
 
-_UNKNOWN = "is not static|is not known|or may change"
+_UNKNOWN = "is not static|is not known|or may change|are no constant"
 
 
 def legalized(case: Case, tally: Tally, target: str, **options: Any) -> None:

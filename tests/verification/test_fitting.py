@@ -88,3 +88,15 @@ def test_the_number_of_attempts_is_kept() -> None:
     with pytest.raises(CannotRunError):
         fit_feeds(resize, feeder, attempts=3)
     assert len(tried) == 3
+
+
+def test_scales_that_contradict_the_size_of_the_output_are_put_off() -> None:
+    """Optimised, onnxruntime takes the size that the file fixes for true; the file is right at half the size alone."""
+    text = f'{HEADER} g (float[1,3,8,8] x, float[4] s) => (float[1,3,4,4] y) {{ y = Resize<mode="nearest">(x, , s) }}'
+    resize = session(text)
+    assert fit_feeds(resize, Feeder(resize.inputs)).outputs["y"].shape == (1, 3, 4, 4)
+
+
+def test_a_file_that_contradicts_itself_at_all_sizes_is_run_all_the_same() -> None:
+    stale = session(f"{HEADER} g (float[1,3,8,8] x) => (float[1,3,5,5] y) {{ y = Relu(x) }}")
+    assert fit_feeds(stale, Feeder(stale.inputs)).outputs["y"].shape == (1, 3, 8, 8)

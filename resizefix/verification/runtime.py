@@ -151,7 +151,7 @@ class Session:
         return {name: value.shape if isinstance(value, np.ndarray) else None for name, value in self.run(feeds).items()}
 
     def contradicts(self, results: Mapping[str, Value]) -> bool:
-        """Whether an output has another size than the file fixes for it, which onnxruntime believes when it optimises."""
+        """Whether an output has another size than the file fixes, which onnxruntime believes when it optimises."""
         return any(
             isinstance(value, np.ndarray)
             and name in self._declared

@@ -14,7 +14,7 @@ from random_graphs_runs import Runner
 
 import resizefix
 
-_UNKNOWN = "is not static|is not known|or may change|are no constant|has no \w+ kernel for rank"
+_UNKNOWN = r"is not static|is not known|or may change|are no constant|has no \w+ kernel for rank"
 
 
 def legalized(case: Case, tally: Tally, target: str, **options: Any) -> None:

@@ -109,12 +109,16 @@ class Case:
         return False
 
     @property
+    def is_fed(self) -> bool:
+        """Whether an input decides how a node resizes: a proof feeds it other values than those drawn."""
+        return any(site.origin.kind.value == "graph-input" for site in self.sites)
+
+    @property
     def fixes_what_is_fed(self) -> bool:
         """Whether the file fixes sizes that an input decides: fed other values than those drawn, it contradicts itself,
         and no proof can know the drawn ones."""
-        fed = any(site.origin.kind.value == "graph-input" for site in self.sites)
         entries = (*self.model.graph.output, *self.model.graph.value_info)
-        return fed and any(dim.dim_value for entry in entries for dim in entry.type.tensor_type.shape.dim)
+        return self.is_fed and any(dim.dim_value for entry in entries for dim in entry.type.tensor_type.shape.dim)
 
     @cached_property
     def sites(self) -> list[resizefix.Site]:

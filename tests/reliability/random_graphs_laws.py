@@ -76,7 +76,8 @@ def promoted(case: Case, tally: Tally, **options: Any) -> None:
             feeds = case.drawn.feeds | {s.name: _fed(s, s.value) for s in result.inputs if fed or not s.optional}
             assert_promoted_as_claimed(case, tally, result, runner.run(feeds), {}, "at the old values ")
         assert_moved(case, tally, result, runner)
-        assert_free(case, result, runner)
+        if not case.is_fed:  # else the probe fed other sizes, at which others may fit
+            assert_free(case, result, runner)
     again = call(after, shape={}, verify=False)
     changed = {o.node for o in result.outcomes if o.status.value == "changed"}
     twice = {o.node for o in again.outcomes if o.status.value == "changed"} & changed

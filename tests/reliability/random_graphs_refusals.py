@@ -129,7 +129,8 @@ def assert_true_refusal(case: Case, outcome: Any, result: Any) -> None:
     """Raises where a reason of promote-scales is unknown here, names no node, or does not hold."""
     reason, output = outcome.reason or "", case.sites[outcome.index].output
     if "another scale of" in reason:
-        assert _breaks(case, outcome, result), f"{output}: not true: {reason}"
+        # whether sizes fit can depend on what an input says, and the probe feeds another value than the one drawn
+        assert case.is_fed or _breaks(case, outcome, result), f"{output}: not true: {reason}"
     elif found := re.match(r"TensorRT refuses the node \(([^)]*)\)", reason):
         rules = {violation.rule for violation in _violations(case, outcome, "tensorrt-rtx")}
         holds = OF_PROMOTED.get(found[1])

@@ -1,8 +1,8 @@
 import onnx.parser
 from report_models import COMPUTED, FED, PLAIN, document, parsed
 
-from resizefix.document.document import Document
 from resizefix.dialects.snapshot import Snapshot
+from resizefix.document.document import Document
 from resizefix.operations.sites import find_sites
 from resizefix.reports.neighbourhood import BoxKind, Mark
 from resizefix.reports.surroundings import Surroundings

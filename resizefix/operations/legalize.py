@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from onnx import NodeProto, TensorProto, numpy_helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import Dialect, Operands
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, remove_unread, replace_nodes
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
@@ -150,7 +150,18 @@ class _Legalizer:
             raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
         if not self._allowance.lowered:
             raise RefusedError(f"{why}. Other operators could replace it, which --no-lower forbids", node=site.label)
-        return found
+        return self._findable(found)
+
+    def _findable(self, made: Replacement) -> Replacement:
+        """With Constant nodes instead of new initializers where the target's parser would not find these: from IR 4 on
+        they are no graph inputs, and one that is none would make it refuse the nodes it takes now, too."""
+        unlisted, listed = (
+            judge(self._target, replace(self._facts, initializers_are_inputs=as_inputs)) for as_inputs in (False, True)
+        )
+        if self._facts.ir_version < FIRST_IR_WITH_DEFAULTS or len(unlisted) == len(listed):
+            return made
+        constants = tuple(helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in made.initializers)
+        return replace(made, nodes=(*constants, *made.nodes), initializers=())
 
     def _accepts(self, subject: Subject, dialect: Dialect) -> bool:
         operands = _operands(subject, self._site, dialect, "extent", "roi", "empty")
@@ -220,7 +231,8 @@ def _facts_as(facts: SiteFacts, subject: Subject, node: NodeProto) -> SiteFacts:
         axes=meaning.axes,
         n_inputs=len(node.input),
         # from IR 4 on a new initializer is not listed as an input
-        initializers_are_inputs=facts.initializers_are_inputs and (attribute_form or facts.ir_version < 4),
+        initializers_are_inputs=facts.initializers_are_inputs
+        and (attribute_form or facts.ir_version < FIRST_IR_WITH_DEFAULTS),
         roi=roi,
         unnamed_scales=by_sizes and len(node.input) > 2 and not node.input[2],
         trailing_empty_input=False,

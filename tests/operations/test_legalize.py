@@ -154,3 +154,17 @@ def test_an_initializer_that_the_parser_would_not_find_is_not_written():
       y = Upsample <mode = "nearest"> (x, s) }"""
     (outcome,) = legal(text, "tensorrt-5.1", lowered=False).outcomes
     assert outcome.status is Status.REFUSED
+
+
+@pytest.mark.parametrize(("ir_version", "initializers"), [(3, 1), (4, 0)])
+@pytest.mark.parametrize("target", ["tensorrt-5.0", "tensorrt-5.1"])
+def test_a_lowering_brings_no_initializer_that_would_have_the_other_nodes_refused(ir_version, target, initializers):
+    """TensorRT 5 finds those alone that are listed as inputs, which from IR 4 on no new one is."""
+    text = f"""<ir_version: {ir_version}, opset_import: ["" : 8]> g (float[1,3,4,4] x) => (float[1,3,8,6] y)
+    {{ a = Upsample <scales = [1.0, 1.0, 2.0, 1.0], mode = "nearest"> (x)
+       y = Upsample <mode = "linear", scales = [1.0, 1.0, 1.0, 1.5]> (a) }}"""
+    made = legal(text, target)
+    assert [outcome.status for outcome in made.outcomes] == [Status.UNCHANGED, Status.CHANGED]
+    assert len(made.document.proto.graph.initializer) == initializers
+    for facts in facts_of(made.document):
+        assert accepted(judge(target_named(target), facts))

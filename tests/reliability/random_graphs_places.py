@@ -61,7 +61,7 @@ def resize(
         way = rng.choice([way for way in WAYS for _ in range(way.weight) if _fits(way, body, spelling, x)])
     twin = _same_constant(body, spelling, sites) if way.kind in ("initializer", "constant") else None
     if twin is not None and rng.random() < 0.6:
-        way, operand, values = replace(twin.way, name="shared"), twin.operand, twin.values
+        way, operand, values = twin.way, twin.operand, twin.values  # the same origin, however it is spelled
     else:
         constants, values = way.constants(spelling, x.sizes)
         operand = way.write(body, spelling, x.name, constants)

@@ -14,30 +14,22 @@ from resizefix.verification.verification import Verification
 HALF = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 
 
-def measured(outcomes: Sequence[Outcome], verification: Verification) -> tuple[Outcome, ...]:
-    """The outcomes with what the runs say: not exact where the operation says so or a run was not bitwise.
+def measured(outcomes: Sequence[Outcome], sites: Collection[Site], verification: Verification) -> tuple[Outcome, ...]:
+    """The outcomes with what the runs say: not exact where the operation says so, a run was not bitwise, or a site
+    resizes half precision.
+
+    onnxruntime computes half precision in float32 between casts whose places depend on the neighbouring nodes, so that
+    the last bit can change though every node says what it said. Runs that found the same bits do not tell that others
+    will: with the same casts moved, another scale or another image rounds otherwise. Their largest difference is told.
 
     Runs at the default level do not count: there the original itself is fused, and its sums are in another order.
     """
     runs = [run for run in verification.runs if not run.optimized]
-    if not runs:
-        return tuple(outcomes)
-    bitwise = all(run.bitwise for run in runs)
-    largest = max(run.max_abs_diff for run in runs)
+    same_bits = all(run.bitwise for run in runs) and not any(site.elem_type in HALF for site in sites)
+    largest = max((run.max_abs_diff for run in runs), default=None)
     return tuple(
         outcome
-        if outcome.status is not Status.CHANGED or (outcome.exact and bitwise)
+        if outcome.status is not Status.CHANGED or (outcome.exact and same_bits)
         else replace(outcome, exact=False, max_abs_diff=largest)
         for outcome in outcomes
     )
-
-
-def unmeasured(outcomes: Sequence[Outcome], sites: Collection[Site]) -> tuple[Outcome, ...]:
-    """The outcomes where nothing was run: half precision is then not called exact.
-
-    onnxruntime computes it in float32 between casts whose places depend on the neighbouring nodes, so that the last bit
-    can change though every node says what it said.
-    """
-    if not any(site.elem_type in HALF for site in sites):
-        return tuple(outcomes)
-    return tuple(replace(outcome, exact=False) if outcome.status is Status.CHANGED else outcome for outcome in outcomes)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
-from resizefix.library.exactness import measured, unmeasured
+from resizefix.library.exactness import measured
 from resizefix.library.result import Result
 from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.sites import find_sites, select
@@ -45,14 +45,14 @@ def freeze_scales(
     if not changed or not verify:
         reason = "switched off (--no-verify)" if changed else "nothing was frozen"
         skipped = Verification(Status.SKIPPED, reason)
-        return Result(returned(made.document, model), unmeasured(made.outcomes, sites), (), skipped)
+        return Result(returned(made.document, model), measured(made.outcomes, sites, skipped), (), skipped)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
     rules = conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
     keys = {site.key: site.input for site in changed}
     verification = prove_rewrite(document, made.document, keys, 0.0, rules, feeds=made.values)
-    outcomes = measured(made.outcomes, verification)
+    outcomes = measured(made.outcomes, sites, verification)
     if not verification.passed:
         result = Result(document, outcomes, (), verification)
         raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
@@ -11,13 +10,13 @@ from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
 from resizefix.library.coupling import without_coupled
-from resizefix.library.exactness import measured, unmeasured
+from resizefix.library.exactness import measured
 from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, Naming, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
-from resizefix.operations.sites import find_sites, select
+from resizefix.operations.sites import Site, find_sites, select
 from resizefix.outcome import Status as Happened
 from resizefix.promotion import Form
 from resizefix.targets.catalogue import target_named
@@ -88,8 +87,7 @@ def promote_scales(
     candidate = promoted({})
     if not candidate.inputs or not verify:
         reason = "nothing was promoted" if not candidate.inputs else "switched off (--no-verify)"
-        unproven = replace(candidate, outcomes=unmeasured(candidate.outcomes, sites))
-        return _result(unproven, model, Verification(Status.SKIPPED, reason), integers, shape or {})
+        return _result(candidate, sites, model, Verification(Status.SKIPPED, reason), integers, shape or {})
 
     from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
@@ -109,7 +107,7 @@ def promote_scales(
         raise VerificationFailedError(f"verification failed: {reason}", result=result) from error
     if not candidate.inputs:
         nothing = Verification(Status.SKIPPED, "nothing was promoted", coupling=tuple(coupling.values()))
-        return _result(candidate, model, nothing, integers, {})
+        return _result(candidate, sites, model, nothing, integers, {})
     verification = prover.prove(candidate.document, candidate.inputs, coupling)
     if not verification.passed:
         result = Result(document, candidate.outcomes, candidate.inputs, verification)
@@ -117,7 +115,7 @@ def promote_scales(
     if integers is not None:
         _ask_live(document, candidate, verification)
     ran = verification.runs[0].shapes if verification.runs else {}
-    return _result(candidate, model, verification, integers, {**ran, **(shape or {})})
+    return _result(candidate, sites, model, verification, integers, {**ran, **(shape or {})})
 
 
 def _ask_live(original: Document, candidate: Promotion, verification: Verification) -> None:
@@ -150,6 +148,7 @@ def _rejected(promotion: Promotion) -> dict[int, str]:
 
 def _result(
     promotion: Promotion,
+    sites: Sequence[Site],
     like: Model,
     verification: Verification,
     integers: Integers | None,
@@ -158,6 +157,6 @@ def _result(
     profile = None
     if integers is not None and promotion.inputs:
         profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
-    outcomes = measured(promotion.outcomes, verification)
+    outcomes = measured(promotion.outcomes, sites, verification)
     model = returned(promotion.document, like)
     return Result(model, outcomes, promotion.inputs, verification, profile=profile)

@@ -10,7 +10,7 @@ from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
-from resizefix.library.exactness import measured, unmeasured
+from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.result import Result
 from resizefix.operations.legalize import legalize as make_legal
@@ -147,14 +147,14 @@ def _proven(
         return Result(returned(before, model), outcomes, (), Verification(Status.SKIPPED, "nothing was rewritten"))
     if rules is None:
         skipped = Verification(Status.SKIPPED, "switched off (--no-verify)")
-        return Result(returned(after, model), unmeasured(outcomes, changed), (), skipped)
+        return Result(returned(after, model), measured(outcomes, changed, skipped), (), skipped)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
     exact = all(outcome.exact for outcome in outcomes)
     allowed = INEXACT_BOUND if allow_inexact and not exact else 0.0 if exact else LOWERED_BOUND
     verification = prove_rewrite(before, after, {site.key: site.input for site in changed}, allowed, rules)
-    told = measured(outcomes, verification)
+    told = measured(outcomes, changed, verification)
     if not verification.passed:
         result = Result(before, told, (), verification)
         raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)

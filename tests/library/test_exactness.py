@@ -49,3 +49,17 @@ def test_single_precision_is_exact():
     for verify in (True, False):
         outcomes = resizefix.freeze_scales(model, verify=verify).outcomes
         assert [(outcome.exact, outcome.max_abs_diff) for outcome in outcomes] == [(True, None)] * 2
+
+
+def test_half_precision_is_not_called_exact_by_runs_at_other_scales():
+    """At the scales that a proof tries the bits may agree; at those a user feeds they need not."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 5, opset_import: ["" : 10]> g (float16[6,2] x) => (float16[] y)
+        <float[2] s = {0.5, 0.5}, int64[2] shape = {3, 1}, float[2] c = {4, 2}>
+        { a = Resize <mode = "linear"> (x, s) b = Reshape (a, shape) n = Shape (b) f = Cast <to = 1> (n) t = Div (c, f)
+          y = Resize <mode = "linear"> (b, t) }"""
+    )
+    result = resizefix.promote_scales(model, node=["#1"])
+    assert result.verification.passed
+    assert all(run.bitwise for run in result.verification.runs)
+    assert [(outcome.exact, outcome.max_abs_diff) for outcome in result.outcomes] == [(False, 0.0)]

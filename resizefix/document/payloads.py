@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from onnx import TensorProto
+
 from resizefix.document.pieces import Piece
 from resizefix.document.schema import FIELDS, TENSOR_HOLDERS, number_of
 from resizefix.document.tensors import Cutting, replace_tensors
@@ -64,6 +66,7 @@ _SINGULAR = {
     for kind, fields in FIELDS.items()
 }
 _OP_TYPE, _DOMAIN = number_of("NodeProto", "op_type"), number_of("NodeProto", "domain")
+_LOCATIONS = frozenset(TensorProto.DataLocation.values())
 
 
 class Payload(NamedTuple):
@@ -147,12 +150,14 @@ def _payload_of(data: Readable, start: int, end: int) -> tuple[Record, Payload] 
     data_type, location, holders = 0, None, []
     for record in records(data, start, end):
         if record.number == DATA_TYPE and record.wire_type == VARINT:
-            data_type = varint_value(data, record)
+            data_type = _int32(data, record)
         elif record.number == DATA_LOCATION and record.wire_type == VARINT:
-            location = varint_value(data, record)
+            # A value that the enum has not is to parsers a field they do not know: what was said before still counts.
+            stated = _int32(data, record)
+            location = stated if stated in _LOCATIONS else location
         elif record.number in _DATA:
             holders.append(record)
-    if len(holders) != 1 or location not in (None, 0):
+    if len(holders) != 1 or location not in (None, TensorProto.DEFAULT):
         return None
     record = holders[0]
     plain = (record.number == RAW_DATA and data_type != _STRING) or data_type in FORMS.get(record.number, ())
@@ -162,3 +167,9 @@ def _payload_of(data: Readable, start: int, end: int) -> tuple[Record, Payload] 
     if length % _NUMBER_SIZE.get(record.number, 1):
         return None  # no parser reads such a file, nor shall we
     return record, Payload(record.number, record.body, record.end, location is not None)
+
+
+def _int32(data: Readable, record: Record) -> int:
+    """What parsers read where the schema has an int32 or an enum: the lower 32 bits, whatever the file states."""
+    low = varint_value(data, record) & 0xFFFFFFFF
+    return low - (low >> 31 << 32)

@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from onnx import TensorProto, helper, numpy_helper
 
 LARGE = 1024  # float32 elements: 4096 bytes, just large enough to be detached
+_OF_DATA = ("raw_data", "float_data", "double_data", "external_data", "data_location", "data_type")
 _FIXED = {FD.TYPE_FLOAT: 5, FD.TYPE_DOUBLE: 1}
 
 
@@ -96,6 +97,29 @@ def rich_model() -> onnx.ModelProto:
     return model
 
 
+def edited_anywhere(message: Message, rng: random.Random) -> None:
+    """One edit at a random place of any depth, the same for a model and for its light form: the fields in which a
+    tensor has its data, wherever these lie, are left alone."""
+    stated = [(field, content) for field, content in message.ListFields() if field.name not in _OF_DATA]
+    if not stated:
+        return
+    field, content = rng.choice(stated)
+    is_message, is_repeated = field.type == FD.TYPE_MESSAGE, not isinstance(content, (Message, str, bytes, int, float))
+    if is_message and rng.random() < 0.8:
+        edited_anywhere(rng.choice(content) if is_repeated else content, rng)
+    elif is_repeated:
+        values = list(content)
+        at = rng.randrange(len(values))
+        less, more = values[:at] + values[at + 1 :], [*values[:at], values[at // 2], *values[at:]]
+        copies = [type(v).FromString(v.SerializeToString()) if is_message else v for v in rng.choice((less, more))]
+        message.ClearField(field.name)
+        getattr(message, field.name).extend(copies)
+    elif is_message or field.type == FD.TYPE_ENUM or rng.random() < 0.3:
+        message.ClearField(field.name)
+    else:
+        setattr(message, field.name, content + type(content)(1) if content else type(content)(2))
+
+
 def split(data: bytes) -> list[tuple[int, bytes]]:
     """(field number, record) of a message: a second implementation, to check the first by."""
     found = []
@@ -128,9 +152,10 @@ def graph_records(model: bytes) -> list[tuple[int, bytes]]:
     return split(value_of(graph))
 
 
-def hostile(message: Message, rng: random.Random, depth: int = 0) -> bytes:
+def hostile(message: Message, rng: random.Random, depth: int = 0, *, in_parts: bool = False) -> bytes:
     """A serialisation that parses to `message` but is none that a writer would make: fields shuffled, varints longer
-    than needed, repeated numbers packed or not at random, fields that no schema knows, numbers stated twice.
+    than needed, repeated numbers packed or not at random, fields and values of enums that no schema knows, numbers
+    stated twice or with more bits than they have; `in_parts` also messages stated in several, which parsers merge.
     """
     groups: list[list[bytes]] = []
     for field, content in message.ListFields():
@@ -138,7 +163,9 @@ def hostile(message: Message, rng: random.Random, depth: int = 0) -> bytes:
         repeated = repeated if repeated is not None else field.label == FD.LABEL_REPEATED
         values = list(content) if repeated else [content]
         kind = 2 if field.type in (FD.TYPE_STRING, FD.TYPE_BYTES, FD.TYPE_MESSAGE) else _FIXED.get(field.type, 0)
-        encoded = [_encode(field, value, rng, depth) for value in values]
+        encoded = [_encode(field, value, rng, depth, in_parts) for value in values]
+        if in_parts and field.type == FD.TYPE_MESSAGE and not repeated:
+            encoded = _parts(encoded[0], rng)
         if kind == 2:
             group = [_tag(field.number, 2, rng) + _varint(len(one), rng, longest=5) + one for one in encoded]
         elif repeated and rng.random() < 0.7:
@@ -150,7 +177,10 @@ def hostile(message: Message, rng: random.Random, depth: int = 0) -> bytes:
         else:
             group = [_tag(field.number, kind, rng) + one for one in encoded]
             if not repeated and field.containing_oneof is None and rng.random() < 0.3:
-                group.insert(0, _tag(field.number, kind, rng) + _encode(field, type(content)(1), rng, depth))
+                group.insert(0, _tag(field.number, kind, rng) + _encode(field, type(content)(1), rng, depth, in_parts))
+            if field.type == FD.TYPE_ENUM and rng.random() < 0.3:
+                unknown = _tag(field.number, kind, rng) + _varint(rng.choice((77, 1 << 31, (1 << 32) + 99)), rng)
+                group.insert(rng.randrange(len(group) + 1), unknown)
         groups.append(group)
     for _ in range(rng.choice((0, 0, 1, 2))):
         number, kind = rng.randrange(900, 4000), rng.choice((0, 1, 2, 5))
@@ -164,10 +194,18 @@ def hostile(message: Message, rng: random.Random, depth: int = 0) -> bytes:
     return b"".join(out)
 
 
-def _encode(field: FD, value: object, rng: random.Random, depth: int) -> bytes:
+def _parts(message: bytes, rng: random.Random) -> list[bytes]:
+    """Up to three messages that parsers merge into the given one."""
+    records = [record for _, record in split(message)]
+    first, second = sorted(rng.randrange(len(records) + 1) for _ in range(2))
+    parts = [b"".join(part) for part in (records[:first], records[first:second], records[second:])]
+    return [part for part in parts if part or rng.random() < 0.3] or [b""]
+
+
+def _encode(field: FD, value: object, rng: random.Random, depth: int, in_parts: bool) -> bytes:
     if field.type == FD.TYPE_MESSAGE:
         assert isinstance(value, Message)
-        return hostile(value, rng, depth + 1)
+        return hostile(value, rng, depth + 1, in_parts=in_parts)
     if field.type == FD.TYPE_STRING:
         return value.encode() if isinstance(value, str) else bytes(value)  # type: ignore[call-overload]
     if field.type == FD.TYPE_BYTES:
@@ -176,7 +214,10 @@ def _encode(field: FD, value: object, rng: random.Random, depth: int) -> bytes:
         return np.float32(value).tobytes()  # type: ignore[arg-type]
     if field.type == FD.TYPE_DOUBLE:
         return np.float64(value).tobytes()  # type: ignore[arg-type]
-    return _varint(int(value) & (1 << 64) - 1, rng)  # type: ignore[call-overload]
+    number = int(value) & (1 << 64) - 1  # type: ignore[call-overload]
+    if field.type in (FD.TYPE_INT32, FD.TYPE_ENUM) and rng.random() < 0.1:
+        number = number & 0xFFFFFFFF | rng.randrange(1 << 32) << 32
+    return _varint(number, rng)
 
 
 def _tag(number: int, kind: int, rng: random.Random) -> bytes:

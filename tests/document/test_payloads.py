@@ -9,12 +9,15 @@ from onnx import TensorProto, helper, numpy_helper
 from resizefix.document.document import Document
 from resizefix.document.payloads import THRESHOLD, Payload, detach, records_of_reference
 from resizefix.document.pieces import as_bytes
-from resizefix.document.wire import encode_bytes
+from resizefix.document.wire import encode_bytes, encode_varint
 from resizefix.errors import UnreadableModelError
 
 
 def detached(model: onnx.ModelProto, everywhere: bool = False) -> tuple[onnx.ModelProto, list[Payload], bytes]:
-    data = model.SerializeToString()
+    return detached_from(model.SerializeToString(), everywhere)
+
+
+def detached_from(data: bytes, everywhere: bool = False) -> tuple[onnx.ModelProto, list[Payload], bytes]:
     found: list[Payload] = []
 
     def refer(payload: Payload) -> list[bytes]:
@@ -88,6 +91,23 @@ def test_a_tensor_with_two_kinds_of_data_is_left_alone():
     located.data_location = TensorProto.EXTERNAL
     for tensor in (both, external, located):
         assert detached(of(tensor))[1] == []
+
+
+@pytest.mark.parametrize(("stated", "count"), [(0, 1), (1 << 32, 1), (5, 1), (-1, 1), (1, 0), ((1 << 32) + 1, 0)])
+def test_the_location_is_what_parsers_read_of_the_number(stated, count):
+    tensor = weights("w", 0).SerializeToString() + b"\x70" + encode_varint(stated % (1 << 64))
+    data = encode_bytes(7, encode_bytes(5, tensor))
+    model = onnx.ModelProto.FromString(data)
+    assert model.graph.initializer[0].data_location == 1 - count
+    assert len(detached_from(data)[1]) == count
+
+
+def test_the_data_type_is_what_parsers_read_of_the_number():
+    typed = typed_weights("w", 0)
+    typed.ClearField("data_type")
+    for data_type, count in ((1 + (1 << 32), 1), (8 + (1 << 32), 0)):
+        data = encode_bytes(7, encode_bytes(5, typed.SerializeToString() + b"\x10" + encode_varint(data_type)))
+        assert len(detached_from(data)[1]) == count
 
 
 def test_a_constant_of_another_domain_keeps_its_value():

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import onnx
 import pytest
+from google.protobuf.message import Message
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from model_bytes import constant, graph_records, hostile, rich_model, split, value, value_of, weights
+from model_bytes import constant, edited_anywhere, graph_records, hostile, rich_model, split, value, value_of, weights
 
 from resizefix.document.document import Document
+from resizefix.document.payloads import DATA_LOCATION
+from resizefix.document.schema import FIELDS, number_of
+from resizefix.document.wire import encode_bytes, encode_varint
 
 RICH = rich_model()
 Edit = Callable[[onnx.ModelProto], object]
@@ -72,9 +76,9 @@ some_edits = st.lists(st.sampled_from(EDITS), min_size=1, max_size=5)
 
 
 @laws
-@given(seeds)
-def test_a_model_without_edits_is_written_byte_for_byte(tmp_path, seed):
-    data = hostile(RICH, random.Random(seed))
+@given(seeds, st.booleans())
+def test_a_model_without_edits_is_written_byte_for_byte(tmp_path, seed, in_parts):
+    data = hostile(RICH, random.Random(seed), in_parts=in_parts)
     document = opened(data, tmp_path)
     assert not document.is_changed()
     assert written(document, tmp_path) == data
@@ -82,15 +86,27 @@ def test_a_model_without_edits_is_written_byte_for_byte(tmp_path, seed):
 
 
 @laws
-@given(seeds, some_edits)
-def test_a_written_model_says_what_the_same_edits_make_of_the_whole_model(tmp_path, seed, edits):
-    data = hostile(RICH, random.Random(seed))
+@given(seeds, some_edits, st.booleans())
+def test_a_written_model_says_what_the_same_edits_make_of_the_whole_model(tmp_path, seed, edits, in_parts):
+    data = hostile(RICH, random.Random(seed), in_parts=in_parts)
     document, whole = opened(data, tmp_path), onnx.ModelProto.FromString(data)
     apply(edits, document.proto)
     apply(edits, whole)
     saved = onnx.ModelProto.FromString(written(document, tmp_path))
     assert saved == whole
     assert document.to_proto() == saved
+
+
+@laws
+@given(seeds, st.integers(1, 4), st.booleans())
+def test_edits_at_random_places_are_written_as_they_are_of_the_whole_model(tmp_path, seed, count, in_parts):
+    data = hostile(RICH, random.Random(seed), in_parts=in_parts)
+    document, whole = opened(data, tmp_path), onnx.ModelProto.FromString(data)
+    for model in (document.proto, whole):
+        rng = random.Random(seed)
+        for _ in range(count):
+            edited_anywhere(model, rng)
+    assert onnx.ModelProto.FromString(written(document, tmp_path)) == whole
 
 
 @laws
@@ -195,6 +211,81 @@ def test_a_graph_stated_in_two_parts_is_edited_as_the_one_it_means(tmp_path):
     saved = onnx.ModelProto.FromString(written(document, tmp_path))
     assert [node.name for node in saved.graph.node] == ["n", "other"]
     assert saved == document.proto
+
+
+def test_a_graph_of_two_parts_with_large_tensors_keeps_every_record_but_the_edited(tmp_path):
+    nodes = [onnx.helper.make_node("Relu", [a], [b], name=b) for a, b in ("xy", "yz")]
+    parts = [
+        onnx.GraphProto(node=[node], initializer=[weights(node.name, 1)]).SerializeToString() + b"\x98\x70\x05"
+        for node in nodes
+    ]
+    document = opened(b"".join(encode_bytes(7, part) for part in parts), tmp_path)
+    document.proto.graph.node[1].name = "edited"
+    before = [record for part in parts for record in split(part)]
+    after = graph_records(written(document, tmp_path))
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, True, True, False, True, True]
+
+
+GRAPHS = [onnx.GraphProto(initializer=[weights(name, seed)]) for seed, name in enumerate("ab")]
+TENSORS = [weights(name, seed) for seed, name in enumerate("ab")]
+TYPES = [value("x", [n]).type for n in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("path", "halves", "edited"),
+    [
+        ("graph", GRAPHS, "name"),
+        ("training_info.algorithm", GRAPHS, "name"),
+        ("graph.node.attribute.g", GRAPHS, "name"),
+        ("graph.node.attribute.t", TENSORS, "name"),
+        ("functions.node.attribute.t", TENSORS, "doc_string"),
+        ("graph.sparse_initializer.values", TENSORS, "name"),
+        ("graph.input.type", TYPES, "denotation"),
+        ("graph.input.type.tensor_type", [half.tensor_type for half in TYPES], "elem_type"),
+        ("graph.input.type.tensor_type.shape", [half.tensor_type.shape for half in TYPES], "dim"),
+    ],
+)
+def test_a_message_stated_twice_is_edited_as_the_one_it_means(tmp_path, path, halves, edited):
+    kinds, numbers = ["ModelProto"], []
+    for name in path.split("."):
+        numbers.append(number_of(kinds[-1], name))
+        kinds.append(FIELDS[kinds[-1]][numbers[-1]].message or "")
+    data = b"".join(encode_bytes(numbers[-1], half.SerializeToString()) for half in halves)
+    for number, kind in reversed(list(zip(numbers[:-1], kinds[1:-1], strict=True))):
+        of_node = onnx.NodeProto(op_type="Constant").SerializeToString() if kind == "NodeProto" else b""
+        data = encode_bytes(number, of_node + data)
+    data += encode_bytes(number_of("ModelProto", "graph"), b"")
+    document, whole = opened(data, tmp_path), onnx.ModelProto.FromString(data)
+    assert written(document, tmp_path) == data
+    for model in (document.proto, whole):
+        said = model
+        for name in path.split("."):
+            said = getattr(said, name) if isinstance(getattr(said, name), Message) else getattr(said, name)[0]
+        if edited == "dim":
+            said.dim.add(dim_value=3)
+        else:
+            setattr(said, edited, 7 if edited == "elem_type" else "edited")
+    assert onnx.ModelProto.FromString(written(document, tmp_path)) == whole
+
+
+@pytest.mark.parametrize("large", [1024, 1025])
+@pytest.mark.parametrize("unknown", [2, 1024, 1 << 31, (1 << 32) + 7])
+def test_a_location_that_the_enum_has_not_is_none(tmp_path, large, unknown):
+    """Parsers keep such a value as a field they do not know, which a serialised model states after the others."""
+    location = encode_varint(DATA_LOCATION << 3)
+    tensor = location + encode_varint(unknown) + weights("w", 0, large).SerializeToString() + location + b"\0"
+    data = encode_bytes(7, encode_bytes(5, tensor))
+    document, whole = opened(data, tmp_path), onnx.ModelProto.FromString(data)
+    assert written(document, tmp_path) == data
+    assert document.proto.graph.initializer[0].external_data
+    for model in (document.proto, whole):
+        model.graph.doc_string = "edited"
+    saved = written(document, tmp_path)
+    assert onnx.ModelProto.FromString(saved) == whole
+    assert encode_bytes(5, tensor) in saved
+    document.proto.graph.initializer[0].name = "renamed"
+    whole.graph.initializer[0].name = "renamed"
+    assert onnx.ModelProto.FromString(written(document, tmp_path)) == whole
 
 
 def test_a_payload_put_elsewhere_goes_back_into_the_field_it_came_from(tmp_path):

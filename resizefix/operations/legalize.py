@@ -57,14 +57,46 @@ def legalize(
     """A copy of the document whose selected sites the target accepts, where that can be; `document` stays as it is.
 
     A site that is accepted is left alone; one whose rules can be satisfied by no chain of equivalences is replaced by
-    other operators, or refused with the rules it breaks. `snapshot` is the document's, where the caller has one.
+    other operators, or refused with the rules it breaks. A constant extent tells the sizes behind it, so what was
+    refused is looked at again until nothing changes: a second call would find nothing to do. `snapshot` is the
+    document's, where the caller has one.
     """
     allowance = allowance or Allowance()
-    snapshot = snapshot or Snapshot(document)
+    made, found = _once(snapshot or Snapshot(document), sites, target, allowance)
+    outcomes = list(found)
+    while any(outcome.status is Status.CHANGED for outcome in found):
+        refused = {
+            site.key: place
+            for place, (site, outcome) in enumerate(zip(sites, outcomes, strict=True))
+            if outcome.status is Status.REFUSED
+        }
+        again = [site for site in sites_in(made) if site.key in refused] if refused else []
+        if not again:
+            break
+        made, found = _once(made, again, target, allowance)
+        for site, outcome in zip(again, found, strict=True):
+            place = refused[site.key]
+            outcomes[place] = _later(outcomes[place], outcome, target)
+    return Legalization(made.document, tuple(outcomes))
+
+
+def _later(first: Outcome, outcome: Outcome, target: Target) -> Outcome:
+    """What is said of a site that was refused first; of one that is refused still, what stands in the caller's file."""
+    if outcome.status is Status.UNCHANGED:
+        reason = f"{target.name} accepts it once the others are rewritten"
+        return replace(first, status=Status.UNCHANGED, reason=reason)
+    return first if outcome.status is Status.REFUSED else replace(outcome, index=first.index, node=first.node)
+
+
+def _once(
+    snapshot: Snapshot, sites: Sequence[Site], target: Target, allowance: Allowance
+) -> tuple[Snapshot, tuple[Outcome, ...]]:
+    """A copy of the snapshot's document with what can be rewritten by what is known in it, and the outcome of each
+    site."""
     facts = facts_in(snapshot)
     names = FreshNames(snapshot.scopes.names())
     found = [_Legalizer(site, facts[site.index], target, allowance, names.fresh).outcome() for site in sites]
-    legal = document.copy()
+    legal = snapshot.document.copy()
     scopes = Scopes(legal.proto)
     by_path = {scope.path: scope for scope in scopes.all}
     unread: list[Key] = []
@@ -82,13 +114,15 @@ def legalize(
     remove_unread(legal.proto, unread)
     changed = [site for site, (_, replacement) in zip(sites, found, strict=True) if replacement is not None]
     mend_shapes(legal, changed)
-    _confirm(legal, target, {site.key for site in changed})
-    return Legalization(legal, tuple(outcome for outcome, _ in found))
-
-
-def _confirm(legal: Document, target: Target, changed: set[Key]) -> None:
-    """Judge what stands in the document now: a rewrite that is still rejected would be a mistake of ours."""
     made = Snapshot(legal)
+    _confirm(made, target, {site.key for site in changed})
+    return made, tuple(outcome for outcome, _ in found)
+
+
+def _confirm(made: Snapshot, target: Target, changed: set[Key]) -> None:
+    """Judge what stands in the document now: a rewrite that is still rejected would be a mistake of ours."""
+    if not changed:
+        return
     for site, facts in zip(sites_in(made), facts_in(made), strict=True):
         violations = judge(target, facts) if site.key in changed else ()
         if not accepted(violations):

@@ -168,3 +168,19 @@ def test_a_lowering_brings_no_initializer_that_would_have_the_other_nodes_refuse
     assert len(made.document.proto.graph.initializer) == initializers
     for facts in facts_of(made.document):
         assert accepted(judge(target_named(target), facts))
+
+
+def test_a_second_call_finds_nothing_to_do_where_a_constant_extent_tells_the_next_node_its_size():
+    """What is scaled by a chain has unknown sizes for inference until the chain is one constant."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[1,2,6,4] x) => (float[a,b,c,d] z)
+    <float[2] one = {1, 1}, float[2] three = {3, 3}, int64[4] k = {1, 2, 27, 21}>
+    { s = Concat <axis = 0> (one, three) y = Resize <mode = "linear"> (x, , s) t = Abs (y)
+      z = Resize <mode = "cubic"> (t, , , k) }"""
+    made = legal(text, "tensorrt-8.0")
+    assert [(o.index, o.node, o.status) for o in made.outcomes] == [
+        (0, "#0", Status.CHANGED),
+        (1, "#1", Status.CHANGED),
+    ]
+    again = legalize(made.document, find_sites(made.document), target_named("tensorrt-8.0"))
+    assert all(outcome.status is Status.UNCHANGED for outcome in again.outcomes)
+    assert again.document.light_bytes() == made.document.light_bytes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import onnx
@@ -13,8 +12,6 @@ from random_graphs_refusals import assert_true_blocker, assert_true_legacy_refus
 from random_graphs_runs import Runner
 
 import resizefix
-
-_UNKNOWN = r"is not static|is not known|or may change|are no constant|has no \w+ kernel for rank"
 
 
 def legalized(case: Case, tally: Tally, target: str, **options: Any) -> None:
@@ -32,7 +29,8 @@ def legalized(case: Case, tally: Tally, target: str, **options: Any) -> None:
             tally.refused("legalize", outcome.reason)
             assert_true_legalize_refusal(case, outcome, target, broken, options)
         else:
-            assert (outcome.status.value == "changed") == bool(broken), f"{outcome.status}, and it breaks {broken}"
+            mends = outcome.status.value == "changed" or "once the others are rewritten" in outcome.reason
+            assert mends == bool(broken), f"{outcome.status}, and it breaks {broken}"
     if not result.changed:
         assert_untouched(case, result)
         return
@@ -46,14 +44,8 @@ def legalized(case: Case, tally: Tally, target: str, **options: Any) -> None:
     left = [v for v in resizefix.check(str(after), target=target).violations if v.effect.value != "noted"]
     assert len({v.node for v in left}) <= refused, f"{target} still refuses {left[0].rule}: {left[0].because}"
     again = resizefix.legalize(str(after), target=target, **{**options, "verify": False})
-    if not refused:
-        assert not again.changed, "legalized twice"
-        assert case.save(again, "again").read_bytes() == after.read_bytes(), "a second run changed something"
-        return
-    # A refused node may go ahead where the rewritten one before it tells its size; no other may.
-    twice = sum(outcome.status.value == "changed" for outcome in again.outcomes)
-    unknown = [o for o in result.outcomes if o.status.value == "refused" and re.search(_UNKNOWN, o.reason)]
-    assert twice <= len(unknown), "legalized twice"
+    assert not again.changed, "legalized twice"
+    assert case.save(again, "again").read_bytes() == after.read_bytes(), "a second run changed something"
 
 
 def made_legacy(case: Case, tally: Tally, **options: Any) -> None:
@@ -75,7 +67,8 @@ def made_legacy(case: Case, tally: Tally, **options: Any) -> None:
     after = case.save(result, "legacy")
     model = onnx.load(str(after), load_external_data=False)
     assert max(entry.version for entry in model.opset_import if not entry.domain) <= 8
-    onnx.checker.check_model(str(after), full_check=True)
+    # loaded: the checker of files does not read the external data that a Reshape follows
+    onnx.checker.check_model(onnx.load(after), full_check=True)
     resizes = [node for node in model.graph.node if node.op_type in ("Upsample", "Resize")]
     assert all(node.op_type == "Upsample" and len(node.input) == 1 for node in resizes)
     assert [entry.name for entry in model.graph.output] == [entry.name for entry in case.model.graph.output]

@@ -18,7 +18,7 @@ from resizefix.document.edits import set_shape
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes, bodies
 from resizefix.document.size_rules import SizeRule, inferred
-from resizefix.document.values import Dims, dims_of, forget_shape, stored_values
+from resizefix.document.values import Dims, dims_of, forget_shape, known_types, stored_values
 
 __all__ = ["Dims", "Key", "Shapes", "dims_of", "rederive"]
 
@@ -31,8 +31,7 @@ class Shapes:
         self._types: dict[Key, TypeProto] = {}
         self._initializers: dict[Key, TensorProto] = {}
         for path, body in bodies(inferred(model, rule)):
-            for value in stored_values(body):
-                self._types.setdefault((path, value.name), value.type)
+            self._types.update(((path, name), found) for name, found in known_types(body).items())
             if isinstance(body, GraphProto):
                 self._initializers.update(((path, tensor.name), tensor) for tensor in body.initializer)
 

@@ -28,7 +28,7 @@ from resizefix.document.scopes import (
     function_path,
     is_function_path,
 )
-from resizefix.document.values import Dims, dims_of, forget_shape, stored_values
+from resizefix.document.values import Dims, dims_of, forget_shape, known_types, stored_values
 
 Array = npt.NDArray[Any]
 ValueOf = Callable[[str], "Array | None"]
@@ -167,9 +167,9 @@ class _Known:
     def _types(self, names: Container[str] | None = None) -> dict[Key, TypeProto]:
         found: dict[Key, TypeProto] = {}
         for path, body in bodies(self._model):
-            for value in stored_values(body):
-                if names is None or value.name in names:
-                    found.setdefault((path, value.name), value.type)
+            for name, value_type in known_types(body).items():
+                if names is None or name in names:
+                    found[path, name] = value_type
         return found
 
     @cached_property

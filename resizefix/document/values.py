@@ -17,6 +17,24 @@ def stored_values(body: GraphProto | FunctionProto) -> Iterator[ValueInfoProto]:
         yield from body.input
 
 
+def known_types(body: GraphProto | FunctionProto) -> dict[str, TypeProto]:
+    """The type of every value, by name. Of one that is stored twice, as an input that is an output too, the type that
+    tells most: exporters write the shape in one of the two places alone."""
+    found: dict[str, TypeProto] = {}
+    for value in stored_values(body):
+        there = found.get(value.name)
+        if there is None or _told(there) < _told(value.type):
+            found[value.name] = value.type
+    return found
+
+
+def _told(value_type: TypeProto) -> tuple[bool, bool, int, int]:
+    tensor = value_type.tensor_type
+    dims = dims_of(value_type)
+    whole = sum(isinstance(size, int) for size in dims)
+    return bool(tensor.elem_type), tensor.HasField("shape"), whole, sum(size is not None for size in dims)
+
+
 def dims_of(value_type: TypeProto) -> Dims:
     """The sizes stored in a tensor type; a negative one is a spelling of "unknown"."""
     return tuple(

@@ -109,3 +109,13 @@ def test_shapes_adds_inference_to_what_is_stored():
 def test_a_negative_size_is_an_unknown_one():
     kind = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [-1, 3, 0, "h"])
     assert dims_of(kind) == (None, 3, 0, "h")
+
+
+def test_an_input_that_is_an_output_too_has_the_shape_that_one_of_the_two_places_tells():
+    for dims in (("float[1, 4]", "float[]"), ("float[]", "float[1, 4]"), ("float[1, 4]", "float[n, 4]")):
+        text = '<ir_version: 8, opset_import: ["" : 13]> g ({} x) => (float[1, 4] y, {} x) {{ y = Relu (x) }}'
+        model = onnx.parser.parse_model(text.format(*dims))
+        for value, told in zip((model.graph.input[0], model.graph.output[1]), dims, strict=True):
+            if told == "float[]":
+                value.type.tensor_type.ClearField("shape")
+        assert Shapes(model).dims(((), "x")) == (1, 4), dims

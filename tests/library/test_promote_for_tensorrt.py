@@ -151,3 +151,27 @@ def test_a_single_entry_before_opset_11_is_cast_too():
     result = resizefix.promote_scales(onnx.parser.parse_model(text), for_="tensorrt")
     assert [node.op_type for node in result.model.graph.node] == ["Cast", "Resize"]
     assert result.verification.passed
+
+
+HALVED = "<float[4] s = {1, 1, 0.5, 0.5}>"
+
+
+def test_a_scale_that_leaves_nothing_of_an_axis_is_no_size():
+    """Scales may make an axis empty; a size of 0 no runtime takes. So is an input that is given back, too."""
+    halved = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,1,8] x) => (float[1,3,0,4] y, float[] x) {HALVED}'
+        f" {{ {LINEAR} }}"
+    )
+    halved.graph.output[1].type.tensor_type.ClearField("shape")
+    result = resizefix.promote_scales(halved, for_="tensorrt", verify=False)
+    assert not result.changed
+    assert "makes 1 into 0" in (result.outcomes[0].reason or "")
+
+
+def test_where_an_axis_may_become_empty_it_is_said():
+    open_sizes = resizefix.promote_scales(model(LINEAR, HALVED, x="float[1,3,h,w]"), for_="tensorrt", verify=False)
+    assert "no runtime takes the size 0" in (open_sizes.outcomes[0].reason or "")
+    larger = model(LINEAR, HALVED.replace("0.5", "1.5"), x="float[1,3,h,w]")
+    assert "the size 0" not in (
+        resizefix.promote_scales(larger, for_="tensorrt", verify=False).outcomes[0].reason or ""
+    )

@@ -87,6 +87,11 @@ class SiteFacts:
             raise ValueError(f"rank {self.rank} with input_shape {self.input_shape}")
 
     @property
+    def shown_input_shape(self) -> str:
+        """`1×3×?×?`, for a person."""
+        return "×".join("?" if size is None else str(size) for size in self.input_shape or ())
+
+    @property
     def is_upsample(self) -> bool:
         """Upsample, of any version."""
         return self.op_type == "Upsample"

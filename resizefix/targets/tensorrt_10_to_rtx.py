@@ -67,7 +67,7 @@ AXES_WITH_CONSTANT_SIZES = Rule(
             for axis, size in enumerate(f.input_shape)
         )
     ),
-    because="with axes {f.axes} and constant sizes every other axis must be static; the input is {f.input_shape}",
+    because="with axes {f.axes} and constant sizes every other axis must be static; the input is {f.shown_input_shape}",
     source="onnx-tensorrt 973d68d … 96e7811, importer of Resize; " + MEASURED,
     mend="give sizes for all axes as Concat(Shape(x)[:2], hw), or scales",
 )

@@ -275,6 +275,13 @@ def test_a_rule_is_broken_by_its_example_and_kept_just_outside(example: Example)
         assert example.rule not in broken(target, changed(example.base, **example.kept)), target.name
 
 
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.rule)
+def test_no_violation_speaks_of_none_to_a_user(example: Example) -> None:
+    facts = changed(example.base, **example.broken)
+    said = [violation for target in TENSORRT_TARGETS for violation in judge(target, facts)]
+    assert not [violation for violation in said if "None" in f"{violation.because} {violation.mend}"]
+
+
 def test_every_rule_of_every_target_has_an_example() -> None:
     names = {rule.name for target in TENSORRT_TARGETS for rule in target.rules}
     assert {example.rule for example in EXAMPLES} == names

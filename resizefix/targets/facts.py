@@ -92,6 +92,11 @@ class SiteFacts:
         return "×".join("?" if size is None else str(size) for size in self.input_shape or ())
 
     @property
+    def counted_axes(self) -> str:
+        """What an extent has one value each of: the listed axes, else all of the input."""
+        return f"an input of rank {self.rank_name}" if self.axes is None else f"the axes {list(self.axes)}"
+
+    @property
     def is_upsample(self) -> bool:
         """Upsample, of any version."""
         return self.op_type == "Upsample"

@@ -278,7 +278,7 @@ ONNXRUNTIME = Target(
         Rule(
             name="one-value-per-axis",
             holds=lambda f: f.length is None or f.rank is None or f.length == (len(f.axes) if f.axes else f.rank),
-            because="there are {f.length} {f.extent_name} for an input of rank {f.rank_name} with axes {f.axes}",
+            because="there are {f.length} {f.extent_name} for {f.counted_axes}",
             source=_KERNEL,
             mend="give one value per axis",
         ),

@@ -105,7 +105,7 @@ VECTOR = Rule(
 LENGTH = Rule(
     name="one-value-per-axis",
     holds=lambda f: f.length is None or f.length == (f.rank if f.axes is None else len(f.axes)) or f.rank is None,
-    because="there are {f.length} {f.extent_name} for an input of rank {f.rank_name} with axes {f.axes}",
+    because="there are {f.length} {f.extent_name} for {f.counted_axes}",
     source="onnx-tensorrt 8b52755 … 96e7811, importers of Upsample and Resize; " + MEASURED,
     mend="give one value per dimension (1 for those that stay)",
 )

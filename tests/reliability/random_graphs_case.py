@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from random_graphs_model import Drawn
 from random_graphs_places import Placed
-from random_graphs_runs import Ran, Runner, holders, lost_records, only_for, signature
+from random_graphs_runs import Ran, Runner, holders, lost_records, only_for, signature, visible
 
 import resizefix
 
@@ -79,6 +79,15 @@ class Case:
         """Whether anything is float16: onnxruntime has no kernels for it and computes between casts whose places depend
         on the neighbours. Everything else is the same bits."""
         return "float16" in self._dtypes
+
+    @cached_property
+    def largest_resized(self) -> float:
+        """The largest value of what the nodes of the main graph resize, and of what they make of it."""
+        names = [name for site in self.sites if not site.scope.path for name in (site.input, site.output)]
+        ran = Runner(self.save_proto(visible(self.model, names), "visible")).run(self.drawn.feeds)
+        values = [ran.outputs[name] for name in names if name in ran.outputs]
+        finite = [np.abs(value[np.isfinite(value)].astype(np.float64)) for value in values]
+        return max((float(np.max(value, initial=0.0)) for value in finite), default=0.0)
 
     @cached_property
     def rounds_to_steps(self) -> bool:

@@ -55,20 +55,20 @@ class Runner:
         return set() if self.error else {entry.name for entry in self._session.get_inputs()}
 
 
-def difference(before: Ran, after: Ran) -> float:
-    """The largest difference relative to the outputs' largest value; 0 where every bit agrees, inf where no number
-    says it. Outputs of the same order count, whatever their names."""
+def difference(before: Ran, after: Ran, least: float = 0.0) -> float:
+    """The largest difference relative to the outputs' largest value, or `least` where that is larger; 0 where every bit
+    agrees, inf where no number says it. Outputs of the same order count, whatever their names."""
     if before.error is not None or after.error is not None:
         return 0.0 if before.error is not None and after.error is not None else float("inf")
     if list(before.outputs) != list(after.outputs):
         return float("inf")
     worst = 0.0
     for name, one in before.outputs.items():
-        worst = max(worst, _apart(one, after.outputs[name]))
+        worst = max(worst, _apart(one, after.outputs[name], least))
     return worst
 
 
-def _apart(one: np.ndarray, other: np.ndarray) -> float:
+def _apart(one: np.ndarray, other: np.ndarray, least: float) -> float:
     if one.dtype != other.dtype or one.shape != other.shape:
         return float("inf")
     if one.tobytes() == other.tobytes():
@@ -77,7 +77,7 @@ def _apart(one: np.ndarray, other: np.ndarray) -> float:
         return float("inf")
     exact = [np.nan_to_num(array.astype(np.float64)) for array in (one, other)]
     apart = float(np.max(np.abs(exact[0] - exact[1])))
-    return max(apart / max(float(np.max(np.abs(exact[0]))), 1e-30), 1e-30)
+    return max(apart / max(float(np.max(np.abs(exact[0]))), least, 1e-30), 1e-30)
 
 
 def steps_apart(before: Ran, after: Ran, step: float) -> float:

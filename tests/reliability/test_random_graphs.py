@@ -2,12 +2,15 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from random_graphs import broken
 from random_graphs_case import Case, Tally
+from random_graphs_claims import HALF
 from random_graphs_model import draw
+from random_graphs_runs import Ran, difference
 
 quick = settings(
     max_examples=6,
@@ -39,3 +42,10 @@ def test_most_drawn_models_run_in_onnxruntime(tmp_path):
         folder.mkdir()
         runs.append(Case(draw(random.Random(seed)), folder, seed).runs)
     assert sum(runs) >= 30
+
+
+def test_last_bits_are_those_of_what_is_resized_where_that_is_larger():
+    one, other = (Ran({"y": np.array([value], np.float16)}) for value in (0.032, 0.0323))
+    assert difference(one, other) > HALF
+    assert difference(one, other, least=2.0) < HALF
+    assert difference(one, one, least=2.0) == 0

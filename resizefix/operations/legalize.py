@@ -9,6 +9,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import Dialect, Operands
+from resizefix.dialects.output_size import inference_length
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
@@ -32,10 +33,14 @@ from resizefix.operations.replacement import (
     subject_of,
 )
 from resizefix.operations.sites import Site, sites_in
+from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.gather import facts_in
 from resizefix.targets.target import Target, Violation, accepted, judge
+
+# A chain that onnxruntime folds to scales is one that inference leaves unread.
+_READ_BY_INFERENCE = frozenset({OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT})
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +173,10 @@ class _Legalizer:
             raise RefusedError(f"{why}. To mend it: {first.mend}; {error}", node=site.label, rule=first.rule) from error
         dialect = site.dialect
         assert dialect is not None
-        end = rewritten(subject, lambda other: self._accepts(other, dialect), self._allowance)
+        why += self._dispute(subject)
+        end = rewritten(
+            subject, lambda other: not self._dispute(other) and self._accepts(other, dialect), self._allowance
+        )
         if end is not None:
             return self._spelled(end[0], end[1], dialect)
         try:
@@ -185,6 +193,23 @@ class _Legalizer:
         if not self._allowance.lowered:
             raise RefusedError(f"{why}. Other operators could replace it, which --no-lower forbids", node=site.label)
         return self._findable(found)
+
+    def _dispute(self, subject: Subject) -> str:
+        """What shape inference would get wrong if it read these scales, which it could not before (5 times 1.8).
+
+        Loaders believe it, onnxruntime's own too: the neighbours no longer fit, or a buffer is too small. Where it read
+        the scales already the file stays as right or wrong as it was.
+        """
+        was_read = self._site.extent.kind is ExtentKind.SCALES and self._site.origin.kind in _READ_BY_INFERENCE
+        if was_read or subject.extent is not ExtentKind.SCALES:
+            return ""
+        for axis in subject.axes:
+            if axis.size is None or axis.scale is None:
+                continue
+            inferred = inference_length(axis.scale, axis.size)
+            if inferred != axis.out:
+                return f" (constant scales would make {axis.size} {inferred} for shape inference, {axis.out} when run)"
+        return ""
 
     def _findable(self, made: Replacement) -> Replacement:
         """With Constant nodes instead of new initializers where the target's parser would not find these: from IR 4 on

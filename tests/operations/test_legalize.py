@@ -184,3 +184,38 @@ def test_a_second_call_finds_nothing_to_do_where_a_constant_extent_tells_the_nex
     again = legalize(made.document, find_sites(made.document), target_named("tensorrt-8.0"))
     assert all(outcome.status is Status.UNCHANGED for outcome in again.outcomes)
     assert again.document.light_bytes() == made.document.light_bytes()
+
+
+@pytest.mark.parametrize(
+    ("target", "opset", "resize", "how"),
+    [
+        ("tensorrt-9", 13, 'Resize <mode = "linear"> (x, , s)', "E16"),  # by sizes, sampled by the same scale
+        ("tensorrt-8.4", 10, "Resize (x, s)", "E17"),  # by another scale, of the same size and the same samples
+    ],
+)
+def test_inference_is_not_told_of_scales_from_which_it_gets_another_size_than_the_kernel(target, opset, resize, how):
+    """5 times 1.8 is 9 in float32 and 8 in float64, with which the sum would not fit; a chain hides it."""
+    text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
+    g (float[1,1,1,5] x, float[1,1,1,9] k) => (float[1,1,1,9] z)
+    <double[4] c = {{1, 1, 1, 1.8}}> {{ s = Cast <to = 1> (c) y = {resize} z = Add (y, k) }}"""
+    made = legal(text, target)
+    assert (made.outcomes[0].status, made.outcomes[0].exact) == (Status.CHANGED, True)
+    assert how in (made.outcomes[0].reason or "")
+
+
+def test_scales_that_inference_may_not_see_are_refused_where_nothing_else_says_them():
+    text = """<ir_version: 8, opset_import: ["" : 10]> g (float[1,1,1,SIZE] x) => (float[1,1,1,w] y)
+    <double[4] c = {1, 1, 1, 1.8}> { s = Cast <to = 1> (c) y = Resize <mode = "linear"> (x, s) }"""
+    (outcome,) = legal(text.replace("SIZE", "5"), "tensorrt-8.4", lowered=False).outcomes
+    assert outcome.status is Status.REFUSED
+    assert "would make 5 8 for shape inference, 9 when run" in outcome.reason
+    (outcome,) = legal(text.replace("SIZE", "4"), "tensorrt-8.4", lowered=False).outcomes  # 7 for everybody
+    assert outcome.status is Status.CHANGED
+
+
+def test_scales_that_inference_reads_already_stay_scales():
+    text = """<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,1,5] x) => (float[1,1,1,w] y)
+    <float[1] s = {1.8}> { y = Resize <axes = [3]> (x, , s) }"""
+    made = legal(text, "tensorrt-8.5")
+    assert made.outcomes[0].status is Status.CHANGED
+    assert len(made.document.proto.graph.node[0].input) == 3

@@ -7,8 +7,8 @@ from typing import Any
 from random_graphs_case import Case
 from random_graphs_runs import Ran, difference, steps_apart
 
-# Relative to the outputs' largest value, in half precision also to what is resized: as much as the library lets pass, and
-# says.
+# Relative to the outputs' largest value, in half precision also to what is resized: as much as the library
+# lets pass, and says.
 LOWERED = 1e-5  # other operators add in another order (library/rewrite.py)
 HALF = 2 * 2.0**-10  # two units in the last place (verification/bounds.py)
 SIZE_RULES_DISAGREE = ("Incompatible dimensions", "The output OrtValue provided for output")

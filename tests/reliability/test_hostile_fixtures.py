@@ -6,6 +6,8 @@ import onnx
 import pytest
 from hostile_fixtures import HOSTILE, INDEX, answers, rows
 
+from resizefix.document.wire import records
+
 ROWS = rows()
 WRITTEN_WITH = json.loads(INDEX.read_text(encoding="utf-8"))["onnx"]
 
@@ -23,3 +25,41 @@ def test_what_once_broke_something_is_answered_with_its_sentence(worker, tmp_pat
     # Another version of onnx may say other things of the same file.
     if onnx.__version__ == WRITTEN_WITH:
         assert found == row["answers"]
+
+
+PARTS = HOSTILE / "graph-in-three-parts.hostile"
+
+
+@pytest.mark.parametrize("line", [["promote-scales"], ["legalize", "--target", "tensorrt-5.0"], ["trt-legacy"]])
+def test_a_graph_in_three_parts_is_written_and_proven(worker, tmp_path, line):
+    (tmp_path / "model.onnx").write_bytes(PARTS.read_bytes())
+    command, *options = line
+    run = worker.run([command, "model.onnx", "out.onnx", *options], folder=tmp_path).last
+    assert (run.code, run.stderr) == (0, "")
+    assert "verification passed" in run.stdout
+    before, after = (tmp_path / name for name in ("model.onnx", "out.onnx"))
+    assert before.read_bytes() == PARTS.read_bytes()
+    onnx.checker.check_model(onnx.load_from_string(after.read_bytes()), full_check=True)
+
+
+def test_a_promoted_graph_in_three_parts_keeps_every_record_that_is_not_edited(worker, tmp_path):
+    (tmp_path / "model.onnx").write_bytes(PARTS.read_bytes())
+    worker.run(["promote-scales", "model.onnx", "out.onnx", "--no-verify"], folder=tmp_path)
+    before, after = (_records_of_graphs((tmp_path / name).read_bytes()) for name in ("model.onnx", "out.onnx"))
+    gone, new = (
+        [record for record in before if record not in after],
+        [record for record in after if record not in before],
+    )
+    assert [record for record in before if record in after] == [record for record in after if record in before]
+    assert len(before) == 14
+    assert [record[:1] for record in gone] == [RESIZE, INITIALIZER, OUTPUT]
+    assert [record[:1] for record in new] == [INPUT, RESIZE, OUTPUT]
+
+
+RESIZE, INITIALIZER, INPUT, OUTPUT = (bytes((number << 3 | 2,)) for number in (1, 5, 11, 12))
+
+
+def _records_of_graphs(data: bytes) -> list[bytes]:
+    """The records of all parts of the graph, as they stand in the file."""
+    parts = [record for record in records(data, 0, len(data)) if record.number == 7]
+    return [data[inner.start : inner.end] for part in parts for inner in records(data, part.body, part.end)]

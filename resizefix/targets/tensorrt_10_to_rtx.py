@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
+from resizefix.targets.facts import SiteFacts
 from resizefix.targets.target import Effect, Rule, Target
 from resizefix.targets.tensorrt_8_to_9 import FROM_8_5, TYPE_LIST, TYPES_9
 from resizefix.targets.tensorrt_any import ANTIALIAS_MEND, MEASURED, WEIGHTS, S, element_types
 
 _FED = (S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED)
+
+
+def _counted_from_the_front(f: SiteFacts) -> set[int]:
+    """The listed axes as the parser counts them, those that the input does not have included."""
+    return {axis + (f.rank or 1 << 30) if axis < 0 else axis for axis in f.axes or ()}
+
 
 HALF_WEIGHTS = Rule(
     name="extent-is-not-float16",
@@ -43,10 +50,27 @@ STRETCH_ALONE = Rule(
 )
 UNIQUE_AXES = Rule(
     name="axes-are-unique",
-    holds=lambda f: f.axes is None or len({axis % (f.rank or 1 << 30) for axis in f.axes}) == len(f.axes),
+    holds=lambda f: f.axes is None or len(_counted_from_the_front(f)) == len(f.axes),
     because="axes {f.axes} name an axis twice",
     source="onnx-tensorrt 973d68d … 96e7811, checker of Resize; " + MEASURED,
     mend="name each axis once",
+)
+AXES_OF_THE_INPUT = Rule(
+    name="axes-of-the-input",
+    holds=lambda f: f.axes is None or f.rank is None or all(-f.rank <= axis <= f.rank for axis in f.axes),
+    because='axes {f.axes} of an input of rank {f.rank_name}, which is no valid ONNX ("Axis must be in the range [0, '
+    'nbDims]")',
+    source="onnx-tensorrt 973d68d … 96e7811, convertAxis; measured on TensorRT-RTX 1.7.1",
+    mend="name axes that the input has",
+)
+AXIS_BEHIND_THE_LAST = Rule(
+    name="axis-behind-the-last",
+    holds=lambda f: f.axes is None or f.rank is None or f.rank not in f.axes,
+    because="axes {f.axes} of an input of rank {f.rank_name}, which is no valid ONNX; this parser counts one axis "
+    "more than there are",
+    source="onnx-tensorrt 973d68d … 96e7811, convertAxis; parsed and built on TensorRT-RTX 1.7.1, never run",
+    mend="name axes that the input has",
+    effect=Effect.DIFFERENT,
 )
 AXES_WITH_TENSOR_SCALES = Rule(
     name="axes-with-tensor-scales",
@@ -88,6 +112,8 @@ _FROM_10 = (
     NO_ANTIALIAS,
     STRETCH_ALONE,
     UNIQUE_AXES,
+    AXES_OF_THE_INPUT,
+    AXIS_BEHIND_THE_LAST,
     AXES_WITH_TENSOR_SCALES,
     AXES_WITH_CONSTANT_SIZES,
 )

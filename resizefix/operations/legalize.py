@@ -32,6 +32,7 @@ from resizefix.operations.replacement import (
     rewritten,
     subject_of,
 )
+from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.sites import Site, sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
@@ -119,9 +120,14 @@ def _once(
     remove_unread(legal.proto, unread)
     changed = [site for site, (_, replacement) in zip(sites, found, strict=True) if replacement is not None]
     mend_shapes(legal, changed)
+    told = store_scan_ranks(legal.proto, [site.key for site in changed])
     made = Snapshot(legal)
     _confirm(made, target, {site.key for site in changed})
-    return made, tuple(outcome for outcome, _ in found)
+    return made, tuple(_told(outcome, told.get(site.key)) for site, (outcome, _) in zip(sites, found, strict=True))
+
+
+def _told(outcome: Outcome, note: str | None) -> Outcome:
+    return outcome if note is None else replace(outcome, reason=f"{outcome.reason}; {note}")
 
 
 def _confirm(made: Snapshot, target: Target, changed: set[Key]) -> None:

@@ -4,7 +4,7 @@ dynamic."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import onnx
@@ -85,6 +85,11 @@ def promote_scales(
     names = FreshNames(scopes.names())
     inputs = _inputs(sites, plans, naming, names, keep_default)
     outcomes.update(_apply(scopes, sites, plans, inputs, names))
+    told = store_scan_ranks(promoted.proto, [driven.key for driven in plans.values()])
+    for index, driven in plans.items():
+        if driven.key in told:
+            notes = (outcomes[index].reason, told[driven.key])
+            outcomes[index] = replace(outcomes[index], reason="; ".join(note for note in notes if note))
     ordered = tuple(outcomes[site.index] for site in sites)
     return Promotion(promoted, ordered, inputs)
 
@@ -168,7 +173,6 @@ def _apply(
     inside = (driven for driven in plans.values() if by_path[driven.scope].in_function)
     pass_into_functions(model, dict.fromkeys((driven.scope[0], by_key[driven.key].name) for driven in inside))
     rederive(model, {driven.key: driven.output_dims for driven in plans.values()})
-    store_scan_ranks(model, [driven.key for driven in plans.values()])
     return {index: _outcome(site, nodes[index], plans[index]) for site in sites if (index := site.index) in nodes}
 
 

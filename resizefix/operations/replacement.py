@@ -17,7 +17,6 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.subject import Subject as LoweringSubject
 from resizefix.lowerings.table import LOWERINGS, lower
-from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.sites import Site
 from resizefix.origins.origin import OriginKind
 
@@ -159,7 +158,6 @@ def mend_shapes(document: Document, changed: Sequence[Site]) -> str | None:
     repeated = [site.key for site in changed if site.scope.is_repeated]
     if repeated:
         rederive(document.proto, dict.fromkeys(repeated))
-    store_scan_ranks(document.proto, [site.key for site in changed])
     invalid = why_invalid(document.proto) if rewritten_any else None
     if invalid is not None:
         mended = document.copy()

@@ -1,43 +1,50 @@
 """What the body of a Scan gives must have a known rank: onnxruntime makes room for it before it runs the body.
 
 It works the rank out where it can ("Subgraph must have the shape set for all outputs", core/providers/cpu/controlflow/
-scan_utils.cc), which an edit may put out of its reach. Then it is written into the file.
+scan_utils.cc), which an edit may put out of its reach. Then it is written into the file, and said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
-from onnx import GraphProto, ModelProto, ValueInfoProto
+import numpy as np
+from onnx import GraphProto, ModelProto, ValueInfoProto, helper, numpy_helper
 
 from resizefix.dialects.shapes import shapes_of
 from resizefix.document.dependents import Dependents
 from resizefix.document.edits import set_shape
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, bodies
-from resizefix.document.shapes import Key
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, bodies, node_label
+from resizefix.document.shapes import Key, Shapes
 from resizefix.origins.axis_sizes import AxisSizes
 
 
-def store_scan_ranks(model: ModelProto, changed: Iterable[Key]) -> None:
+def store_scan_ranks(model: ModelProto, changed: Collection[Key]) -> dict[Key, str]:
     """Give a rank, as far as it is known, to those outputs of a Scan's body that depend on what was changed and have
-    no stored shape."""
-    if not any(node.op_type == "Scan" for _, body in bodies(model) for node in body.node):
-        return
+    no stored shape; what to tell of it, by what was changed."""
+    if not changed or not any(node.op_type == "Scan" for _, body in bodies(model) for node in body.node):
+        return {}
     scopes = Scopes(model)
     found = [(scope, value) for scope in scopes.all for value in _open_outputs(scope)]
     if not found:
-        return
-    dependents = Dependents(scopes)
-    dependents.add(changed)
+        return {}
+    reached = {key: _dependents(scopes, key) for key in changed}
     shapes = shapes_of(model)
     sizes = AxisSizes(scopes, shapes)
+    inferred = shapes_of(_with_fixed_shapes_read(scopes, shapes))
+    told: dict[Key, list[str]] = {}
     for scope, value in found:
         definition = scopes.definition(scope, value.name)
-        if definition is None or definition.key not in dependents.reached or shapes.dims(definition.key) is not None:
+        if definition is None or inferred.dims(definition.key) is not None:
             continue  # what inference knows, onnxruntime knows
-        rank = sizes.rank(definition.key)
-        if rank is not None:
-            set_shape(value, [None] * rank)
+        causes = [key for key, dependents in reached.items() if definition.key in dependents]
+        rank = sizes.rank(definition.key) if causes else None
+        if rank is None:
+            continue
+        set_shape(value, [None] * rank)
+        for key in causes:
+            told.setdefault(key, []).append(_name_of(scope))
+    return {key: _sentence(names) for key, names in told.items()}
 
 
 def _open_outputs(scope: Scope) -> list[ValueInfoProto]:
@@ -48,3 +55,40 @@ def _open_outputs(scope: Scope) -> list[ValueInfoProto]:
     if holder.op_type != "Scan" or holder.domain not in DEFAULT_DOMAINS or not isinstance(scope.body, GraphProto):
         return []
     return [value for value in scope.body.output if not value.type.tensor_type.HasField("shape")]
+
+
+def _with_fixed_shapes_read(scopes: Scopes, shapes: Shapes) -> ModelProto:
+    """A copy in which the Shape of what has fixed sizes is a constant: onnxruntime follows such a value to the node
+    that reads it in every opset, onnx's inference in later ones only."""
+    copy = ModelProto()
+    copy.CopyFrom(scopes.model)
+    for scope, (_, body) in zip(scopes.all, bodies(copy), strict=True):
+        for node, copied in zip(scope.body.node, body.node, strict=True):
+            if node.op_type != "Shape" or node.domain not in DEFAULT_DOMAINS or not node.input or scope.is_repeated:
+                continue
+            source = scopes.definition(scope, node.input[0])
+            dims = None if source is None else shapes.dims(source.key)
+            if dims is not None and all(isinstance(size, int) for size in dims):
+                limits = {attribute.name: attribute.i for attribute in node.attribute}
+                sizes = np.array(dims[limits.get("start", 0) : limits.get("end")], np.int64)
+                constant = helper.make_node("Constant", [], node.output, value=numpy_helper.from_array(sizes))
+                copied.CopyFrom(constant)
+    return copy
+
+
+def _dependents(scopes: Scopes, key: Key) -> set[Key]:
+    dependents = Dependents(scopes)
+    dependents.add([key])
+    return dependents.reached
+
+
+def _name_of(scope: Scope) -> str:
+    """The Scan whose body this is, as messages call it."""
+    assert scope.parent is not None
+    assert scope.owner is not None
+    return node_label(scope.parent.body.node[scope.owner], scope.owner)
+
+
+def _sentence(scans: list[str]) -> str:
+    names = " and ".join(dict.fromkeys(scans))
+    return f"what the body of {names} gives has its rank stored, which onnxruntime demands and does not infer there"

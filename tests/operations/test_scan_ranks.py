@@ -42,7 +42,9 @@ def runs(model, feeds):
 
 def test_a_replacement_whose_sizes_are_computed_leaves_the_scan_a_rank():
     model = onnx.parser.parse_model(SCAN)
-    made = resizefix.legalize(model, target="tensorrt-8.0", verify=False).model
+    result = resizefix.legalize(model, target="tensorrt-8.0", verify=False)
+    assert result.outcomes[0].reason.endswith("has its rank stored, which onnxruntime demands and does not infer there")
+    made = result.model
     assert "Reshape" in [node.op_type for node in body_of(made).node]
     assert ranks(made) == [None, 4]
     feeds = {"x": np.arange(216, dtype=np.float32).reshape(3, 2, 6, 6)}
@@ -59,15 +61,29 @@ def test_a_promotion_before_a_scan_leaves_it_a_rank():
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 
+def test_a_promotion_says_which_rank_it_stored():
+    made = resizefix.promote_scales(onnx.parser.parse_model(BEFORE), verify=False)
+    assert made.outcomes[0].exact
+    assert made.outcomes[0].reason == (
+        "what the body of Scan#3 gives has its rank stored, which onnxruntime demands and does not infer there"
+    )
+
+
 def test_a_scan_that_does_not_depend_on_the_change_stays_as_it_is():
     model = onnx.parser.parse_model(BEFORE.replace("(t)\n", "(x)\n"))
-    store_scan_ranks(model, [((), "y")])
+    assert store_scan_ranks(model, [((), "y")]) == {}
     assert ranks(model) == [None]
+
+
+def test_a_rank_that_follows_from_fixed_sizes_is_left_to_onnxruntime():
+    model = onnx.parser.parse_model(BEFORE.replace("[1,2,3,n]", "[1,2,3,4]"))
+    assert store_scan_ranks(model, [((), "y")]) == {}
+    assert runs(model, FEEDS)["rows"].shape == (1, 2, 6, 8)
 
 
 def test_a_rank_that_nobody_knows_is_not_made_up():
     model = onnx.parser.parse_model(BEFORE.replace("shape = Shape (y)", "shape = foreign.Sizes (y)"))
-    store_scan_ranks(model, [((), "y")])
+    assert store_scan_ranks(model, [((), "y")]) == {}
     assert ranks(model) == [None]
 
 

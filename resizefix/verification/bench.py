@@ -24,7 +24,14 @@ from resizefix.verification.fitting import fit_feeds
 from resizefix.verification.inputs import Value
 from resizefix.verification.probe import MOST_ALONE, Prober
 from resizefix.verification.room import Room
-from resizefix.verification.runtime import UNCHANGED_LAYOUT, CannotRunError, Session, open_session
+from resizefix.verification.runtime import (
+    UNCHANGED_LAYOUT,
+    CannotLoadError,
+    CannotRunError,
+    Session,
+    only_without_optimisation,
+    open_session,
+)
 from resizefix.verification.steps import Steps
 from resizefix.verification.trials import Trial, asked_trial, trials_of
 from resizefix.verification.twin import Baked, rebake
@@ -55,6 +62,7 @@ class Bench:
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
         self._bounds: Mapping[str, Bound] | None = None
+        self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
         self.notes: list[str] = []  # differences that the promotion brings with it and that are to be told
 
     def require_fed_by(self, promoted: Document) -> None:
@@ -85,7 +93,11 @@ class Bench:
         old = Trial(tuple((source, tuple(source.value)) for source in inputs))
         tried: Tried = []
         for optimized in (False, True):
-            baseline = self._baseline(optimized)
+            try:
+                baseline = self._baseline(optimized)
+            except (CannotLoadError, CannotRunError) as error:  # what it is without optimisation is known
+                self.notes.append(only_without_optimisation("the original", error.reason))
+                return
             session = self._open(promoted, optimized=optimized)
             if optimized and session.maps_weights:
                 self.notes.append(UNCHANGED_LAYOUT)
@@ -109,12 +121,21 @@ class Bench:
         except CannotRunError as error:
             return error
 
-    def _rebaked(self, trial: Trial, optimized: bool) -> Outputs | str:
-        """What the original makes with these scales in it; a text where it does not run."""
+    def _rebaked(self, trial: Trial, optimized: bool) -> Outputs | CannotRunError | CannotLoadError:
+        """What the original makes with these scales in it, or why it makes nothing.
+
+        Where constants make it contradict itself when optimised, what its nodes compute counts.
+        """
+        twin = rebake(self._original, trial.baked())
+        if optimized:
+            try:
+                return self._open(twin, optimized=True).run(self._feeds)
+            except (CannotLoadError, CannotRunError):
+                pass
         try:
-            return self._open(rebake(self._original, trial.baked()), optimized=optimized).run(self._feeds)
-        except CannotRunError as error:
-            return error.reason
+            return self._open(twin, optimized=False).run(self._feeds)
+        except (CannotLoadError, CannotRunError) as error:
+            return error
 
     def _sized(self, trial: Trial, inputs: Sequence[PromotedInput], optimized: bool) -> Outputs | None:
         """What the original makes with these scales said as sizes, where that is what the promoted model was asked for.
@@ -200,7 +221,7 @@ class Bench:
         self,
         found: Outputs | CannotRunError,
         trial: Trial,
-        expected: Outputs | str,
+        expected: Outputs | CannotRunError | CannotLoadError,
         inputs: Sequence[PromotedInput],
         optimized: bool,
     ) -> Iterator[Run | str]:
@@ -213,8 +234,13 @@ class Bench:
             where = f" at {found.node!r}" if found.node else ""
             yield f"at {at} ({level}) the model does not run{where}: {found.reason}"
             return
-        if isinstance(expected, str):
-            yield f"at {at} ({level}) the new model runs, the original with these scales does not: {expected}"
+        if isinstance(expected, CannotLoadError):
+            # Constants let shape inference refuse what is never run: a body that is passed over, say.
+            self.not_rebaked.update(told)
+            self.notes.append(f"at {at} onnxruntime does not load the original with these scales: {expected.reason}")
+            return
+        if isinstance(expected, CannotRunError):
+            yield f"at {at} ({level}) the new model runs, the original with these scales does not: {expected.reason}"
             return
         comparison = compare(expected, found)
         bounds = self._bounds if optimized else None

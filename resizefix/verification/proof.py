@@ -5,7 +5,7 @@ What the comparisons are is `bench.py`'s; here is what follows from them, and wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from resizefix.document.document import Document
@@ -45,7 +45,7 @@ class Prover:
             runs, failure = _collect(self._bench, promoted, inputs)
             notes = self._bench.notes
             if failure is None:
-                more, failure, notes_of_bodies = self._in_bodies(promoted, inputs)
+                more, failure, notes_of_bodies = self._alone(promoted, inputs, self._bench.not_rebaked)
                 runs, notes = (*runs, *more), [*notes, *notes_of_bodies]
         else:
             runs, failure, notes = self._locally(promoted, inputs)
@@ -55,23 +55,27 @@ class Prover:
             return Verification(Status.FAILED, failure, runs, verdicts)
         return Verification(Status.PASSED, "; ".join(dict.fromkeys(notes)) or None, runs, verdicts)
 
-    def _in_bodies(
-        self, promoted: Document, inputs: Sequence[PromotedInput]
+    def _alone(
+        self, promoted: Document, inputs: Sequence[PromotedInput], not_rebaked: Collection[str]
     ) -> tuple[tuple[Run, ...], str | None, list[str]]:
-        """A body need not have run when the whole model did: around each node there, what the whole model may hide."""
+        """Around each node that the whole model may hide: one in a body, which need not have run when the model did,
+        and one whose scales, as constants, keep the original from being loaded."""
         runs: list[Run] = []
         notes: list[str] = []
         conditions = replace(self._conditions, shapes={})
         for source in inputs:
             for driven in source.sites:
-                if not may_be_passed_over(driven.key):
+                if not may_be_passed_over(driven.key) and source.name not in not_rebaked:
                     continue
                 alone = replace(source, sites=(driven,))
                 try:
                     bench, cut = self._around(promoted, {driven.key: driven.input}, conditions)
                     bench.require_fed_by(cut)
-                    more, failure = _collect(bench, cut, (alone,))
+                    more, failure = _collect_alone(bench, cut, (alone,))
                 except (CannotLoadError, CannotRunError, BrokenOffError) as error:
+                    if source.name in not_rebaked:
+                        failure = f"{driven.label!r} was compared at no other scales, as a whole or alone: {error}"
+                        return tuple(runs), failure, notes
                     notes.append(
                         f"{driven.label!r} is proven only if the body it stands in was run; "
                         f"it cannot be run alone: {error}"
@@ -106,7 +110,7 @@ class Prover:
             except BrokenOffError as error:
                 failure = str(error)
             else:
-                more, failure = _collect(bench, cut, (source,))
+                more, failure = _collect_alone(bench, cut, (source,))
                 runs.extend(more)
                 notes.extend(bench.notes)
             if failure is not None:
@@ -138,3 +142,11 @@ def _collect(bench: Bench, promoted: Document, inputs: Sequence[PromotedInput]) 
         compared = "the default optimisation level" if not runs[-1].optimized else "the rest of the scales"
         bench.notes.append(f"{error}: not compared were {compared}")
     return tuple(runs), None
+
+
+def _collect_alone(
+    bench: Bench, promoted: Document, inputs: Sequence[PromotedInput]
+) -> tuple[tuple[Run, ...], str | None]:
+    """All runs around a node, and what differs; there is nothing smaller to compare instead of what does not load."""
+    runs, failure = _collect(bench, promoted, inputs)
+    return runs, failure or (bench.notes[-1] if bench.not_rebaked else None)

@@ -245,6 +245,12 @@ def open_session(
         raise _cannot_load(error, label, rendition.model, bool(custom_op_libraries)) from error
 
 
+def only_without_optimisation(which: str, reason: str) -> str:
+    """What a proof says that had nothing to compare with at the default level: an original whose constants contradict
+    what onnxruntime's shape inference says of it."""
+    return f"not compared at the default optimisation level, at which onnxruntime does not run {which}: {reason}"
+
+
 def _register(options: ort.SessionOptions, library: str) -> None:
     if not Path(library).is_file():
         raise UsageError(f"There is no custom-op library {library}.")

@@ -16,7 +16,14 @@ from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.inputs import Feeds, Value
 from resizefix.verification.limits import BrokenOffError, Limits
 from resizefix.verification.room import Room
-from resizefix.verification.runtime import UNCHANGED_LAYOUT, CannotLoadError, CannotRunError, Session, open_session
+from resizefix.verification.runtime import (
+    UNCHANGED_LAYOUT,
+    CannotLoadError,
+    CannotRunError,
+    Session,
+    only_without_optimisation,
+    open_session,
+)
 from resizefix.verification.signatures import NotComparableError, common_inputs, output_names
 from resizefix.verification.sizing import Shape
 from resizefix.verification.steps import Steps, Tell
@@ -132,14 +139,11 @@ class _Pair:
             done.append(_run(feeds[at], shown, comparison, optimized=False, bound=0.0))
             if not comparison.bitwise and not tolerance.allows(plain[at], after):
                 return f"With optimisation disabled, {comparison.reason}."
-        session = self._open("BEFORE", self.before, optimized=True)
-        if session.maps_weights:
-            self.note = UNCHANGED_LAYOUT
-        fused = []
-        for one in feeds:
-            fused.append(session.run(session.taken(one)))
-            self.steps.done("running the model before, optimised")
-        del session  # each maps or holds all weights
+        try:
+            fused = self._fused(feeds)
+        except (CannotLoadError, CannotRunError) as error:  # what it is without optimisation is known
+            self.note = only_without_optimisation("the model before", error.reason)
+            return None
         for at, after in enumerate(self._run_after(feeds, optimized=True)):
             bounds = default_level_bounds(plain[at], fused[at])
             comparison = compare(fused[at], after)
@@ -155,6 +159,16 @@ class _Pair:
                     f"Up to {widest.relative:.2g} of the largest value is allowed ({widest.because})."
                 )
         return None
+
+    def _fused(self, feeds: Sequence[Feeds]) -> list[dict[str, Value]]:
+        session = self._open("BEFORE", self.before, optimized=True)
+        if session.maps_weights:
+            self.note = UNCHANGED_LAYOUT
+        fused = []
+        for one in feeds:
+            fused.append(session.run(session.taken(one)))
+            self.steps.done("running the model before, optimised")
+        return fused  # the session goes, before another is opened: each maps or holds all weights
 
     def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
         label = side if document.path is None else f"{side} ({document.path})"

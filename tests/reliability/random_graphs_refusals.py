@@ -143,7 +143,8 @@ def assert_true_refusal(case: Case, outcome: Any, result: Any) -> None:
     elif "one shared input cannot" in reason:
         mine, theirs = re.findall(r"\[([^\]]*)\]", reason)[:2]
         assert mine != theirs, f"{output}: not true: {reason}"
-        assert len({tuple(_as_scales(placed)) for placed in case.drawn.sites}) > 1, f"{output}: not true: {reason}"
+        said = _as_sizes if result.inputs and result.inputs[0].sites[0].form.value == "sizes" else _as_scales
+        assert len({tuple(said(placed)) for placed in case.drawn.sites}) > 1, f"{output}: not true: {reason}"
     else:
         _assert_listed(case, output, reason)
 
@@ -242,3 +243,10 @@ def _violations(case: Case, outcome: Any, target: str) -> list[Any]:
 def _as_scales(placed: Any) -> list[float]:
     sizes = _unscaled(placed)
     return [float(np.float32(value / size)) for value, size in zip(placed.values, sizes, strict=True)]
+
+
+def _as_sizes(placed: Any) -> list[int]:
+    if placed.spelling.kind == "sizes":
+        return [int(value) for value in placed.values]
+    pairs = zip(placed.values, placed.spelling.axes or range(len(placed.values)), strict=True)
+    return [int(np.float32(value) * np.float32(placed.x.sizes[axis])) for value, axis in pairs]

@@ -130,6 +130,16 @@ class Case:
         entries = (*self.model.graph.output, *self.model.graph.value_info)
         return self.is_fed and any(dim.dim_value for entry in entries for dim in entry.type.tensor_type.shape.dim)
 
+    def is_empty_and_fed(self, error: str) -> bool:
+        """Whether what cannot be compared by itself is empty at the drawn feeds too, and an input decides a size before
+        it: fed other values than those drawn, the whole model need not run."""
+        found = re.search(r"around '([^']*)': Every output is empty", error)
+        if found is None or not self.is_fed:
+            return False
+        names = {name for node in self.model.graph.node for name in node.output} & {found[1]}
+        shown = Runner(self.save_proto(visible(self.model, sorted(names)), "visible")).run(self.drawn.feeds)
+        return any(not shown.outputs[name].size for name in names & set(shown.outputs))
+
     @cached_property
     def sites(self) -> list[resizefix.Site]:
         return resizefix.inspect(str(self.path))

@@ -102,6 +102,7 @@ class Prover:
                 return tuple(runs), failure, notes
             try:
                 bench, cut = self._around(promoted, data, conditions)
+                bench.require_fed_by(cut)
             except (CannotLoadError, CannotRunError) as error:
                 failure = (
                     f"onnxruntime can run neither the model nor {source.sites[0].label!r} alone ({error}), so nothing "

@@ -20,6 +20,7 @@ from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes
 from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.interpolation import ExtentKind
+from resizefix.origins.borders import Borders
 
 _MOST_INLINE_ELEMENTS = 4096
 _MOST_KEPT = 8  # a size up to this one is a batch or colours, and stays where sizes are opened
@@ -138,6 +139,7 @@ class _Cutter:
         self._open_sizes = open_sizes
         self._scopes = scopes
         self._shapes = shapes
+        self._borders = Borders(scopes)
         self._have: set[str] = set()
         self.graph = GraphProto(name="neighbourhood")
 
@@ -145,7 +147,7 @@ class _Cutter:
         """Everything between the resized tensor `data` and `output`."""
         node = scope.body.node[scope.producers[output]]
         if data not in self._have:
-            home = self._scopes.definition(scope, data)
+            home = self._source(scope, data)
             dims = None if home is None else self._shapes.dims(home.key)
             elem_type = None if home is None else self._shapes.elem_type(home.key)
             if dims is None:
@@ -159,13 +161,19 @@ class _Cutter:
         elem_type = next((value.type.tensor_type.elem_type for value in self.graph.input if value.name == data), 0)
         self.graph.output.append(helper.make_tensor_value_info(output, elem_type, None))
 
+    def _source(self, scope: Scope, name: str) -> Definition | None:
+        """What defines a name; of a function's argument, what all its calls pass."""
+        found = self._scopes.definition(scope, name)
+        return None if found is None else self._borders.argument(found) or found
+
     def _rank_from_operand(self, scope: Scope, node: NodeProto) -> Dims | None:
+        least = _least_rank(node)
         for name in reversed(node.input[1:]):
-            home = self._scopes.definition(scope, name) if name else None
+            home = self._source(scope, name) if name else None
             dims = None if home is None else self._shapes.dims(home.key)
             if dims and isinstance(dims[0], int) and dims[0]:
-                return (None,) * dims[0]
-        return None
+                return (None,) * max(dims[0], least)
+        return (None,) * least or None
 
     def _bring(self, definition: Definition) -> None:
         pending: list[tuple[Definition, bool]] = [(definition, False)]
@@ -191,8 +199,23 @@ class _Cutter:
                     self.graph.input.append(
                         helper.make_tensor_value_info(current.name, current.tensor.data_type, current.tensor.dims)
                     )
-            else:
+            elif not self._passed(current):
                 self.graph.input.append(self._declared(current))
+
+    def _passed(self, definition: Definition) -> bool:
+        """Whether the definition is a function's argument that is a constant in all its calls: it is one here."""
+        given = self._borders.argument(definition)
+        if given is None or given.kind is DefinitionKind.DEFAULTED_INPUT:
+            return False
+        if given.tensor is not None:
+            self.graph.initializer.append(self._inline(given.tensor))
+            self.graph.initializer[-1].name = definition.name
+        elif given.node is not None and given.node.op_type == "Constant":
+            self.graph.node.append(given.node)
+            self.graph.node[-1].output[0] = definition.name
+        else:
+            return False
+        return True
 
     def _inline(self, tensor: TensorProto) -> TensorProto:
         # Shape inference wants the numbers of an operand, which some exporters put into an external file.
@@ -207,8 +230,16 @@ class _Cutter:
         for value in declared:
             if value.name == definition.name:
                 return value
-        return helper.make_tensor_value_info(definition.name, TensorProto.FLOAT, None)
+        given = self._borders.argument(definition) or definition
+        elem_type = self._shapes.elem_type(given.key) or TensorProto.FLOAT
+        return helper.make_tensor_value_info(definition.name, elem_type, self._shapes.dims(given.key))
 
     def _add_input(self, name: str, elem_type: int, dims: Dims | None) -> None:
         self._have.add(name)
         self.graph.input.append(helper.make_tensor_value_info(name, elem_type, dims))
+
+
+def _least_rank(node: NodeProto) -> int:
+    """How many axes a tensor has at least that has those which the node names."""
+    axes = next((attribute.ints for attribute in node.attribute if attribute.name == "axes"), ())
+    return max((axis + 1 if axis >= 0 else -axis for axis in axes), default=0)

@@ -1,0 +1,47 @@
+"""Nodes of local functions are run alone with what the calls of the function pass."""
+
+from __future__ import annotations
+
+import onnx
+import onnx.parser
+import pytest
+
+from resizefix.errors import VerificationFailedError
+from resizefix.library.promote_scales import promote_scales
+
+
+def model(x: str, call: str, node: str, constants: str = "float[1] s = {2}") -> onnx.ModelProto:
+    """The operator after the call is registered nowhere, so that the model cannot be run as a whole."""
+    return onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18, "local" : 1, "vendor" : 1]> '
+        f"g ({x}) => (float z) <{constants}> {{ {call} z = vendor.Op (y) }} "
+        f'<domain: "local", opset_import: ["" : 18]> Up (a, b) => (c) {{ [up] c = {node} }}'
+    )
+
+
+def proven(made: onnx.ModelProto) -> None:
+    result = promote_scales(made)
+    assert [outcome.status.value for outcome in result.outcomes] == ["changed"]
+    assert result.verification.reason.startswith("only around each changed node")
+    assert len({run.values["up_scales"] for run in result.verification.runs}) == 3
+    assert all(run.bitwise for run in result.verification.runs)
+
+
+def test_an_argument_that_is_an_initializer_is_one_in_the_node_alone():
+    proven(model("float[4] x", "y = local.Up (x, s)", "Resize (a, , b)"))
+
+
+def test_an_argument_that_is_a_constant_node_is_one_in_the_node_alone():
+    call = "t = Constant <value_floats = [2.0]> () y = local.Up (x, t)"
+    proven(model("float[4] x", call, "Resize (a, , b)"))
+
+
+def test_the_tensor_alone_has_the_axes_that_the_node_names():
+    node = 'Resize <axes = [3, 2], mode = "nearest"> (a, , b)'
+    proven(model("float[4] x", "t = vendor.Op (x) y = local.Up (t, s)", node, "float[2] s = {2, 1}"))
+
+
+def test_sizes_that_the_call_computes_from_what_is_not_there_alone_are_said_to_follow_it():
+    made = model("float[1,1,4,4] x", "d = Shape (x) y = local.Up (x, d)", "Resize (a, , , b)")
+    with pytest.raises(VerificationFailedError, match=r"neither the model nor 'up' alone \(its scales follow 'b'\)"):
+        promote_scales(made, form="sizes")

@@ -6,15 +6,13 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
-import io
-import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 
 import click
 
 from resizefix.cli.envelope import emit_usage_error
+from resizefix.cli.streams import Streams
 from resizefix.version import __version__
 
 # Name, the module of this package that holds it, what `--help` says in one line.
@@ -67,25 +65,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     gc.set_threshold(_MORE_THAN_IMPORTS_MAKE)
     atexit.register(gc.freeze)  # no search for garbage in a process that ends: a tenth of the time of a short command
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal need not have every character
+    streams = Streams()
     try:
         code = group.main(given, prog_name="resizefix", standalone_mode=False, obj=tuple(given)) or 0
-        sys.stdout.flush()  # where it cannot be printed that is said here, not by the interpreter when it ends
     except click.ClickException as error:
         code = emit_usage_error(error, given, [name for name, _, _ in _COMMANDS])
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing was written", err=True)
         code = 130
-    except BrokenPipeError:
-        # The reader of our output went away; what was to be written to files is written already.
-        sys.stderr.close()
-        code = 0
-    except OSError as error:
-        # Files are spoken of where they are opened; what is left is that nothing can be printed, on a full disk say.
-        with suppress(OSError):
-            click.echo(f"resizefix: the answer cannot be printed: {error.strerror or error}", err=True)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter would try again, and complain
+    # Files are spoken of where they are opened; what is left is that nothing can be printed, on a full disk say.
+    unprinted = streams.why_not_printed()
+    if unprinted is not None:
+        click.echo(f"resizefix: the answer cannot be printed: {unprinted.strerror or unprinted}", err=True)
         code = 2
     sys.exit(code)

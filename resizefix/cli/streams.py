@@ -1,0 +1,74 @@
+"""Stdout and stderr as a command finds them: a pipe that nobody reads any more, a full disk, or none at all.
+
+Whether somebody reads the answer changes neither what is written to files nor the exit code, so a reader that goes away
+(`| head -1`) goes unnoticed. Anything else that keeps the answer from being printed is remembered, and said at the end.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Any, TextIO
+
+
+class _Outlet(io.FileIO):
+    """A descriptor that takes whatever is written; what it could not pass on is lost, and `error` says why."""
+
+    error: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            pass
+        except OSError as error:
+            self.error = self.error or error
+        return memoryview(data).nbytes
+
+
+class Streams:
+    """Puts stdout and stderr in order for this process; those that a test put in their place stay."""
+
+    def __init__(self) -> None:
+        _open_closed_descriptors()
+        if sys.stdout is None:
+            sys.stdout = _nobodys(1)
+        if sys.stderr is None:
+            sys.stderr = _nobodys(2)
+        self._outlets: list[_Outlet] = []
+        if sys.stdout is sys.__stdout__:
+            sys.stdout = self._through_an_outlet(sys.stdout)
+        if sys.stderr is sys.__stderr__:
+            sys.stderr = self._through_an_outlet(sys.stderr)
+
+    def why_not_printed(self) -> OSError | None:
+        """What kept some of the answer from being printed."""
+        sys.stdout.flush()
+        return next((outlet.error for outlet in self._outlets if outlet.error is not None), None)
+
+    def _through_an_outlet(self, stream: Any) -> Any:
+        if not isinstance(stream, io.TextIOWrapper):
+            return stream
+        stream.flush()
+        outlet = _Outlet(stream.fileno(), "w", closefd=False)
+        self._outlets.append(outlet)
+        return io.TextIOWrapper(
+            io.BufferedWriter(outlet),
+            encoding=stream.encoding,
+            errors="backslashreplace",  # a terminal need not have every character
+            line_buffering=stream.line_buffering or stream.write_through,
+        )
+
+
+def _nobodys(descriptor: int) -> TextIO:
+    return open(descriptor, "w", errors="backslashreplace", closefd=False)
+
+
+def _open_closed_descriptors() -> None:
+    """Or the next file that is opened would be the stdout of every library that prints."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free

@@ -1,0 +1,152 @@
+"""A reader that goes away (`| head -1`), or was never there (`>&-`), changes neither files nor the exit code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+RESIZEFIX = [sys.executable, "-m", "resizefix"]
+# The code is that of the answer, whoever reads it.
+READING = [
+    ("inspect model.onnx", 0),
+    ("inspect model.onnx other.onnx", 0),
+    ("inspect model.onnx --markdown", 0),
+    ("inspect model.onnx --html page.html", 0),
+    ("check model.onnx --target onnxruntime", 0),
+    ("check model.onnx --target tensorrt-5.0", 1),
+    ("check --target list", 0),
+    ("verify model.onnx model.onnx", 0),
+    ("diff model.onnx model.onnx", 0),
+    ("diff model.onnx other.onnx", 1),
+]
+WRITING = [
+    "promote-scales model.onnx out.onnx",
+    "freeze-scales other.onnx out.onnx --set /Resize_scales=1,1,2,2",
+    "trt-legacy model.onnx out.onnx",
+    "legalize model.onnx out.onnx --target tensorrt-8.0",
+    "promote-scales model.onnx --in-place",
+]
+SHORT = [
+    ("--help", 0),
+    ("--version", 0),
+    ("promote-scales --help", 0),
+    ("check --version", 0),
+    ("", 2),
+    ("inspect --nonsense", 2),
+    ("inspect missing.onnx", 2),
+]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`model.onnx`, and `other.onnx`, in which its scales are promoted."""
+    folder = tmp_path_factory.mktemp("models")
+    shutil.copy(FIXTURES / "srcnn_x3_opset11.onnx", folder / "model.onnx")
+    subprocess.run([*RESIZEFIX, "promote-scales", "model.onnx", "other.onnx", "--no-verify"], cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def place(models: Path, tmp_path: Path) -> Path:
+    for model in models.iterdir():
+        shutil.copy(model, tmp_path)
+    return tmp_path
+
+
+def unread(
+    line: str, place: Path, *, unbuffered: bool = False, stderr: int | None = subprocess.PIPE
+) -> tuple[int, str]:
+    """The exit code and stderr of a command whose stdout nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1" if unbuffered else ""}
+    try:
+        done = subprocess.run(
+            [*RESIZEFIX, *line.split()],
+            cwd=place,
+            stdout=writer,
+            stderr=writer if stderr is None else stderr,
+            text=True,
+            env=environment,
+        )
+    finally:
+        os.close(writer)
+    return done.returncode, done.stderr or ""
+
+
+@pytest.mark.parametrize("json", ["", " --json"])
+@pytest.mark.parametrize(("line", "code"), READING, ids=[line for line, _ in READING])
+def test_a_command_that_reads_ends_with_its_answer(line, code, json, place):
+    page = place / "page.html"
+    assert unread(line + json, place) == (code, "")
+    assert "--html" not in line or page.read_text().rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize("json", ["", " --json"])
+@pytest.mark.parametrize("line", WRITING)
+def test_a_command_that_writes_has_written_the_whole_model(line, json, place):
+    assert unread(line + json, place) == (0, "")
+    written = place / ("out.onnx" if "out.onnx" in line else "model.onnx")
+    onnx.checker.check_model(onnx.load(written), full_check=True)
+    again = "read.onnx"
+    aside = [again if word == "out.onnx" else word for word in line.split()]
+    if "--in-place" in line:
+        assert written.read_bytes() == (place / "other.onnx").read_bytes()
+    else:
+        subprocess.run([*RESIZEFIX, *aside], cwd=place, check=True, capture_output=True)
+        assert written.read_bytes() == (place / again).read_bytes()
+    assert not list(place.glob(".resizefix-*"))
+
+
+def test_several_models_are_all_written(place):
+    assert unread("promote-scales model.onnx second.onnx --output-dir out --no-verify", place)[0] == 2
+    shutil.copy(place / "model.onnx", place / "second.onnx")
+    line = "promote-scales model.onnx second.onnx --output-dir out --no-verify --force"
+    assert unread(line, place) == (0, "")
+    promoted = (place / "other.onnx").read_bytes()
+    assert [path.read_bytes() == promoted for path in sorted((place / "out").iterdir())] == [True, True]
+
+
+@pytest.mark.parametrize(("line", "code"), SHORT, ids=[line or "nothing" for line, _ in SHORT])
+def test_help_versions_and_complaints_too(line, code, tmp_path):
+    found, said = unread(line, tmp_path)
+    assert found == code
+    assert bool(said) == (code == 2)
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("line", ["inspect model.onnx", "promote-scales model.onnx out.onnx --no-verify", "--help"])
+def test_without_a_buffer_too(line, place):
+    assert unread(line, place, unbuffered=True) == (0, "")
+
+
+@pytest.mark.parametrize(("line", "code"), [("inspect missing.onnx", 2), ("check model.onnx --target tensorrt-5.0", 1)])
+def test_a_pipe_of_both_streams_too(line, code, place):
+    assert unread(line, place, stderr=None) == (code, "")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash to close streams with")
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("inspect model.onnx", 0),
+        ("check model.onnx --target tensorrt-5.0 --json", 1),
+        ("promote-scales model.onnx out.onnx", 0),
+        ("inspect missing.onnx", 2),
+    ],
+)
+def test_a_closed_stream_is_like_one_that_nobody_reads(line, code, closed, place):
+    command = " ".join([*RESIZEFIX, line, closed])
+    done = subprocess.run(["bash", "-c", command], cwd=place, capture_output=True, text=True)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    if "out.onnx" in line:
+        assert (place / "out.onnx").read_bytes() == (place / "other.onnx").read_bytes()

@@ -146,22 +146,22 @@ def _full_rank(subject: Subject) -> LoweringSubject:
     return LoweringSubject(subject.interpolation, scales, sizes, subject.shape, subject.element_type)
 
 
-def mend_shapes(document: Document, changed: Sequence[Site]) -> str | None:
+def mend_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site] = ()) -> str | None:
     """Forget shapes that were stored wrongly before, where they hurt only now; returns what the checker still says.
+    `kept`: sites that stand as they stood, among other operators that were rewritten.
 
     In a loop a stored shape is that of one turn, which misleads operators that ask for it; elsewhere the checker finds
     the contradiction when inference knows more of the new nodes than of the old one.
     """
-    rewritten_any = bool(changed)
+    rewritten_any = bool(changed or kept)
     there = {scope.path for scope in Scopes(document.proto).all}  # Scan-8 is another node, and its body with it
-    changed = [site for site in changed if site.scope.path in there]
-    repeated = [site.key for site in changed if site.scope.is_repeated]
+    repeated = [site.key for site in changed if site.scope.is_repeated and site.scope.path in there]
     if repeated:
         rederive(document.proto, dict.fromkeys(repeated))
     invalid = why_invalid(document.proto) if rewritten_any else None
     if invalid is not None:
         mended = document.copy()
-        rederive(mended.proto, dict.fromkeys(site.key for site in changed))
+        rederive(mended.proto, dict.fromkeys(site.key for site in (*changed, *kept) if site.scope.path in there))
         if why_invalid(mended.proto) is None:
             document.proto.CopyFrom(mended.proto)
             return None

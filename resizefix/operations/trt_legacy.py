@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from onnx import NodeProto, numpy_helper
@@ -99,7 +99,10 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     ]
     outcomes = _apply(legacy, sites, found)
     lost = [site for site, replacement in zip(sites, found, strict=True) if isinstance(replacement, str)]
-    steps, blockers = _to_opset_8(legacy, [] if lost else sites)
+    rewritten = {
+        site.key for site, replacement in zip(sites, found, strict=True) if isinstance(replacement, Replacement)
+    }
+    steps, blockers = _to_opset_8(legacy, [] if lost else sites, rewritten)
     bounds = [replacement.bound for replacement in found if isinstance(replacement, Replacement)]
     known = [bound or 0.0 for bound in bounds if bound is not None]
     total = sum(known) if len(known) == len(bounds) else None
@@ -111,7 +114,9 @@ def _untouched(sites: Sequence[Site]) -> tuple[Outcome, ...]:
     return tuple(Outcome(site.index, site.label, Status.UNCHANGED, reason, node_text(site.node)) for site in sites)
 
 
-def _to_opset_8(legacy: Document, sites: Sequence[Site]) -> tuple[tuple[OpsetStep, ...], tuple[Blocker, ...]]:
+def _to_opset_8(
+    legacy: Document, sites: Sequence[Site], rewritten: Container[Key]
+) -> tuple[tuple[OpsetStep, ...], tuple[Blocker, ...]]:
     """Everything but the sites, which are no blockers of their own; none given: some could not be rewritten."""
     down = downgrade(legacy.proto, to=8, value_of=legacy.array)
     blockers = tuple(blocker for blocker in down.blockers if blocker.op_type not in ("Resize", "Upsample"))
@@ -123,7 +128,8 @@ def _to_opset_8(legacy: Document, sites: Sequence[Site]) -> tuple[tuple[OpsetSte
     steps = (*down.steps, *last.steps)
     if last.blockers:
         return steps, last.blockers
-    invalid = mend_shapes(legacy, sites)
+    changed = [site for site in sites if site.key in rewritten]
+    invalid = mend_shapes(legacy, changed, [site for site in sites if site.key not in rewritten])
     mend = "repair the model first: onnx.checker.check_model(model, full_check=True) says the same of it"
     return steps, () if invalid is None else (Blocker(legacy.proto.graph.name, "", 0, invalid, mend),)
 

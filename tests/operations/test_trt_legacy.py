@@ -154,3 +154,15 @@ def test_a_site_in_a_scan_body_ends_in_a_blocker_or_in_a_valid_model():
         {{ unread, y = Scan <num_scan_inputs = 1, body = graph = {body}> (x) }}"""
     made = legacy(text.replace("body = graph = ", "body = "))
     assert made.complete or made.blockers
+
+
+def test_sizes_behind_a_node_that_is_in_the_old_form_already_stay_in_a_second_conversion():
+    text = """<ir_version: 4, opset_import: ["" : 9]> g (float[3] x) => (float[3,6] y) {
+      unread, y = Scan <num_scan_inputs = 1, body = b (float row) => (float copy, float[6] z) <float[1] s = {2}>
+        { copy = Identity (row) z = Upsample (x, s) }> (x)
+    }"""
+    once = legacy(text)
+    assert once.complete
+    twice = trt_legacy(once.document)
+    assert twice.complete
+    assert twice.document.light_bytes() == once.document.light_bytes()

@@ -20,13 +20,17 @@ from resizefix.version import __version__
 
 @dataclass
 class Answer:
-    """What a command found: fields for `--json`, a way to show it to a person, and whether the answer is yes."""
+    """What a command found: fields for `--json`, a way to show it to a person, and whether the answer is yes.
+
+    `step` is what to type after the error.
+    """
 
     fields: dict[str, Any] = field(default_factory=dict)
     show: Callable[[], None] | None = None
     output: str | None = None
     error: str | None = None
     exit_code: int = 0
+    step: NextCommand | None = None
 
 
 class Manner(NamedTuple):
@@ -43,6 +47,7 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
     typed: Sequence[str] = click.get_current_context().obj or ()
     try:
         answer = work()
+        step = answer.step
         if answer.exit_code == 1 and answer.fields.get("outcomes"):
             step = after_no(command, model)
     except ResizefixError as error:

@@ -31,8 +31,9 @@ def after_error(error: ResizefixError, command: str, model: str, typed: Sequence
     if error.again and typed:
         return NextCommand("if that is meant", (*typed, *error.again))
     if isinstance(error, UnreadableModelError):
-        other = _beside(model)
-        return None if other is None else NextCommand("with a file that is there", _with(typed, model, other))
+        named = next((word for word in typed if str(error).startswith(f"{word}:")), model)
+        other = _beside(named)
+        return None if other is None else NextCommand("with a file that is there", _with(typed, named, other))
     if not isinstance(error, UsageError):
         return None
     if "there is no target" in str(error):

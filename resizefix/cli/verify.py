@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.next_command import NextCommand
 from resizefix.cli.options import FeedOption, manner, manner_of, run_options, running
 
 
@@ -53,11 +54,13 @@ def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, 
             show_verification(verification)
 
         error = None if verification.passed else verification.reason
+        compared = bool(verification.runs)
         return Answer(
             {"verification": verification_json(verification)},
             show,
             error=error,
             exit_code=0 if verification.passed else 1,
+            step=NextCommand("to see what differs in the files", ("diff", before, after)) if compared else None,
         )
 
     conduct("verify", before, manner_of(as_json, quiet, verbose), work)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ from resizefix.verification.inputs import Dimension, TensorInput, model_inputs
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
+
+_OPEN = "1,…"  # for an input that takes nobody knows how many numbers, or too many to type
 
 
 class NotComparableError(ResizefixError):
@@ -32,6 +34,7 @@ def common_inputs(
             raise UsageError(f"There is no input '{name}' in either model. Their inputs: {', '.join(known) or 'none'}.")
     inputs: list[TensorInput] = []
     values = dict(feeds)
+    missing: dict[str, list[TensorInput]] = {"BEFORE": [], "AFTER": []}
     for name, entry in known.items():
         owners = [side for side in sides if name in side]
         if len(owners) == 2:
@@ -43,11 +46,9 @@ def common_inputs(
         if name in feeds or not (entry.has_default or entry.kind.is_optional):
             inputs.append(entry)
         if name not in feeds and not entry.has_default and not entry.kind.is_optional:
-            which = "BEFORE" if owners[0] is sides[0] else "AFTER"
-            raise UsageError(
-                f"Only {which} has the input '{name}' ({entry.type_text}). Say what to feed it, "
-                f"for example --feed {name}={_example(entry)}"
-            )
+            missing["BEFORE" if owners[0] is sides[0] else "AFTER"].append(entry)
+    if any(missing.values()):
+        raise _not_fed(missing)
     return inputs, values
 
 
@@ -96,8 +97,26 @@ def _default(document: Document, name: str) -> object:
     raise NotComparableError(f"The default of input '{name}' is sparse and only one model has it. Give it with --feed.")
 
 
+def _not_fed(missing: Mapping[str, Sequence[TensorInput]]) -> UsageError:
+    """What is missing on which side, and the options that give it: to be typed as they are if all are short vectors."""
+    only = [
+        f"Only {side} has the input{'s' * (len(entries) > 1)} "
+        + ", ".join(f"'{entry.name}' ({entry.type_text})" for entry in entries)
+        for side, entries in missing.items()
+        if entries
+    ]
+    every = [entry for entries in missing.values() for entry in entries]
+    feeds = [word for entry in every for word in ("--feed", f"{entry.name}={_example(entry)}")]
+    what = "it" if len(every) == 1 else "them"
+    return UsageError(
+        f"{'. '.join(only)}. Say what to feed {what}, for example {' '.join(feeds)}",
+        again=() if any(_OPEN in word for word in feeds) else tuple(feeds),
+    )
+
+
 def _example(entry: TensorInput) -> str:
-    length = entry.shape[0] if entry.shape is not None and len(entry.shape) == 1 else 1
-    if not isinstance(length, int):
-        return "1,…"
+    shape = entry.shape or (1,)
+    length = shape[0]
+    if len(shape) > 1 or not isinstance(length, int):
+        return _OPEN
     return ",".join(["1"] * (length - 2) + ["3"] * min(length, 2))

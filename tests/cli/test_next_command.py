@@ -44,6 +44,17 @@ MISTAKES = [
     ("check srcnn_x3_opset11.onnx", "check --target list"),
     ("check srcnn_x3_opset11.onnx --target tensorrt", "check --target list"),
 ]
+# `any.onnx` is the first model, with its scales promoted.
+OF_VERIFY = [
+    ("verify srcnn_x3_opset11.onnx any.onnx", "verify srcnn_x3_opset11.onnx any.onnx --feed /Resize_scales=1,1,3,3"),
+    ("verify any.onnx srcnn_x3_opset11.onnx", "verify any.onnx srcnn_x3_opset11.onnx --feed /Resize_scales=1,1,3,3"),
+    (
+        "verify srcnn_x3_opset11.onnx any.onnx --runs 2 --feed input=1",
+        "verify srcnn_x3_opset11.onnx any.onnx --runs 2 --feed input=1 --feed /Resize_scales=1,1,3,3",
+    ),
+    ("verify any.onnx an.onnx", "verify any.onnx any.onnx"),
+    ("diff any.onnx an.onnx", "diff any.onnx any.onnx"),
+]
 IN_GENERAL = [
     ("inspect", "inspect --help"),
     ("inspect srcnn_x3_opset11.onnx --html", "inspect --help"),
@@ -61,6 +72,28 @@ def test_a_message_ends_with_the_command_to_type_next(folder, capsys, typed, nex
     assert purpose.startswith("next, ")
     assert command == f"  resizefix {next_words}"
     assert said(capsys, next_words)[0] == 0, "what is proposed works"
+
+
+@pytest.fixture
+def promoted(folder, capsys):
+    assert said(capsys, "promote-scales srcnn_x3_opset11.onnx any.onnx --no-verify")[0] == 0
+    return folder
+
+
+@pytest.mark.parametrize(("typed", "next_words"), OF_VERIFY)
+def test_a_message_of_two_models_ends_with_a_whole_command(promoted, capsys, typed, next_words):
+    code, text = said(capsys, typed)
+    assert code == 2
+    assert text.splitlines()[-1] == f"  resizefix {next_words}"
+    assert said(capsys, next_words)[0] == (2 if "input=1" in typed else 0)
+
+
+def test_models_that_compute_other_things_are_followed_by_their_diff(promoted, capsys):
+    code, text = said(capsys, "verify srcnn_x3_opset11.onnx any.onnx --feed /Resize_scales=1,1,2,2")
+    assert code == 1
+    assert text.splitlines()[-1] == "  resizefix diff srcnn_x3_opset11.onnx any.onnx"
+    code, text = said(capsys, "verify srcnn_x3_opset11.onnx any.onnx --feed /Resize_scales=1,1,-1,3")
+    assert (code, len(text.splitlines())) == (1, 1), "nothing was compared"
 
 
 @pytest.mark.parametrize("manner", ["--json", "-q"])

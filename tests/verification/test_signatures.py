@@ -63,6 +63,24 @@ def test_the_example_has_as_many_numbers_as_the_input_wants(type_: str, example:
         common_inputs(document(""), document(type_), {})
 
 
+def test_all_inputs_that_are_missing_are_named_with_what_to_type() -> None:
+    before, after = document("float[1] x, float[2] s"), document("float[1] x, float[4] t, int64[1] u")
+    with pytest.raises(UsageError) as error:
+        common_inputs(before, after, {})
+    assert str(error.value) == (
+        "Only BEFORE has the input 's' (float[2]). Only AFTER has the inputs 't' (float[4]), 'u' (int64[1]). "
+        "Say what to feed them, for example --feed s=3,3 --feed t=1,1,3,3 --feed u=3"
+    )
+    assert error.value.again == ("--feed", "s=3,3", "--feed", "t=1,1,3,3", "--feed", "u=3")
+
+
+@pytest.mark.parametrize("type_", ["float[n] f", "float[2,3] f"])
+def test_what_cannot_be_typed_is_not_proposed(type_: str) -> None:
+    with pytest.raises(UsageError) as error:
+        common_inputs(document(""), document(type_), {})
+    assert error.value.again == ()
+
+
 def test_an_input_of_one_side_with_a_default_is_left_to_it() -> None:
     after = document("float[1] x, float[2] s", initializers="<float[2] s = {2, 3}>")
     inputs, values = common_inputs(document("float[1] x"), after, {})

@@ -82,9 +82,13 @@ class Interpolation:
 
     def __post_init__(self) -> None:
         if (self.nearest_mode is not None) != (self.mode is Mode.NEAREST):
-            raise ValueError(f"nearest_mode={self.nearest_mode} with mode={self.mode.value}")
+            raise ValueError(
+                f"nearest_mode goes with mode=nearest alone, and with that always; this is {self.mode.value}"
+            )
         if (self.cubic_coeff_a is not None) != (self.mode is Mode.CUBIC):
-            raise ValueError(f"cubic_coeff_a={self.cubic_coeff_a} with mode={self.mode.value}")
+            raise ValueError(
+                f"cubic_coeff_a goes with mode=cubic alone, and with that always; this is {self.mode.value}"
+            )
         if self.exclude_outside and self.mode is not Mode.CUBIC and not self.antialias:
             raise ValueError(f"exclude_outside with mode={self.mode.value} and no antialias")
         crop = self.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
@@ -96,4 +100,4 @@ class Interpolation:
         ):
             raise ValueError("nearest_mode simple (Upsample, Resize-10) goes with asymmetric coordinates alone")
         if self.axes is not None and len(set(self.axes)) != len(self.axes):
-            raise ValueError(f"axes {self.axes} name an axis twice")
+            raise ValueError(f"axes {list(self.axes)} name an axis twice")

@@ -90,7 +90,7 @@ def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None
         try:
             os.makedirs(output_dir, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{output_dir} cannot be made a folder: {error.strerror}") from error
+            raise UsageError(f"{output_dir} cannot be made a folder: {error.strerror or error}") from error
     outs = (None if params["dry_run"] else os.path.join(output_dir, name) for name in names)
     return [
         {**shared, "model": model, "out": None, "output_option": out, "output_dir": None}

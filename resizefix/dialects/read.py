@@ -9,6 +9,7 @@ from onnx import AttributeProto, NodeProto
 
 from resizefix.dialects.dialect import DIALECTS
 from resizefix.dialects.row import Dialect, Operands
+from resizefix.document.text import counted
 from resizefix.errors import RefusedError
 from resizefix.interpolation import (
     CoordinateTransformationMode,
@@ -162,7 +163,8 @@ class _Reader:
         rows = self.dialect.inputs
         if len(names) > len(rows):
             raise self.refusal(
-                "inputs", f"it has {len(names)} inputs; {self.dialect.name} has ({', '.join(r.name for r in rows)})."
+                "inputs",
+                f"it has {counted(len(names), 'input')}; {self.dialect.name} has ({', '.join(r.name for r in rows)}).",
             )
         names += [""] * (len(rows) - len(names))
         for row, name in zip(rows, names, strict=True):

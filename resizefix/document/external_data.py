@@ -80,10 +80,9 @@ def span_of(reference: Reference, source: Source) -> Span:
     """The bytes of `source` that a reference means. Raises UnreadableModelError if it has no such bytes."""
     numbers = [number for number in (reference.offset, reference.length) if number is not None]
     if not all(re.fullmatch("[0-9]{1,19}", number) for number in numbers):
-        raise UnreadableModelError(
-            f"tensor {reference.tensor!r}: offset {reference.offset!r} or length {reference.length!r} of its external "
-            "data is no number."
-        )
+        named = {"offset": reference.offset, "length": reference.length}
+        said = " or ".join(f"{name} {number!r}" for name, number in named.items() if number is not None)
+        raise UnreadableModelError(f"tensor {reference.tensor!r}: {said} of its external data is no number.")
     start = int(reference.offset)
     end = source.size if reference.length is None else start + int(reference.length)
     if not start <= end <= source.size:

@@ -31,7 +31,7 @@ class Source:
         except FileNotFoundError:
             raise UnreadableModelError(f"{path}: there is no such file.") from None
         except OSError as error:
-            raise UnreadableModelError(f"{path}: cannot be opened: {error.strerror}.") from error
+            raise UnreadableModelError(f"{path}: cannot be opened: {error.strerror or error}.") from error
         weakref.finalize(self, os.close, self.descriptor)
         status = os.fstat(self.descriptor)
         if stat.S_ISDIR(status.st_mode):
@@ -66,7 +66,7 @@ class Source:
             try:
                 chunk = _read_at(self.descriptor, min(end - start, 1 << 30), start)
             except OSError as error:
-                raise UnreadableModelError(f"{self.path}: cannot be read: {error.strerror}.") from error
+                raise UnreadableModelError(f"{self.path}: cannot be read: {error.strerror or error}.") from error
             if not chunk:
                 raise UnreadableModelError(f"{self.path}: ends at byte {start}, {end - start} more were expected.")
             chunks.append(chunk)
@@ -81,7 +81,9 @@ class Source:
         try:
             mapping = mmap.mmap(self.descriptor, 0, access=mmap.ACCESS_READ)
         except OSError as error:
-            raise UnreadableModelError(f"{self.path}: cannot be mapped into memory: {error.strerror}.") from error
+            raise UnreadableModelError(
+                f"{self.path}: cannot be mapped into memory: {error.strerror or error}."
+            ) from error
         with mapping:
             yield mapping
 

@@ -15,6 +15,7 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label, reads, subgraphs
+from resizefix.document.text import counted
 from resizefix.errors import UnreadableModelError
 
 # onnx itself follows calls no deeper (onnx/shape_inference/implementation.cc); in versions without a limit it dies.
@@ -90,7 +91,7 @@ def _body_missing(node: NodeProto) -> str | None:
         if wanted not in bodies:
             return f"({node.op_type}) has no {wanted}"
         if node.op_type == "If" and len(bodies[wanted].output) != len(node.output):
-            return f"(If) has {len(node.output)} outputs, but its {wanted} has {len(bodies[wanted].output)}"
+            return f"(If) has {counted(len(node.output), 'output')}, but its {wanted} has {len(bodies[wanted].output)}"
     return None
 
 

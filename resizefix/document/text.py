@@ -12,6 +12,11 @@ from resizefix.document.shapes import dims_of
 _SHOWN_ELEMENTS = 16
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 value`, `2 values`; `plural` where it is not the noun with an s."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def node_text(node: NodeProto) -> str:
     """The node in ONNX's textual syntax; of tensors with more than a few elements only type and shape are told."""
     short = NodeProto()

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from resizefix.document.text import counted
 from resizefix.equivalences.index_map import Form
 from resizefix.equivalences.output_size import output_size
 from resizefix.equivalences.scale_for_size import quotient
@@ -51,9 +52,10 @@ class Subject:
             object.__setattr__(self, "values", rounded)
         expected = len(axes) if axes is not None else len(shape) if shape is not None else len(self.values)
         if len(self.values) != expected:
-            raise ValueError(f"{len(self.values)} {self.extent.value} for {expected} axes")
+            noun = self.extent.value.removesuffix("s")
+            raise ValueError(f"{counted(len(self.values), noun)} for {counted(expected, 'axis', 'axes')}")
         if axes is not None and shape is not None and not all(-len(shape) <= axis < len(shape) for axis in axes):
-            raise ValueError(f"axes {axes} for an input of rank {len(shape)}")
+            raise ValueError(f"axes {list(axes)} for an input of rank {len(shape)}")
 
     @property
     def form(self) -> Form:

@@ -85,7 +85,7 @@ def _through_a_file(pieces: list[bytes]) -> Document:
     except OSError as error:
         raise CannotWriteError(
             f"the model is large and needs a temporary file, which cannot be written to {tempfile.gettempdir()}: "
-            f"{error.strerror}; set TMPDIR to a folder with room, or save the model and give its path."
+            f"{error.strerror or error}; set TMPDIR to a folder with room, or save the model and give its path."
         ) from error
     document = Document.open(os.path.join(folder, _FILE))
     document.path = None  # it came from none that the user knows

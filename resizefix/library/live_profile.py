@@ -15,6 +15,7 @@ import numpy as np
 from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
+from resizefix.document.text import counted
 from resizefix.errors import UsageError
 from resizefix.library.tensorrt_profile import Range
 from resizefix.targets.tensorrt_live import Bounds, NetworkInput
@@ -101,7 +102,8 @@ def _require_fit(entry: NetworkInput, bounds: Bounds) -> None:
         length = math.prod(size for size in entry.dims if size is not None)
         if None not in entry.dims and len(numbers) != length:
             raise UsageError(
-                f"input {entry.name!r} decides shapes, so its range is of its {length} values; {numbers} are given"
+                f"input {entry.name!r} decides shapes, so its range is of its {counted(length, 'value')}; "
+                f"{numbers} are given"
             )
         return
     fixed = [(size, row[axis]) for row in bounds.values() for axis, size in enumerate(entry.dims) if axis < len(row)]

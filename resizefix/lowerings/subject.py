@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from resizefix.document.text import counted
 from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import Interpolation, KeepAspectRatioPolicy
 
@@ -58,7 +59,9 @@ class Subject:
             raise ValueError("scales and sizes are both given")
         extent = self.scales if self.scales is not None else self.sizes
         if extent is not None and len(extent) != len(self.input_shape):
-            raise ValueError(f"an extent of {len(extent)} values for an input of rank {len(self.input_shape)}")
+            raise ValueError(
+                f"an extent of {counted(len(extent), 'value')} for an input of rank {len(self.input_shape)}"
+            )
 
     @property
     def rank(self) -> int:

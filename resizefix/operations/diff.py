@@ -15,7 +15,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
 
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scope, Scopes, subgraphs
-from resizefix.document.text import node_text, value_text
+from resizefix.document.text import counted, node_text, value_text
 
 _SHOWN_ELEMENTS = 16
 
@@ -60,7 +60,9 @@ def _model_fields(before: ModelProto, after: ModelProto) -> Iterator[Change]:
         old_bytes = [entry.SerializeToString(deterministic=True) for entry in getattr(before, field, ())]
         new_bytes = [entry.SerializeToString(deterministic=True) for entry in getattr(after, field, ())]
         if old_bytes != new_bytes:
-            yield Change(field, field, f"{len(old_bytes)} entries", f"{len(new_bytes)} entries")
+            yield Change(
+                field, field, counted(len(old_bytes), "entry", "entries"), counted(len(new_bytes), "entry", "entries")
+            )
 
 
 def _properties(owner: Any) -> dict[str, str]:
@@ -105,7 +107,13 @@ class _Scopes:
             before_entries = [_serialized(entry) for entry in getattr(old, field, ())]
             after_entries = [_serialized(entry) for entry in getattr(new, field, ())]
             if before_entries != after_entries:
-                yield Change(field, field, f"{len(before_entries)} entries", f"{len(after_entries)} entries", path)
+                yield Change(
+                    field,
+                    field,
+                    counted(len(before_entries), "entry", "entries"),
+                    counted(len(after_entries), "entry", "entries"),
+                    path,
+                )
 
     def _nodes(self) -> Iterator[Change]:
         old = {_node_key(node, index): node for index, node in enumerate(self._old.body.node)}

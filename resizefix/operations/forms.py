@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from resizefix.document.text import counted
 from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
@@ -111,16 +112,21 @@ def _axes(site: Site, count: int) -> tuple[int, ...]:
     if axes is None:
         if site.input_dims is not None and len(site.input_dims) != count:
             raise RefusedError(
-                f"it has {count} {site.extent.kind.value} for an input of rank {len(site.input_dims)}", rule="extent"
+                f"it has {_numbers(site, count)} for an input of rank {len(site.input_dims)}", rule="extent"
             )
         return tuple(range(count))
     if len(axes) != count:
-        raise RefusedError(f"it has {count} {site.extent.kind.value} for {len(axes)} axes", rule="extent")
+        raise RefusedError(f"it has {_numbers(site, count)} for {counted(len(axes), 'axis', 'axes')}", rule="extent")
     if min(axes) >= 0:
         return axes
     if site.input_dims is None:
         raise RefusedError("its axes count from the end, and the rank of its input is not known", rule="axes")
     return tuple(axis % len(site.input_dims) for axis in axes)
+
+
+def _numbers(site: Site, count: int) -> str:
+    """`1 scale`, `4 sizes`."""
+    return counted(count, site.extent.kind.value.removesuffix("s"))
 
 
 def _static_dim(site: Site, axis: int) -> int | None:

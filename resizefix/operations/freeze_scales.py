@@ -21,7 +21,7 @@ from resizefix.document.document import Document
 from resizefix.document.edits import drop_unread_arguments, remove_unread, set_input
 from resizefix.document.scopes import DefinitionKind, Scope, Scopes
 from resizefix.document.shapes import Dims, Key, Shapes
-from resizefix.document.text import node_text
+from resizefix.document.text import counted, node_text
 from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.frozen_constants import ConstantWriter, drop_input
@@ -169,7 +169,7 @@ def _misfit(value: Array, kind: ExtentKind, site: Site) -> str | None:
     if listed is None or value.size == len(listed):
         return None
     whose = f"an input of rank {len(listed)}" if axes is None else f"the axes {list(axes)}"
-    return f"its {kind.value} would be {value.size} numbers, for {whose}"
+    return f"its {kind.value} would be {counted(value.size, 'number')}, for {whose}"
 
 
 def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> tuple[str, ...]:

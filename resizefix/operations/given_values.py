@@ -14,6 +14,7 @@ from resizefix.document.constants import Constants
 from resizefix.document.document import Document
 from resizefix.document.scopes import Definition, DefinitionKind, Scopes
 from resizefix.document.shapes import Key, dims_of
+from resizefix.document.text import counted
 from resizefix.errors import UsageError
 from resizefix.operations.sites import Site
 from resizefix.origins.origin import OriginKind
@@ -119,9 +120,9 @@ def _as_array(declared: ValueInfoProto, values: Sequence[float]) -> Array:
     dims = dims_of(declared.type) if tensor.HasField("shape") else (None,)
     fixed = [size for size in dims if isinstance(size, int)]
     shape = tuple(fixed) if len(fixed) == len(dims) else (given.size,)
-    label = f"{TensorProto.DataType.Name(tensor.elem_type).lower()}{[size or '?' for size in dims]}"
+    label = f"{TensorProto.DataType.Name(tensor.elem_type).lower()}[{','.join(str(size or '?') for size in dims)}]"
     if math.prod(shape) != given.size or (len(fixed) != len(dims) and len(dims) != 1):
-        raise UsageError(f"--set {declared.name}: {len(values)} values for {label}")
+        raise UsageError(f"--set {declared.name}: {counted(len(values), 'value')} for {label}")
     array = given.reshape(shape).astype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
     if array.dtype.kind in "iub" and np.any(array != given.reshape(shape)):
         raise UsageError(f"--set {declared.name}: {list(values)} are no values for {label}")

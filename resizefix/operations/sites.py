@@ -355,7 +355,7 @@ def _values(
     if value.dtype != wanted:
         raise RefusedError(f"{what} are {value.dtype}; ONNX wants {np.dtype(wanted).name} there", rule="extent")
     if value.ndim != 1:
-        raise RefusedError(f"{what} are no vector but of shape {value.shape}", rule="extent")
+        raise RefusedError(f"{what} are no vector but of shape {list(value.shape)}", rule="extent")
     if not np.all(np.isfinite(value)) or min(value.tolist(), default=1) <= 0:
         raise RefusedError(f"{what} are {value.tolist()}; each must be finite and above 0", rule="extent")
     return tuple(value.tolist())

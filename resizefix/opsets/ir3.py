@@ -12,6 +12,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, help
 
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes, subgraphs
+from resizefix.document.text import counted
 from resizefix.opsets.verdict import Blocker, Closeness, Downgrade, Step
 
 IR3 = 3
@@ -41,7 +42,11 @@ def list_initializers(model: ModelProto) -> list[Step]:
     added = [tensor for tensor in model.graph.initializer if tensor.name not in listed]
     for tensor in added:
         model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
-    return [Step(model.graph.name, "", 0, f"{len(added)} initializers listed among the inputs")] if added else []
+    return (
+        [Step(model.graph.name, "", 0, f"{counted(len(added), 'initializer')} listed among the inputs")]
+        if added
+        else []
+    )
 
 
 def _settle_defaults(model: ModelProto) -> list[Step]:

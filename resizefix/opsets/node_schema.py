@@ -13,6 +13,7 @@ import onnx
 from onnx import AttributeProto, ModelProto, NodeProto
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label
+from resizefix.document.text import counted
 from resizefix.opsets.verdict import Blocker
 
 _TOLD_BY_SITE = frozenset({"Resize", "Upsample"})
@@ -57,9 +58,9 @@ def why_incomplete(node: NodeProto, opset: int) -> str | None:
     if needs is None:
         return None
     if not needs.least <= len(node.input) <= needs.most:
-        return f"has {len(node.input)} inputs, and {needs.version} takes {needs.inputs}"
+        return f"has {counted(len(node.input), 'input')}, and {needs.version} takes {needs.inputs}"
     if not needs.fewest_outputs <= len(node.output) <= needs.outputs:
-        return f"has {len(node.output)} outputs, unlike {needs.version}"
+        return f"has {counted(len(node.output), 'output')}, unlike {needs.version}"
     given = set()
     for attribute in node.attribute:
         name, kind = attribute.name, attribute.type

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
+from resizefix.document.text import counted
 from resizefix.opsets.evaluation import slice_positions
 from resizefix.opsets.row import Row, keep
 from resizefix.opsets.site import Site
@@ -217,7 +218,7 @@ def constant_of_shape(site: Site) -> None:
     except (TypeError, ValueError, KeyError) as error:
         raise Blocked("its value is no tensor that can be read", "repair the model: give it a value") from error
     if filled.size != 1:
-        raise Blocked(f"its value has {filled.size} elements", "repair the model: ONNX wants one")
+        raise Blocked(f"its value has {counted(filled.size, 'element')}", "repair the model: ONNX wants one")
     site.add("Expand", site.value(filled.reshape(-1)[0], "value"), site.input(0), into=site.output())
 
 

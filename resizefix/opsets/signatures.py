@@ -11,6 +11,8 @@ from functools import cache
 from onnx import NodeProto, TensorProto, TypeProto, defs, helper
 from onnx.defs import OpSchema
 
+from resizefix.document.text import counted
+
 TypeOf = Callable[[str], "TypeProto | None"]
 
 _VARIADIC = OpSchema.FormalParameterOption.Variadic
@@ -50,9 +52,9 @@ def violation(node: NodeProto, opset: int, type_of: TypeOf) -> str | None:
     if missing:
         return f"{version} wants the attribute {missing[0]!r}"
     if not schema.min_input <= len(node.input) <= schema.max_input:
-        return f"{version} does not take {len(node.input)} inputs"
+        return f"{version} does not take {counted(len(node.input), 'input')}"
     if not schema.min_output <= len(node.output) <= schema.max_output:
-        return f"{version} does not give {len(node.output)} outputs"
+        return f"{version} does not give {counted(len(node.output), 'output')}"
     return _type_violation(node, schema, version, type_of)
 
 

@@ -18,6 +18,7 @@ from resizefix.document.constants import SHAPE_READERS
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, subgraphs
 from resizefix.document.shapes import Key
+from resizefix.document.text import counted
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.expression import Expression, Size, UntraceableError, evaluate, sizes_in
 from resizefix.origins.operators import Traced
@@ -185,7 +186,7 @@ class _Cutter:
             self._require_constant(definition, node, position)
         if node.op_type in _DIVISIONS:
             if len(node.input) != 2:  # of an opset that onnx does not know, nothing else says so
-                raise UntraceableError(f"its {node.op_type} has {len(node.input)} inputs")
+                raise UntraceableError(f"its {node.op_type} has {counted(len(node.input), 'input')}")
             self._divisors.extend(self._divisor(definition, node.input[1]))
         copy = NodeProto(op_type=node.op_type)
         copy.attribute.extend(node.attribute)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, helper
 
+from resizefix.document.text import counted
 from resizefix.origins.expression import Expression, Number, UntraceableError, computed, number
 
 # Element types whose arithmetic numpy has.
@@ -36,7 +37,9 @@ class Traced:
     def constant(cls, value: npt.NDArray[np.generic]) -> Traced:
         """A tensor of numbers. Raises UntraceableError for one that is too large or of a type without arithmetic."""
         if value.size > MOST_ELEMENTS or value.dtype.name not in DTYPES:
-            raise UntraceableError(f"a {value.dtype.name} tensor of {value.size} elements is no part of a size")
+            raise UntraceableError(
+                f"a {value.dtype.name} tensor of {counted(value.size, 'element')} is no part of a size"
+            )
         elements = np.empty(value.shape, object)
         for position in np.ndindex(value.shape):
             elements[position] = number(value[position])
@@ -116,7 +119,7 @@ Row = Callable[[Call], "list[Traced]"]
 
 def _moved(operand: Traced, elements: npt.NDArray[np.object_]) -> list[Traced]:
     if elements.size > MOST_ELEMENTS:
-        raise UntraceableError(f"a tensor of {elements.size} elements is no part of a size")
+        raise UntraceableError(f"a tensor of {counted(elements.size, 'element')} is no part of a size")
     return [Traced(operand.dtype, elements)]
 
 
@@ -271,11 +274,11 @@ def _applied(operator: str, dtype: str, operands: Sequence[Traced]) -> Traced:
     if dtype not in DTYPES:
         raise UntraceableError(f"arithmetic in {dtype} is not followed")
     if operator not in _ANY_NUMBER and len(operands) != _OPERANDS.get(operator, 2):
-        raise UntraceableError(f"{operator} has {len(operands)} operands")
+        raise UntraceableError(f"{operator} has {counted(len(operands), 'operand')}")
     arrays = np.broadcast_arrays(*(operand.elements for operand in operands))
     elements = np.empty(arrays[0].shape, object)
     if elements.size > MOST_ELEMENTS:
-        raise UntraceableError(f"a tensor of {elements.size} elements is no part of a size")
+        raise UntraceableError(f"a tensor of {counted(elements.size, 'element')} is no part of a size")
     for position in np.ndindex(elements.shape):
         elements[position] = computed(operator, dtype, *(array[position] for array in arrays))
     return Traced(dtype, elements)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from resizefix.document.constants import Constants
 from resizefix.document.scopes import Scope, Scopes
 from resizefix.document.shapes import Key, Shapes
+from resizefix.document.text import counted
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.origins.entries import Entry, Meanings, TracedEntry, confirm, measured_entries
 from resizefix.origins.expression import UntraceableError
@@ -134,7 +135,7 @@ class Recoverer:
 def _axes(interpolation: Interpolation, rank: int, length: int) -> tuple[int, ...]:
     axes = interpolation.axes if interpolation.axes is not None else tuple(range(rank))
     if len(axes) != length:
-        raise UntraceableError(f"it has {length} numbers for {len(axes)} axes")
+        raise UntraceableError(f"it has {counted(length, 'number')} for {counted(len(axes), 'axis', 'axes')}")
     return tuple(axis % rank for axis in axes)
 
 
@@ -147,5 +148,7 @@ def _recovery(statements: tuple[AxisStatement, ...], rank: int, kind: ExtentKind
     if len(exact) == len(statements):
         return Recovery(statements, words, ExtentKind.SCALES, exact, None)
     missing = [statement for statement in statements if statement.exact is None]
-    telling = next((statement for statement in missing if not statement.is_plain), missing[0])
+    # An axis that the file leaves open says what to do about it; one that it fixes stands in the way only then.
+    missing.sort(key=lambda statement: (statement.is_plain, statement.value is not None))
+    telling = missing[0]
     return Recovery(statements, words, kind, None, telling.why)

@@ -96,8 +96,17 @@ def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None
         return AxisStatement(axis, str(value), None, value, None, _whatever_the_input(name, str(value)))
     exact = _at_fixed(subject, value, fixed)
     text = _OWN_SIZE if value == fixed else str(value)
-    why = f"make {fixed} into {value}, which no float32 scale does under every runtime's rule and with the same samples"
-    return AxisStatement(axis, text, _robust(value, fixed), value, exact, None if exact is not None else why)
+    why = None if exact is not None else _no_scale_at(subject, value, fixed)
+    return AxisStatement(axis, text, _robust(value, fixed), value, exact, why)
+
+
+def _no_scale_at(subject: Subject, value: float | int, fixed: int) -> str:
+    """Why no scale stands for the size that the chain makes of the one that the file fixes."""
+    if subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
+        return f"make {fixed} into {value}, and tf_crop_and_resize reads scales otherwise than sizes"
+    return (
+        f"make {fixed} into {value}, which no float32 scale does under every runtime's rule and with the same samples"
+    )
 
 
 def _whatever_the_input(name: str, length: str) -> str:
@@ -147,7 +156,9 @@ def _of_multiple(
     text = _multiple_text(multiple.scale)
     caveat = _caveat(multiple)
     if fixed is not None and value is not None:
-        return AxisStatement(axis, text, multiple.scale, value, _at_fixed(subject, value, fixed), caveat=caveat)
+        exact = _at_fixed(subject, value, fixed)
+        why = None if exact is not None else _no_scale_at(subject, value, fixed)
+        return AxisStatement(axis, text, multiple.scale, value, exact, why, caveat)
     differs_at = _samples_differ_at(subject, entry, multiple)
     if differs_at is None:
         return AxisStatement(axis, text, multiple.scale, value, multiple.robust, caveat=caveat)

@@ -19,6 +19,7 @@ from resizefix.dialects.read import read
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope
 from resizefix.document.shapes import Key
+from resizefix.document.text import counted
 from resizefix.errors import RefusedError, ResizefixError
 from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Mark, Neighbourhood
 from resizefix.reports.wording import meaning, numbers, tensor, times
@@ -135,7 +136,7 @@ class _Walk:
                 self._edge(self.start, key, reader.node, reader.scope, reader.position)
         if len(fresh) > len(shown):
             more = f"{_key(self.start)} readers"
-            self.boxes[more] = Box(more, BoxKind.MORE, f"{len(fresh) - len(shown)} more readers")
+            self.boxes[more] = Box(more, BoxKind.MORE, f"{counted(len(fresh) - len(shown), 'more reader')}")
             self._edge(self.start, more, None, self.start.scope, 0)
 
     def _operands(self, definition: Definition) -> list[tuple[int, Definition | None]]:

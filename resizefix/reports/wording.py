@@ -9,6 +9,7 @@ from enum import Enum
 from onnx import TensorProto
 
 from resizefix.document.shapes import Dims
+from resizefix.document.text import counted
 from resizefix.interpolation import Interpolation
 from resizefix.operations.sites import Extent, Site
 from resizefix.origins.origin import Origin, OriginKind
@@ -118,7 +119,7 @@ def some_of(names: Sequence[str]) -> str:
 
 def count(number: int, noun: str) -> str:
     """`1 site`, `2 sites`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return counted(number, noun)
 
 
 def listed(words: Sequence[str]) -> str:

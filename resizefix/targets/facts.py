@@ -12,6 +12,7 @@ from enum import Enum
 
 from onnx import TensorProto
 
+from resizefix.document.text import counted
 from resizefix.interpolation import ExtentKind
 
 
@@ -90,6 +91,16 @@ class SiteFacts:
     def shown_input_shape(self) -> str:
         """`1×3×?×?`, for a person."""
         return "×".join("?" if size is None else str(size) for size in self.input_shape or ())
+
+    @property
+    def counted_inputs(self) -> str:
+        """How many inputs the node has, for messages."""
+        return counted(self.n_inputs, "input")
+
+    @property
+    def counted_extent(self) -> str:
+        """How many scales or sizes the node reads, for messages."""
+        return f"{self.extent_name} of {counted(self.length or 0, 'number')}"
 
     @property
     def counted_axes(self) -> str:
@@ -181,4 +192,4 @@ class SiteFacts:
 
 def _type_name(elem_type: int | None) -> str:
     known = TensorProto.DataType.values()
-    return TensorProto.DataType.Name(elem_type).lower() if elem_type in known else f"type {elem_type}"
+    return TensorProto.DataType.Name(elem_type).lower() if elem_type in known else "an unknown type"

@@ -172,7 +172,7 @@ ONNXRUNTIME = Target(
                 f.n_inputs
                 in ((1,) if f.opset < 9 else (2,) if f.opset < 11 else (3, 4) if f.opset < 13 else (1, 2, 3, 4))
             ),
-            because="{f.op_type} at opset {f.opset} has {f.n_inputs} inputs",
+            because="{f.op_type} at opset {f.opset} has {f.counted_inputs}",
             source=f"onnx schemas; measured on {_RELEASE}",
             mend="write the form of the model's opset (resizefix legalize)",
         ),
@@ -278,7 +278,7 @@ ONNXRUNTIME = Target(
         Rule(
             name="one-value-per-axis",
             holds=lambda f: f.length is None or f.rank is None or f.length == (len(f.axes) if f.axes else f.rank),
-            because="there are {f.length} {f.extent_name} for {f.counted_axes}",
+            because="it has {f.counted_extent} for {f.counted_axes}",
             source=_KERNEL,
             mend="give one value per axis",
         ),

@@ -134,7 +134,7 @@ TENSORRT_5_1 = Target(
 TWO_INPUTS_6_0 = Rule(
     name="exactly-two-inputs",
     holds=lambda f: f.is_hybrid or (f.n_inputs == 2 and f.opset >= (9 if f.is_upsample else 1)),
-    because="this parser takes X and scales as inputs and nothing else; the node has {f.n_inputs} inputs at opset "
+    because="this parser takes X and scales as inputs and nothing else; the node has {f.counted_inputs} at opset "
     "{f.opset} (the attribute form is refused for every input with a batch dimension, a bug of this version)",
     source="onnx-tensorrt 400df73, importers of Upsample and Resize",
     mend="write Upsample-9 or Resize-10 (resizefix legalize)",

@@ -105,7 +105,7 @@ VECTOR = Rule(
 LENGTH = Rule(
     name="one-value-per-axis",
     holds=lambda f: f.length is None or f.length == (f.rank if f.axes is None else len(f.axes)) or f.rank is None,
-    because="there are {f.length} {f.extent_name} for {f.counted_axes}",
+    because="it has {f.counted_extent} for {f.counted_axes}",
     source="onnx-tensorrt 8b52755 … 96e7811, importers of Upsample and Resize; " + MEASURED,
     mend="give one value per dimension (1 for those that stay)",
 )
@@ -175,7 +175,7 @@ ATTRIBUTE_OR_OPERAND = Rule(
         or (f.source is S.ATTRIBUTE and has_scales_attribute(f) if f.opset < 9 else f.n_inputs == 2)
     ),
     because="at opset {f.opset} this parser wants the scales of Upsample as the attribute `scales` (below 9) or as the "
-    "second of exactly two inputs (from 9 on); the node has {f.n_inputs} inputs",
+    "second of exactly two inputs (from 9 on); the node has {f.counted_inputs}",
     source="onnx-tensorrt 84b5be1 … 96e7811, importer of Upsample; " + MEASURED,
     mend="write the form of the model's opset",
 )
@@ -199,7 +199,7 @@ RESIZE_SCALES_ARE_FLOAT = Rule(
 RESIZE_HAS_TWO_INPUTS = Rule(
     name="resize-10-scales-input",
     holds=lambda f: f.is_upsample or f.opset >= 11 or f.n_inputs >= 2,
-    because="Resize at opset {f.opset} has its scales as second input; the node has {f.n_inputs} inputs",
+    because="Resize at opset {f.opset} has its scales as second input; the node has {f.counted_inputs}",
     source="onnx-tensorrt 400df73 … 96e7811, importer of Resize; " + MEASURED,
     mend="give the scales as an input",
 )

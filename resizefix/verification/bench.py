@@ -13,6 +13,7 @@ import numpy as np
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
+from resizefix.document.text import counted
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import PromotedInput
 from resizefix.verification.ancestry import Ancestry
@@ -90,7 +91,7 @@ class Bench:
 
         Those with optimisation disabled come first.
         """
-        old = Trial(tuple((source, tuple(source.value)) for source in inputs))
+        old = _at_old_values(inputs)
         tried: Tried = []
         for optimized in (False, True):
             try:
@@ -110,7 +111,7 @@ class Bench:
             del session  # before the next one is opened: each maps or holds all weights
             yield from self._against(at_old, old, baseline, inputs, optimized)
             for trial, found in tried:
-                yield from self._against(found, trial, self._rebaked(trial, optimized), inputs, optimized)
+                yield from self._against(found, trial, self._rebaked(trial, inputs, optimized), inputs, optimized)
 
     def _result(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Outputs | CannotRunError:
         too_large = self._room.why_not_at(self._feeds, trial)
@@ -121,12 +122,14 @@ class Bench:
         except CannotRunError as error:
             return error
 
-    def _rebaked(self, trial: Trial, optimized: bool) -> Outputs | CannotRunError | CannotLoadError:
+    def _rebaked(
+        self, trial: Trial, inputs: Sequence[PromotedInput], optimized: bool
+    ) -> Outputs | CannotRunError | CannotLoadError:
         """What the original makes with these scales in it, or why it makes nothing.
 
         Where constants make it contradict itself when optimised, what its nodes compute counts.
         """
-        twin = rebake(self._original, trial.baked())
+        twin = rebake(self._original, _operands(trial, inputs))
         if optimized:
             try:
                 return self._open(twin, optimized=True).run(self._feeds)
@@ -146,7 +149,7 @@ class Bench:
         bodies = {scope.path for scope in Scopes(self._original.proto).all if scope.parent is not None}
         if not sampled or any(driven.scope in bodies for driven, _ in sampled):
             return None
-        baked = trial.baked()
+        baked = _operands(trial, inputs)
         twin = rebake(self._original, baked)
         try:
             names = list(dict.fromkeys(driven.input for driven, _ in sampled))
@@ -192,7 +195,9 @@ class Bench:
         if len(inputs) > MOST_ALONE:
             moved = {source.name for trial in usual for source, _ in trial.values}
             if len(moved) < len(inputs):
-                self.notes.append(f"{len(inputs) - len(moved)} of the inputs were compared at their old value alone")
+                self.notes.append(
+                    f"{counted(len(inputs) - len(moved), 'input')} of {len(inputs)} compared at their old value alone"
+                )
         found: Tried = []
         for trial in (*asked, *usual):
             found.extend(self._workable(session, trial, inputs))
@@ -265,6 +270,16 @@ class Bench:
             self.notes.append(f"at {at} sizes decide where it samples, not the scale: {comparison.reason}")
         else:
             yield f"at {at} ({level}) the new model differs from the original with these scales: {comparison.reason}"
+
+
+def _at_old_values(inputs: Sequence[PromotedInput]) -> Trial:
+    return Trial(tuple((source, tuple(source.value)) for source in inputs))
+
+
+def _operands(trial: Trial, inputs: Sequence[PromotedInput]) -> dict[Key, Baked]:
+    """What every promoted node reads at the trial: the old value of an input that it does not move, also where the
+    original computes that value from a size which another input changes."""
+    return {**_at_old_values(inputs).baked(), **trial.baked()}
 
 
 def _most_inclusive(ran: Sequence[Trial], inputs: Sequence[PromotedInput]) -> list[Trial]:

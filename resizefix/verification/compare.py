@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.document.text import counted
 from resizefix.verification.inputs import Array, Value
 
 _BLOCK = 1 << 20  # elements that are compared at a time
@@ -150,10 +151,10 @@ def _array_difference(output: str, label: str, before: Array, after: Array) -> D
             largest, worst = float(distance.max()), start + int(np.argmax(distance))
     if largest == 0.0:
         what = f"{label} differs in the sign of zeros or the payload of NaNs alone"
-        return Difference(output, False, 0.0, 0.0, f"{what} ({unequal_bits} of {before.size} elements)")
+        return Difference(output, False, 0.0, 0.0, f"{what} ({unequal_bits} of {counted(before.size, 'element')})")
     position = tuple(int(index) for index in np.unravel_index(worst, before.shape))
     reason = (
-        f"{label} differs in {unequal} of {before.size} elements, by at most {largest:.3g}: "
+        f"{label} differs in {unequal} of {counted(before.size, 'element')}, by at most {largest:.3g}: "
         f"{before[position]} before and {after[position]} after at {list(position)}"
     )
     return Difference(output, False, largest, largest / reference if reference else np.inf, reason)

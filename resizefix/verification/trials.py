@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 
 from resizefix.document.shapes import Key
+from resizefix.document.text import counted
 from resizefix.equivalences.output_size import output_size
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
@@ -126,8 +127,8 @@ def asked_trial(inputs: Sequence[PromotedInput], at: Sequence[float]) -> Trial:
         operand = list(driven.base)
         if len(at) not in (1, len(driven.scaled)) or (driven.form is Form.FACTOR and len(set(at)) > 1):
             raise UsageError(
-                f"--at {','.join(f'{value:g}' for value in at)}: {source.name} scales {len(driven.scaled)} axes; "
-                "give one number, or one for each"
+                f"--at {','.join(f'{value:g}' for value in at)}: {source.name} scales "
+                f"{counted(len(driven.scaled), 'axis', 'axes')}; give one number, or one for each"
             )
         for count, position in enumerate(driven.scaled):
             scale = at[0] if len(at) == 1 else at[count]

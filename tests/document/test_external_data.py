@@ -149,6 +149,7 @@ def test_data_are_not_written_through_a_link_out_of_the_new_folder(home, away, t
     [
         (10, W.nbytes, "bytes 10 to 4106 of .*, which has 4105"),
         (5000, None, "bytes 5000 to 4105"),
+        ("-9", None, "offset '-9' of its external data is no number"),
         (9, 10**18, "incomplete or belongs to another model"),
         ("-9", 4096, "offset '-9'"),
         (9, "many", "length 'many'"),

@@ -4,7 +4,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from resizefix.document.text import node_text
+from resizefix.document.text import counted, node_text
 
 
 def test_a_node_is_one_line_of_onnx_text():
@@ -23,3 +23,8 @@ def test_a_node_is_one_line_of_onnx_text():
 def test_a_node_that_onnx_cannot_print_is_told_without_its_attributes(attribute):
     node = onnx.NodeProto(op_type="Resize", input=["x", "", "s"], output=["y"], attribute=[attribute])
     assert node_text(node) == "y = Resize <…> (x, , s)"
+
+
+def test_one_of_a_thing_is_no_plural():
+    assert [counted(number, "axis", "axes") for number in (0, 1, 2)] == ["0 axes", "1 axis", "2 axes"]
+    assert [counted(number, "value") for number in (1, 2)] == ["1 value", "2 values"]

@@ -70,7 +70,7 @@ def test_a_policy_over_axes_from_the_end_leaves_every_axis_unknown():
 def test_values_must_fit_the_axes():
     with pytest.raises(ValueError, match="2 scales for 4 axes"):
         Subject(NEAREST, ExtentKind.SCALES, (2.0, 2.0), (1, 3, 4, 4))
-    with pytest.raises(ValueError, match="1 sizes for 2 axes"):
+    with pytest.raises(ValueError, match="1 size for 2 axes"):
         Subject(interpolate(Mode.LINEAR, (HALF_PIXEL, None), axes=(2, 3)), ExtentKind.SIZES, (4,))
     with pytest.raises(ValueError, match="for an input of rank 2"):
         Subject(interpolate(Mode.LINEAR, (HALF_PIXEL, None), axes=(2,)), ExtentKind.SIZES, (4,), (3, 4))

@@ -49,7 +49,7 @@ def test_a_profile_that_is_none_is_a_usage_error(given: dict[str, dict[str, list
     [
         (X, [1, 3, 8], "of shape 1x3x\\?x\\?; 1x3x8 does not fit"),
         (X, [1, 4, 8, 8], "1x4x8x8 does not fit"),
-        (NetworkInput("x", (1,), decides_shapes=True), [1, 2], "range is of its 1 values"),
+        (NetworkInput("x", (1,), decides_shapes=True), [1, 2], "range is of its 1 value"),
         (NetworkInput("other", ()), [1, 3, 8, 8], "'x' has a default, which TensorRT takes for a constant"),
     ],
 )

@@ -174,6 +174,7 @@ def test_an_upsample_takes_no_scale_below_1():
     [
         ({"t": [1]}, "--set t: it drives none of the selected nodes; inputs that do: k"),
         ({"k": [1, 3, 16]}, "--set k: 3 values for int64[4]"),
+        ({"k": [1]}, "--set k: 1 value for int64[4]"),
         ({"k": [1, 3, 16.5, 16]}, "are no values for int64[4]"),
     ],
 )

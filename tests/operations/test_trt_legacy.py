@@ -140,7 +140,7 @@ def test_a_node_that_no_runtime_takes_stands_in_the_way():
     made = legacy(model("[a] t = Mul (x) [b] u = Cast (t) y = Resize (u, , s)", SCALES))
     assert not made.complete
     assert [(blocker.node, blocker.reason) for blocker in made.blockers] == [
-        ("a", "it has 1 inputs, and Mul-13 takes 2"),
+        ("a", "it has 1 input, and Mul-13 takes 2"),
         ("b", "it lacks the attribute 'to' of Cast-13"),
     ]
     assert [outcome.status for outcome in made.outcomes] == [Status.UNCHANGED]

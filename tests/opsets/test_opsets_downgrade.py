@@ -146,7 +146,7 @@ def test_other_imports_stay() -> None:
 @pytest.mark.parametrize(
     ("graph", "reason"),
     [
-        ("g (float[2] x) => (float[2] y) { y = Unsqueeze(x) }", "Unsqueeze-13 does not take 1 inputs"),
+        ("g (float[2] x) => (float[2] y) { y = Unsqueeze(x) }", "Unsqueeze-13 does not take 1 input"),
         ("g (float[2] x) => (float[2] y) { y = Concat(x, x) }", "Concat-13 wants the attribute 'axis'"),
         ("g (float[2] x) => (float[2] y) { y = Relu<slope=1>(x) }", "Relu-13 has no attribute 'slope'"),
         ("g (float[2] x) => (float[2] y) { y = Einsum(x) }", "Einsum-12 wants the attribute 'equation'"),

@@ -15,7 +15,7 @@ def untyped(name: str, **fields: object) -> AttributeProto:
 @pytest.mark.parametrize(
     ("given", "opset", "why"),
     [
-        (node("Mul", ["a"], ["y"]), 13, "has 1 inputs, and Mul-13 takes 2"),
+        (node("Mul", ["a"], ["y"]), 13, "has 1 input, and Mul-13 takes 2"),
         (node("Mul", ["a", "b", "c"], ["y"]), 13, "has 3 inputs, and Mul-13 takes 2"),
         (node("Concat", [], ["y"], axis=0), 13, "has 0 inputs, and Concat-13 takes 1 or more"),
         (node("Clip", [], ["y"]), 13, "has 0 inputs, and Clip-13 takes 1 to 3"),

@@ -107,5 +107,5 @@ def test_a_chain_that_onnxruntime_refuses_is_not_answered():
 @pytest.mark.parametrize("opset", [0, 13])
 def test_a_division_of_one_number_is_not_run_in_any_opset(opset):
     # Of opset 0 onnx has no schema that could say so.
-    with pytest.raises(UntraceableError, match="its Div has 1 inputs"):
+    with pytest.raises(UntraceableError, match=r"its Div has 1 input\b"):
         chain("s = Shape (x) t = Div (s)", opset=opset)

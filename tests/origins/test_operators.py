@@ -134,7 +134,7 @@ def test_a_slice_takes_what_onnxruntime_takes(start, end, step):
         (node("CumSum a x -> y"), {"a": V, "x": np.array(0)}, 13, "CumSum is not followed"),
         (node("Mod a b -> y", fmod=1), {"a": F, "b": F}, 13, "Mod of the C kind"),
         (node("Add a b -> y", broadcast=1), {"a": V, "b": ints(1)}, 6, "before opset 7"),
-        (node("Mul a -> y"), {"a": V}, 13, "Mul has 1 operands"),
+        (node("Mul a -> y"), {"a": V}, 13, "Mul has 1 operand"),
         (node("Cast a -> y"), {"a": V}, 13, "does not fit"),
         (node("Where a a -> y"), {"a": B}, 13, "Where has 2 operands"),
         (node("Concat a b -> y", axis=0), {"a": V, "b": M}, 13, "does not fit"),

@@ -202,6 +202,28 @@ def test_an_aspect_ratio_policy_makes_sizes_mean_something_else():
     assert "not_larger" in found
 
 
+@pytest.mark.parametrize(
+    ("width", "reason"),
+    [
+        ("w", "make its width the input's, and at 32, say, onnxruntime samples by 32/32"),
+        ("4", "make 1 into 1, and tf_crop_and_resize reads scales otherwise than sizes"),
+    ],
+)
+def test_of_axes_that_no_scale_stands_for_an_open_one_is_named_before_those_of_fixed_size(width, reason):
+    crop = 'coordinate_transformation_mode = "tf_crop_and_resize"'
+    nodes = f"s = Shape (x) k = Mul (s, f) y = Resize <{crop}> (x, r, , k)"
+    extra = "int64[4] f = {1, 1, 1, 1}, float[8] r = {0, 0, 0, 0, 1, 1, 1, 1}"
+    found = recovered(document(nodes, f"float[1,3,4,{width}] x", extra, opset=13))
+    assert isinstance(found, Recovery)
+    if width == "w":
+        assert found.values is None
+        assert found.reason.startswith(reason)
+    else:  # as sizes they can be constants, and no scales stand for those
+        assert found.values == (1, 3, 4, 4)
+        assert all(statement.exact is None and statement.why for statement in found.statements)
+        assert found.statements[0].why == reason
+
+
 def test_axes_say_which_sizes_the_operand_speaks_of():
     nodes = "s = Shape <start = -2> (x) k = Mul (s, f) y = Resize <axes = [-2, 3]> (x, , , k)"
     found = recovered(document(nodes, extra="int64[2] f = {2, 3}", opset=18))

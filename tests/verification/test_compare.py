@@ -135,7 +135,7 @@ def test_sequences_and_maps_are_compared_piece_by_piece() -> None:
     found = difference([floats(1), floats(2)], [floats(1), floats(4)])
     assert found.max_abs_diff == 2
     assert found.reason is not None
-    assert found.reason.startswith("output 'y'[1] differs in 1 of 1 elements")
+    assert found.reason.startswith("output 'y'[1] differs in 1 of 1 element")
     assert difference([{"a": 1.0}], [{"a": 1.5}]).max_abs_diff == 0.5
 
 

@@ -57,7 +57,7 @@ def promoted(case: Case, tally: Tally, **options: Any) -> None:
     def call(path: Path, **more: Any) -> Any:
         return resizefix.promote_scales(str(path), **{**options, **more})
 
-    result = called(case, tally, name, lambda: call(case.path, shape=case.shapes))
+    result = called(case, tally, name, lambda **more: call(case.path, shape=case.shapes, **more))
     if result is None:
         return
     for outcome in result.outcomes:
@@ -250,7 +250,10 @@ def frozen(case: Case, tally: Tally) -> None:
     drives = {site.origin.name for site in case.sites if site.origin.kind.value == "graph-input"}
     values = {name: value for name, value in values.items() if name in drives}
     result = called(
-        case, tally, "freeze-scales", lambda: resizefix.freeze_scales(str(case.path), set=values, shape=case.shapes)
+        case,
+        tally,
+        "freeze-scales",
+        lambda **more: resizefix.freeze_scales(str(case.path), set=values, shape=case.shapes, **more),
     )
     if result is None:
         return

@@ -18,7 +18,10 @@ def legalized(case: Case, tally: Tally, target: str, **options: Any) -> None:
     """The target accepts what was rewritten, and it computes the same."""
     name = asked(f"legalize {target}", options)
     result = called(
-        case, tally, name, lambda: resizefix.legalize(str(case.path), target=target, shape=case.shapes, **options)
+        case,
+        tally,
+        name,
+        lambda **more: resizefix.legalize(str(case.path), target=target, shape=case.shapes, **{**options, **more}),
     )
     if result is None:
         return
@@ -51,7 +54,9 @@ def legalized(case: Case, tally: Tally, target: str, **options: Any) -> None:
 def made_legacy(case: Case, tally: Tally, **options: Any) -> None:
     """A valid model of opset 8 at most, every resize an Upsample with attribute; or nothing at all."""
     name = asked("trt-legacy", options)
-    result = called(case, tally, name, lambda: resizefix.trt_legacy(str(case.path), shape=case.shapes, **options))
+    result = called(
+        case, tally, name, lambda **more: resizefix.trt_legacy(str(case.path), shape=case.shapes, **options, **more)
+    )
     if result is None:
         return
     for outcome in result.outcomes:

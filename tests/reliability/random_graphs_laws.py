@@ -12,6 +12,7 @@ from onnx import TensorProto
 from random_graphs_called import CONTRADICTIONS, TARGETS, asked, assert_untouched, called
 from random_graphs_case import Case, Tally
 from random_graphs_claims import HALF, assert_as_claimed, called_exact
+from random_graphs_feeds import feeds_that_run
 from random_graphs_refusals import assert_true_freeze_refusal, assert_true_refusal
 from random_graphs_runs import Ran, Runner, baked, difference, reads, visible
 
@@ -78,8 +79,7 @@ def promoted(case: Case, tally: Tally, **options: Any) -> None:
             feeds = case.drawn.feeds | {s.name: _fed(s, s.value) for s in result.inputs if fed or not s.optional}
             assert_promoted_as_claimed(case, tally, result, runner.run(feeds), {}, "at the old values ")
         assert_moved(case, tally, result, runner)
-        if not case.is_fed:  # else the probe fed other sizes, at which others may fit
-            assert_free(case, result, runner)
+        assert_free(case, result, runner)
     again = call(after, shape={}, verify=False)
     changed = {o.node for o in result.outcomes if o.status.value == "changed"}
     twice = {o.node for o in again.outcomes if o.status.value == "changed"} & changed
@@ -114,7 +114,8 @@ def assert_free(case: Case, result: Any, runner: Runner) -> None:
             continue
         old = {other.name: _fed(other, other.value) for other in result.inputs}
         errors = [
-            runner.run(case.drawn.feeds | old | {source.name: _fed(source, value)}).error
+            runner.run(feeds | old | {source.name: _fed(source, value)}).error
+            for feeds in feeds_that_run(case)
             for value in (_moved(source, 2.0), _stepped(source))
         ]
         known = any(part in (error or "") for error in errors for part in (*CONTRADICTIONS, "ShapeInferenceError"))

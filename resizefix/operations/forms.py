@@ -11,6 +11,7 @@ from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.sites import Site
+from resizefix.origins.words import figure
 from resizefix.promotion import Driven, Form
 
 _BATCH_AND_CHANNEL = 2
@@ -66,7 +67,8 @@ def drive_by_integers(site: Site, form: Form | None, denominator: int | None) ->
     for scale in scales:
         if np.float32(round(scale * chosen) / chosen) != np.float32(scale):
             raise RefusedError(
-                f"its scale {scale:g} is no whole number over {chosen}; give another --denominator", rule="denominator"
+                f"its scale {figure(scale)} is no whole number over {chosen}; give another --denominator",
+                rule="denominator",
             )
     assert site.dialect is not None
     by_shape = site.dialect.sizes_input is not None

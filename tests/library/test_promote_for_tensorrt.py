@@ -55,6 +55,13 @@ def test_a_fraction_that_no_numerator_says_is_refused_with_the_mend():
 LINEAR = '[up] y = Resize <mode = "linear"> (x, , s)'
 
 
+def test_a_scale_that_is_no_numerator_is_told_with_the_digits_that_make_it_none():
+    nodes = "shape = Shape (x) kept = Gather (shape, k) s = Concat <axis = 0> (kept, hw) y = Resize (x, , , s)"
+    text = model(nodes, "<int64[2] k = {0, 1}, int64[2] hw = {23, 20}>", x="float[n,3,10,10]")
+    (outcome,) = resizefix.promote_scales(text, for_="tensorrt", verify=False).outcomes
+    assert outcome.reason == "its scale 2.3000002 is no whole number over 1000; give another --denominator"
+
+
 def test_where_sizes_move_the_samples_the_difference_is_stated():
     scales = "<float[4] s = {1, 1, 1.3, 1.3}>"
     result = resizefix.promote_scales(

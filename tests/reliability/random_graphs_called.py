@@ -22,6 +22,7 @@ CONTRADICTIONS = (
     "Can't merge shape info",
     "pre-allocated output",
     "Shape mismatch attempting to re-use buffer",
+    "Mismatch between expected shape and shape from first output",
     "must have the shape set",
 )
 DISPUTED = ("at the default optimisation level", "Incompatible dimensions")

@@ -12,6 +12,7 @@ from resizefix.library.result import Result
 from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Status as Happened
+from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import conditions
 from resizefix.verification.steps import Tell
 from resizefix.verification.verification import Status, Verification
@@ -51,7 +52,8 @@ def freeze_scales(
 
     rules = conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
     keys = {site.key: site.input for site in changed}
-    verification = prove_rewrite(document, made.document, keys, 0.0, rules, feeds=made.values)
+    last_bits = half_units(site.elem_type for site in changed)
+    verification = prove_rewrite(document, made.document, keys, last_bits, rules, feeds=made.values)
     outcomes = measured(made.outcomes, sites, verification)
     if not verification.passed:
         result = Result(document, outcomes, (), verification)

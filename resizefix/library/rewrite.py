@@ -21,6 +21,7 @@ from resizefix.operations.trt_legacy import trt_legacy as make_legacy
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.targets.catalogue import target_named
+from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import Conditions, conditions
 from resizefix.verification.steps import Tell
 from resizefix.verification.verification import Status, Verification
@@ -153,6 +154,7 @@ def _proven(
 
     exact = all(outcome.exact for outcome in outcomes)
     allowed = INEXACT_BOUND if allow_inexact and not exact else 0.0 if exact else LOWERED_BOUND
+    allowed = max(allowed, half_units(site.elem_type for site in changed))
     verification = prove_rewrite(before, after, {site.key: site.input for site in changed}, allowed, rules)
     told = measured(outcomes, changed, verification)
     if not verification.passed:

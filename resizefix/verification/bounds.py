@@ -7,10 +7,11 @@ With optimisation disabled nothing of this happens, and the demand is equality o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from onnx import TensorProto, helper
 
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.inputs import Value
@@ -20,6 +21,7 @@ MOST = 2e-2  # never more: a wrong interpolation differs by 3e-2 and up
 
 # Half precision: two units in the last place of the largest value. A sum in another order is off by 1e-6, which is
 # enough to round the last bit the other way, once when a value is stored inside and once at the output.
+_HALF = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 _UNITS = {np.dtype(np.float16).name: 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
 
 
@@ -61,6 +63,12 @@ def relative_bounds(outputs: Mapping[str, Value], relative: float) -> dict[str, 
         else:
             found[output] = Bound(relative, "other operators in a node's place")
     return found
+
+
+def half_units(elem_types: Iterable[int | None]) -> float:
+    """The last bits of what is resized, where that is half precision: they reach the outputs, whatever those are."""
+    names = (np.dtype(helper.tensor_dtype_to_np_dtype(kind)).name for kind in elem_types if kind in _HALF)
+    return max((_UNITS[name] for name in names), default=0.0)
 
 
 def within(comparison: Comparison, bound: float | Mapping[str, Bound]) -> bool:

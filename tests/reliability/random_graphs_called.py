@@ -4,7 +4,9 @@ alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -61,9 +63,15 @@ def called(case: Case, tally: Tally, name: str, call: Callable[..., Any]) -> Any
 def assert_same_result(case: Case, one: Any, other: Any) -> None:
     """A second call on the same file gives the same: bytes, verdicts, numbers."""
     assert one.outcomes == other.outcomes, "other outcomes in a second call"
-    assert one.verification == other.verification, "another proof in a second call"
+    said = [(replace(result.verification, reason=None), _stable(result.verification.reason)) for result in (one, other)]
+    assert said[0] == said[1], "another proof in a second call"
     paths = [case.save(result, "same") for result in (one, other)]
     assert paths[0].read_bytes() == paths[1].read_bytes(), "other bytes in a second call"
+
+
+def _stable(reason: str | None) -> str:
+    """Of several tensors that it cannot read onnxruntime names any."""
+    return re.sub(r"Deserialize tensor \S+", "Deserialize tensor …", reason or "")
 
 
 def assert_untouched(case: Case, result: Any) -> None:

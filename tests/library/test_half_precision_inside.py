@@ -12,7 +12,8 @@ from resizefix.verification.bounds import half_units
 def model(kind: str) -> onnx.ModelProto:
     return onnx.parser.parse_model(
         '<ir_version: 6, opset_import: ["" : 11]> '
-        f"g ({kind}[2,2] x) => (float[?,?] z) <float[2] s = {{2.5, 2.5}}, float[2] t = {{1.25, 3}}, float[0] e = {{}}> {{ "
+        f"g ({kind}[2,2] x) => (float[?,?] z) "
+        "<float[2] s = {2.5, 2.5}, float[2] t = {1.25, 3}, float[0] e = {}> { "
         'a = Abs (x) y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (a, e, s) '
         'c = Cast <to = 1> (y) z = Resize <mode = "cubic"> (c, e, t) }'
     )

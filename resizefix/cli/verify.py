@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.next_command import NextCommand
 from resizefix.cli.options import FeedOption, manner, manner_of, run_options, running
+from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
+
+if TYPE_CHECKING:
+    from resizefix.reports.comparison import Comparison
 
 
 @click.command("verify", epilog="Example: resizefix verify x3.onnx any.onnx --feed scales=1,1,3,3")
@@ -24,6 +28,7 @@ from resizefix.cli.options import FeedOption, manner, manner_of, run_options, ru
     "--rtol", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Relative difference allowed."
 )
 @click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="How many feeds to compare on.")
+@reporting
 @running
 @manner
 @click.version_option(package_name="resizefix", prog_name="resizefix")
@@ -31,36 +36,56 @@ def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, 
     """Run BEFORE and AFTER in onnxruntime on the same feeds and compare their outputs, bit by bit unless told
     otherwise.
 
-    Exit code 0: they compute the same; 1: they do not, or one of them cannot be run.
+    Exit code 0: they compute the same; 1: they do not, or one of them cannot be run. Reports, of what was run and of
+    what diff shows, are written in both cases.
     """
+    how, reports = manner_of(as_json, quiet, verbose), report_files_of(options)
+    conduct("verify", before, how, lambda: _work(before, after, how, reports, options))
 
-    def work() -> Answer:
-        from resizefix.library.verify import verify
-        from resizefix.reports.json import verification_json
 
-        verification = verify(
-            before,
-            after,
-            **run_options(options),
-            runs=options["runs"],
-            atol=options["atol"],
-            rtol=options["rtol"],
-            feed=dict(options["feed"]),
-        )
+def _work(before: str, after: str, how: Manner, reports: ReportFiles, options: dict[str, Any]) -> Answer:
+    reports.require_free([before, after])
+    from resizefix.library.verify import verify
+    from resizefix.reports.json import verification_json
 
-        def show() -> None:
-            from resizefix.reports.text import show_verification
+    verification = verify(
+        before,
+        after,
+        **run_options(options),
+        runs=options["runs"],
+        atol=options["atol"],
+        rtol=options["rtol"],
+        feed=dict(options["feed"]),
+    )
 
+    def html() -> str:
+        from resizefix.reports.html import diff_page
+
+        return diff_page(before, after, _compared(before, after), verification)
+
+    def markdown() -> str:
+        from resizefix.reports.markdown import diff_markdown
+
+        return diff_markdown(before, after, _compared(before, after), verification)
+
+    def show() -> None:
+        from resizefix.reports.text import show_verification
+
+        if not reports.on_stdout:
             show_verification(verification)
+        reports.told(how)
 
-        error = None if verification.passed else verification.reason
-        compared = bool(verification.runs)
-        return Answer(
-            {"verification": verification_json(verification)},
-            show,
-            error=error,
-            exit_code=0 if verification.passed else 1,
-            step=NextCommand("to see what differs in the files", ("diff", before, after)) if compared else None,
-        )
+    fields = {"verification": verification_json(verification), **reports.write(how, html, markdown)}
+    if verification.passed:
+        return Answer(fields, show)
+    step = NextCommand("to see what differs in the files", ("diff", before, after)) if verification.runs else None
+    return Answer(fields, show, error=verification.reason, exit_code=1, step=step)
 
-    conduct("verify", before, manner_of(as_json, quiet, verbose), work)
+
+def _compared(before: str, after: str) -> Comparison:
+    from resizefix.document.document import Document
+    from resizefix.operations.diff import diff
+    from resizefix.reports.comparison import compare
+
+    documents = Document.open(before), Document.open(after)
+    return compare(*documents, tuple(diff(*documents)))

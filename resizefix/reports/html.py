@@ -1,4 +1,4 @@
-"""`inspect --html` and `diff --html`: every site drawn, with what each target says to it, in one file."""
+"""`inspect --html`, `diff --html`, `verify --html`: every site drawn, with what each target says to it, in one file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from resizefix.operations.diff import Change
 from resizefix.reports import card as cards
+from resizefix.reports import proof
 from resizefix.reports.comparison import Comparison, Fate, Pair
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.next_step import NextStep, next_step, steps_of
@@ -14,6 +15,7 @@ from resizefix.reports.page import page
 from resizefix.reports.survey import Survey, Surveyed
 from resizefix.reports.wording import Standing, count, place, standing
 from resizefix.targets.catalogue import TARGETS
+from resizefix.verification.verification import Status, Verification
 
 _MOST_OPEN = 6  # a page with more sites begins folded
 _MANY = 5  # sites that make a filter worth its room
@@ -40,29 +42,47 @@ def inspect_page(model: str, survey: Survey) -> str:
     return page(f"{name} – resizefix inspect", header, content)
 
 
-def diff_page(before: str, after: str, comparison: Comparison) -> str:
-    """The page of two models, `before` and `after` as the user named the files."""
+def diff_page(before: str, after: str, comparison: Comparison, verification: Verification | None = None) -> str:
+    """The page of two models, `before` and `after` as the user named the files; with what came of running both."""
     names = PurePath(before).name, PurePath(after).name
     changes, pairs = comparison.changes, comparison.pairs
     touched = sum(pair.fate is not Fate.SAME for pair in pairs)
     told = [count(len(changes), "change"), f"{touched} of {count(len(pairs), 'resize')} touched"]
+    command = "resizefix diff" if verification is None else "resizefix verify"
     header = element(
         "header",
         element("h1", element("bdi", names[0]), " → ", element("bdi", names[1])),
-        element("p", "resizefix diff · " + " · ".join(told), class_="quiet"),
+        element("p", f"{command} · " + " · ".join(told), class_="quiet"),
     )
-    title = f"{names[0]} → {names[1]} – resizefix diff"
+    title = f"{names[0]} → {names[1]} – {command}"
     cards_of = [
         _pair(number, pair, is_open=pair.fate is not Fate.SAME and touched <= _MOST_OPEN)
         for number, pair in enumerate(pairs)
     ]
     surveys = {"before": comparison.before, "after": comparison.after}
     found = [_targets(surveys), _list(cards_of, _FATES)] if pairs else [element("div", _nothing(), id="sites")]
-    return page(title, header, element("main", *found, _changes(changes)))
+    return page(title, header, element("main", _proof(verification), *found, _changes(changes)))
 
 
 _STANDINGS = {standing.name.lower(): standing.value for standing in Standing}
 _FATES = {fate.value: fate.value for fate in Fate}
+
+
+def _proof(verification: Verification | None) -> Markup | None:
+    """The verdict, and a row for each run."""
+    if verification is None:
+        return None
+    style = {Status.PASSED: "yes", Status.FAILED: "no", Status.SKIPPED: "care"}[verification.status]
+    told = element("p", element("strong", proof.verdict(verification), class_=style), proof.basis(verification))
+    headings = [element("th", word, scope="col") for word in proof.HEADINGS]
+    table = element(
+        "table",
+        element("caption", "What both models were fed in onnxruntime, and how far their outputs are apart."),
+        element("thead", element("tr", *headings)),
+        element("tbody", *(element("tr", *(element("td", cell) for cell in row)) for row in proof.rows(verification))),
+    )
+    wide = element("div", table, class_="wide runs", role="region", tabindex="0", aria_label="Runs")
+    return element("section", element("h2", "Verification"), told, wide if verification.runs else None)
 
 
 def _nothing() -> Markup:

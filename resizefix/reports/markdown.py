@@ -1,10 +1,11 @@
-"""`inspect --markdown` and `diff --markdown`: what a pull request should show, with a diagram for every site."""
+"""`--markdown` of inspect, diff and verify: what a pull request should show, with a diagram for every site."""
 
 from __future__ import annotations
 
 from pathlib import PurePath
 
 from resizefix.operations.diff import Change
+from resizefix.reports import proof
 from resizefix.reports.comparison import Comparison, Fate, Pair
 from resizefix.reports.gfm import code, fenced, folded, prose, summary, table
 from resizefix.reports.mermaid import flowchart
@@ -26,6 +27,7 @@ from resizefix.reports.wording import (
     standing,
 )
 from resizefix.targets.catalogue import TARGETS
+from resizefix.verification.verification import Verification
 
 _MOST_CHANGES = 200
 
@@ -48,10 +50,16 @@ def inspect_markdown(model: str, survey: Survey) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def diff_markdown(before: str, after: str, comparison: Comparison) -> str:
-    """What changed between two models: the sites before and after, then everything."""
+def diff_markdown(before: str, after: str, comparison: Comparison, verification: Verification | None = None) -> str:
+    """What changed between two models: what came of running both, the sites before and after, then everything."""
     names = [code(PurePath(name).name) for name in (before, after)]
     parts = [f"### {names[0]} → {names[1]}: {count(len(comparison.changes), 'change')}"]
+    if verification is not None:
+        parts.append(f"**{proof.verdict(verification)}**{prose(proof.basis(verification))}")
+        if verification.runs:
+            parts.append(
+                table(list(proof.HEADINGS), [[prose(cell) for cell in row] for row in proof.rows(verification)])
+            )
     touched = [pair for pair in comparison.pairs if pair.fate is not Fate.SAME]
     if comparison.pairs:
         rows = [[code(target.name), *_taken(comparison, number)] for number, target in enumerate(TARGETS)]

@@ -8,6 +8,7 @@ from resizefix.library.check import Verdict
 from resizefix.library.result import Result
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Status
+from resizefix.reports import proof
 from resizefix.reports.printable import printable
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.targets.tensorrt_live import LiveVerdict
@@ -92,13 +93,5 @@ def _show_live(out: Screen, live: LiveVerdict, foreseen: Set[str]) -> None:
 def show_verification(verification: Verification) -> None:
     """The verdict, and what it rests on."""
     style = {"passed": "green", "failed": "red", "skipped": "yellow"}[verification.status.value]
-    parts: list[Part] = [(f"verification {verification.status.value}", style)]
-    if verification.runs:
-        bitwise = sum(run.bitwise for run in verification.runs)
-        worst = max(run.max_abs_diff for run in verification.runs)
-        parts.append(f": {bitwise} of {len(verification.runs)} runs bitwise equal")
-        if worst:
-            parts.append(f", largest difference {worst:.2g}")
-    if verification.reason is not None:
-        parts.append(f": {printable(verification.reason)}")
+    parts: list[Part] = [(proof.verdict(verification), style), proof.basis(verification)]
     screen(2).wrapped(*parts, hang=4)

@@ -17,9 +17,17 @@ from resizefix.operations.diff import diff
 from resizefix.reports.comparison import compare
 from resizefix.reports.html import diff_page, inspect_page
 from resizefix.reports.survey import Survey
+from resizefix.verification.verification import Run, Status, Verification
 
 CHROMIUM = shutil.which("chromium", path="/usr/bin")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no /usr/bin/chromium here")
+VERIFICATION = Verification(
+    Status.FAILED,
+    f"what differs is {'long' * 40}",
+    tuple(
+        Run({"t" * 60: [1.0, 1.0, 2.5, 2.5]}, {"x": [1, 3, 8, 8]}, level, False, 1e-7, 1e-7) for level in (False, True)
+    ),
+)
 DARK = ["--blink-settings=preferredColorScheme=0"]
 
 
@@ -42,6 +50,7 @@ def pages(tmp_path_factory):
     texts = {
         "inspect": inspect_page("plain.onnx", Survey(document(PLAIN))),
         "diff": diff_page("before.onnx", "after.onnx", compare(before, after, diff(before, after))),
+        "verify": diff_page("before.onnx", "after.onnx", compare(before, after, diff(before, after)), VERIFICATION),
         "many": inspect_page("many.onnx", Survey(Document.from_proto(many(40)))),
     }
     for name, text in texts.items():
@@ -64,7 +73,7 @@ def answer(pages, frames, script):
 
 
 def test_no_page_is_wider_than_the_screen_or_refused_anything_by_its_policy(pages):
-    frames = [(name, width) for name in ("inspect", "diff", "many") for width in (360, 390, 1280)]
+    frames = [(name, width) for name in ("inspect", "diff", "verify", "many") for width in (360, 390, 1280)]
     widths, said = answer(pages, frames, "return frames.map(page => page.documentElement.scrollWidth)")
     assert widths == [width for _, width in frames]
     assert "Content Security Policy" not in said

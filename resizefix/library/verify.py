@@ -35,9 +35,15 @@ def verify(
     """
     from resizefix.verification.verify import verify as run_both
 
+    documents = opened(before), opened(after)
+
+    def examples() -> Mapping[str, Sequence[float]]:
+        from resizefix.library.old_values import old_values
+
+        return old_values(*documents)
+
     return run_both(
-        opened(before),
-        opened(after),
+        *documents,
         shapes={name: tuple(dims) for name, dims in (shape or {}).items()},
         seed=seed,
         runs=runs,
@@ -47,4 +53,5 @@ def verify(
         custom_op_libraries=custom_op_library,
         limits=Limits.starting_now(timeout, memory_limit),
         tell=progress,
+        examples=examples,
     )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import TensorProto
 
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.verification.inputs import Dimension, TensorInput, model_inputs
@@ -12,6 +15,10 @@ from resizefix.verification.inputs import Dimension, TensorInput, model_inputs
 if TYPE_CHECKING:
     from resizefix.document.document import Document
 
+# Values for inputs, by name: worked out where they are wanted.
+Examples = Callable[[], Mapping[str, Sequence[float]]]
+
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 _OPEN = "1,…"  # for an input that takes nobody knows how many numbers, or too many to type
 
 
@@ -20,9 +27,11 @@ class NotComparableError(ResizefixError):
 
 
 def common_inputs(
-    before: Document, after: Document, feeds: Mapping[str, object]
+    before: Document, after: Document, feeds: Mapping[str, object], examples: Examples = dict
 ) -> tuple[list[TensorInput], dict[str, object]]:
     """The inputs to feed, and the values that are given: those of `feeds`, and a default that only one side has.
+
+    `examples` is asked for what to propose for an input that lacks a value.
 
     Raises NotComparableError where inputs of one name differ in type, UsageError for a name in `feeds` that neither
     model has and for an input of one side that is neither in `feeds` nor has a default.
@@ -48,7 +57,7 @@ def common_inputs(
         if name not in feeds and not entry.has_default and not entry.kind.is_optional:
             missing["BEFORE" if owners[0] is sides[0] else "AFTER"].append(entry)
     if any(missing.values()):
-        raise _not_fed(missing)
+        raise _not_fed(missing, examples())
     return inputs, values
 
 
@@ -97,7 +106,7 @@ def _default(document: Document, name: str) -> object:
     raise NotComparableError(f"The default of input '{name}' is sparse and only one model has it. Give it with --feed.")
 
 
-def _not_fed(missing: Mapping[str, Sequence[TensorInput]]) -> UsageError:
+def _not_fed(missing: Mapping[str, Sequence[TensorInput]], examples: Mapping[str, Sequence[float]]) -> UsageError:
     """What is missing on which side, and the options that give it: to be typed as they are if all are short vectors."""
     only = [
         f"Only {side} has the input{'s' * (len(entries) > 1)} "
@@ -106,7 +115,9 @@ def _not_fed(missing: Mapping[str, Sequence[TensorInput]]) -> UsageError:
         if entries
     ]
     every = [entry for entries in missing.values() for entry in entries]
-    feeds = [word for entry in every for word in ("--feed", f"{entry.name}={_example(entry)}")]
+    feeds = [
+        word for entry in every for word in ("--feed", f"{entry.name}={_example(entry, examples.get(entry.name, ()))}")
+    ]
     what = "it" if len(every) == 1 else "them"
     return UsageError(
         f"{'. '.join(only)}. Say what to feed {what}, for example {' '.join(feeds)}",
@@ -114,9 +125,13 @@ def _not_fed(missing: Mapping[str, Sequence[TensorInput]]) -> UsageError:
     )
 
 
-def _example(entry: TensorInput) -> str:
+def _example(entry: TensorInput, known: Sequence[float]) -> str:
+    """`known`, if the input can hold it; else as many numbers as it takes."""
     shape = entry.shape or (1,)
     length = shape[0]
     if len(shape) > 1 or not isinstance(length, int):
         return _OPEN
-    return ",".join(["1"] * (length - 2) + ["3"] * min(length, 2))
+    said = [str(int(value)) if value == int(value) else str(np.float32(value)) for value in known]
+    if len(said) != length or not (entry.elem_type in _FLOATS or all(word.isdecimal() for word in said)):
+        said = ["1"] * (length - 2) + ["3"] * min(length, 2)
+    return ",".join(said)

@@ -24,7 +24,7 @@ from resizefix.verification.runtime import (
     only_without_optimisation,
     open_session,
 )
-from resizefix.verification.signatures import NotComparableError, common_inputs, output_names
+from resizefix.verification.signatures import Examples, NotComparableError, common_inputs, output_names
 from resizefix.verification.sizing import Shape
 from resizefix.verification.steps import Steps, Tell
 from resizefix.verification.verification import Run, Status, Verification
@@ -49,6 +49,7 @@ def verify(
     custom_op_libraries: Sequence[str] = (),
     limits: Limits | None = None,
     tell: Tell | None = None,
+    examples: Examples = dict,
 ) -> Verification:
     """Whether `after` computes what `before` does, on `runs` feeds of consecutive seeds, each at two levels.
 
@@ -59,6 +60,8 @@ def verify(
     Inputs of one name get one value. An input that only one model has needs a default or a value in `feeds`. Outputs go
     by name, or by position if no name is common. Sizes that the files leave open are those of `shapes`, else the first
     ones that `before` runs with.
+
+    `examples` is asked what to propose in place of a value that `feeds` lacks.
 
     A model that cannot be loaded or run, and models that cannot be compared, fail with that as the reason. When time is
     up, what was compared with optimisation disabled suffices if it was all of that.
@@ -71,7 +74,7 @@ def verify(
     done: list[Run] = []
     note = None
     try:
-        inputs, hints = common_inputs(before, after, feeds or {})
+        inputs, hints = common_inputs(before, after, feeds or {}, examples)
         seeds = range(seed, seed + runs)
         fitted = pair.fit([Feeder(inputs, shapes, each, hints, limits.bytes) for each in seeds])
         shown = tuple(feeds or ())

@@ -74,6 +74,22 @@ def test_all_inputs_that_are_missing_are_named_with_what_to_type() -> None:
     assert error.value.again == ("--feed", "s=3,3", "--feed", "t=1,1,3,3", "--feed", "u=3")
 
 
+@pytest.mark.parametrize(
+    ("type_", "known", "shown"),
+    [
+        ("float[2] f", (2.5, float(np.float32(1.8))), "2.5,1.8"),
+        ("float[2] f", (4.0, 4.0), "4,4"),
+        ("int64[2] f", (60.0, 72.0), "60,72"),
+        ("int64[1] f", (2.5,), "3"),  # a divisor stands between, which is not known here
+        ("float[2] f", (4.0,), "3,3"),
+    ],
+)
+def test_what_is_known_of_the_other_model_is_proposed_where_the_input_can_hold_it(type_, known, shown) -> None:
+    with pytest.raises(UsageError) as error:
+        common_inputs(document(""), document(type_), {}, lambda: {"f": known})
+    assert error.value.again == ("--feed", f"f={shown}")
+
+
 @pytest.mark.parametrize("type_", ["float[n] f", "float[2,3] f"])
 def test_what_cannot_be_typed_is_not_proposed(type_: str) -> None:
     with pytest.raises(UsageError) as error:

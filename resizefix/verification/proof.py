@@ -121,10 +121,19 @@ class Prover:
     def _around(self, promoted: Document, data: Mapping[Key, str], conditions: Conditions) -> tuple[Bench, Document]:
         """The original's nodes alone as a bench, and the promoted ones; at small sizes where theirs are too large."""
         try:
-            return Bench(neighbourhood(self._original, data), conditions), neighbourhood(promoted, data)
+            return self._pair(promoted, data, conditions, open_sizes=False)
         except CannotRunError:
-            bench = Bench(neighbourhood(self._original, data, open_sizes=True), conditions)
-            return bench, neighbourhood(promoted, data, open_sizes=True)
+            return self._pair(promoted, data, conditions, open_sizes=True)
+
+    def _pair(
+        self, promoted: Document, data: Mapping[Key, str], conditions: Conditions, *, open_sizes: bool
+    ) -> tuple[Bench, Document]:
+        before, after = (neighbourhood(one, data, open_sizes=open_sizes) for one in (self._original, promoted))
+        known = {value.name: value.type for value in before.proto.graph.input}
+        for value in after.proto.graph.input:  # what is known of a tensor there may be more, and is fed otherwise here
+            if value.name in known:
+                value.type.CopyFrom(known[value.name])
+        return Bench(before, conditions), after
 
 
 def _collect(bench: Bench, promoted: Document, inputs: Sequence[PromotedInput]) -> tuple[tuple[Run, ...], str | None]:

@@ -102,12 +102,18 @@ def _moved(driven: Driven, step: _Step) -> tuple[float, ...]:
 
 def _moved_scale(old: float, step: _Step) -> float:
     if step is _Step.UP:
-        return old + 1 if old < 1 else float(np.floor(old)) + 1  # a sample more at least, however short the axis
+        # A sample more at least, however short the axis.
+        return _sixteenths(old + 1) if old < 1 else float(np.floor(old)) + 1
     if step is _Step.UP_FRACTION:
-        return old * 1.25
+        return _sixteenths(old * 1.25)
     if step is _Step.DOWN:
         return float(np.ceil(old)) - 1 if old > 2 else old * 0.5
     return old * 0.75
+
+
+def _sixteenths(scale: float) -> float:
+    """The next sixteenth: its products with sizes are not rounded, on which runtimes could disagree."""
+    return float(np.ceil(scale * 16)) / 16
 
 
 def _moved_size(old: int, resized: int, step: _Step) -> int:

@@ -14,6 +14,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.shapes import shapes_of
+from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes, remove_unread, set_input, set_shape
 from resizefix.document.names import FreshNames
@@ -140,6 +141,7 @@ class _Cutter:
         self._scopes = scopes
         self._shapes = shapes
         self._borders = Borders(scopes)
+        self._constants = Constants(document, scopes)
         self._have: set[str] = set()
         self.graph = GraphProto(name="neighbourhood")
 
@@ -168,9 +170,12 @@ class _Cutter:
 
     def _rank_from_operand(self, scope: Scope, node: NodeProto) -> Dims | None:
         least = _least_rank(node)
-        for name in reversed(node.input[1:]):
-            home = self._source(scope, name) if name else None
+        for name in filter(None, reversed(node.input[1:])):
+            home = self._source(scope, name)
             dims = None if home is None else self._shapes.dims(home.key)
+            if dims is None and home is not None:  # no shapes are inferred in a function
+                value = self._constants.value_of(home.scope, home.name)
+                dims = value.value.shape if isinstance(value, Constant) else None
             if dims and isinstance(dims[0], int) and dims[0]:
                 return (None,) * max(dims[0], least)
         return (None,) * least or None

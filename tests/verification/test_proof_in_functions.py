@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
+import onnx.helper
+import onnx.numpy_helper
 import onnx.parser
 import pytest
 
@@ -39,6 +42,29 @@ def test_an_argument_that_is_a_constant_node_is_one_in_the_node_alone():
 def test_the_tensor_alone_has_the_axes_that_the_node_names():
     node = 'Resize <axes = [3, 2], mode = "nearest"> (a, , b)'
     proven(model("float[4] x", "t = vendor.Op (x) y = local.Up (t, s)", node, "float[2] s = {2, 1}"))
+
+
+def test_the_tensor_alone_has_as_many_axes_as_there_are_scales_computed_in_the_function():
+    node = "Resize (a, , b)"
+    made = model("float[1,2,3,4,5] x", "v = Identity (x) w = local.Up (v, s) y = local.Up (x, s)", node)
+    function = made.functions[0]
+    scales = onnx.numpy_helper.from_array(np.array([0.5, 1.5, 1, 0.75, 1]))
+    function.node.insert(0, onnx.helper.make_node("Constant", [], ["d"], value=scales))
+    function.node.insert(1, onnx.helper.make_node("Cast", ["d"], ["e"], to=1))
+    function.node[2].input[2] = "e"
+    proven(made)
+
+
+def test_the_tensor_alone_is_fed_alike_where_the_promoted_model_knows_more_of_its_size():
+    made = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13, "vendor" : 1]> g (float[2,3,2,4] x, float[4] f) => (float z) '
+        "<float[4] c = {2, 3, 1, 3}, float[4] s = {1, 1, 2.5, 2.5}, float[p,q,r,t] w> { "
+        "a = Resize (x, , f) d = Shape (x) e = Cast <to = 1> (d) k = Div (c, e) b = Resize (x, , k) "
+        'w = Add (a, b) [up] y = Resize <mode = "linear"> (w, , s) z = vendor.Op (y) }'
+    )
+    verification = promote_scales(made).verification
+    assert verification.passed
+    assert all(run.bitwise for run in verification.runs)
 
 
 def test_sizes_that_the_call_computes_from_what_is_not_there_alone_are_said_to_follow_it():

@@ -1,0 +1,28 @@
+"""Which other scales are tried."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx.parser
+import pytest
+
+from resizefix.document.document import Document
+from resizefix.operations.promote_scales import promote_scales
+from resizefix.operations.sites import find_sites
+from resizefix.verification.trials import trials_of
+
+
+@pytest.mark.parametrize("scale", [0.3333333432674408, 0.4, 0.6, 1.8, 2.3333332538604736])
+def test_no_runtime_rounds_the_product_of_a_size_and_a_scale_that_is_tried(scale):
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,h,w] x) => (float[?,?,?,?] y) '
+        f"<float[4] s = {{1, 1, {scale}, 1}}> {{ y = Resize (x, , s) }}"
+    )
+    document = Document.from_proto(model)
+    (source,) = promote_scales(document, find_sites(document)).inputs
+    tried = [value[2] for value in trials_of(source)]
+    assert tried[0] >= scale + 1 - 1e-6 or tried[0] == np.floor(scale) + 1
+    for moved in tried:
+        assert moved > scale
+        sizes = np.arange(1, 5000)
+        assert np.array_equal(np.float32(moved) * sizes.astype(np.float32), np.float64(moved) * sizes)

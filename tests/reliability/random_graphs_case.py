@@ -108,19 +108,6 @@ class Case:
         return all(not value.size for value in self.ran.outputs.values())
 
     @property
-    def is_disputed(self) -> bool:
-        """Whether some output's size depends on who multiplies: onnxruntime's kernel, or the shape inference whose
-        word its optimisation takes."""
-        for site in self.drawn.sites:
-            if site.spelling.kind == "scales" and site.x.dims is not None:
-                axes = site.spelling.axes or range(len(site.values))
-                for axis, scale in zip(axes, site.values, strict=True):
-                    size = site.x.sizes[axis]
-                    if int(np.float32(scale) * np.float32(size)) != int(float(np.float32(scale)) * size):
-                        return True
-        return False
-
-    @property
     def is_fed(self) -> bool:
         """Whether an input decides how a node resizes: a proof feeds it other values than those drawn."""
         return any(site.origin.kind.value == "graph-input" for site in self.sites)

@@ -15,6 +15,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
+from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import PromotedInput
 from resizefix.verification.ancestry import Ancestry
@@ -22,7 +23,7 @@ from resizefix.verification.bounds import Bound, default_level_bounds, half_unit
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import fit_feeds
+from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.inputs import Value
 from resizefix.verification.probe import MOST_ALONE, Prober
 from resizefix.verification.room import Room
@@ -35,6 +36,7 @@ from resizefix.verification.runtime import (
     open_session,
 )
 from resizefix.verification.steps import Steps
+from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.trials import Trial, asked_trial, trials_of
 from resizefix.verification.twin import Baked, rebake
 from resizefix.verification.verification import Coupling, Run
@@ -58,14 +60,32 @@ class Bench:
         self._steps = Steps(conditions.tell)
         self._steps.expect(2 * (1 + _USUAL_TRIALS))  # at two levels, the old scales and others
         session = self._open(original, optimized=False)
-        feeder = Feeder(session.inputs, conditions.shapes, conditions.seed, most_bytes=conditions.limits.bytes)
-        fitted = fit_feeds(session, feeder, room=self._room)
+        fitted = self._fitted(session)
         self._feeds = fitted.feeds
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
         self._bounds: Mapping[str, Bound] | None = None
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
         self.notes: list[str] = []  # differences that the promotion brings with it and that are to be told
+
+    def _fitted(self, session: Session) -> Fitted:
+        """Feeds at which the original runs: with what the file says of inputs that decide a size, or without."""
+        conditions = self._conditions
+
+        def fit(hints: Mapping[str, object]) -> Fitted:
+            limit = conditions.limits.bytes
+            feeder = Feeder(session.inputs, conditions.shapes, conditions.seed, hints, limit)
+            return fit_feeds(session, feeder, room=self._room)
+
+        told = told_sizes(self._original)
+        if told:
+            try:
+                fitted = fit(told)
+            except (CannotRunError, UsageError):
+                return fit({})
+            if not session.contradicts(fitted.outputs):
+                return fitted
+        return fit({})
 
     def require_fed_by(self, promoted: Document) -> None:
         """Raises CannotRunError where the original's scales follow an input that the promoted model has not: nobody

@@ -1,0 +1,58 @@
+"""What a file says should be fed to inputs that decide how a node resizes: the sizes that it fixes behind the node.
+
+A file may fix the size of an output that an input decides. Fed anything else, it contradicts itself: onnxruntime
+believes the one or the other, and there is nothing to compare with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import NodeProto
+
+from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.shapes import shapes_of
+from resizefix.document.document import Document
+from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
+from resizefix.document.shapes import Dims
+from resizefix.errors import RefusedError
+from resizefix.verification.inputs import Array
+
+
+def told_sizes(document: Document) -> dict[str, Array]:
+    """Values for the inputs that are the scales or sizes of a node between tensors of fixed size, by name."""
+    scopes = Scopes(document.proto)
+    fed = [
+        (node, position, name)
+        for node in scopes.main.body.node
+        if node.op_type in ("Resize", "Upsample") and node.domain in DEFAULT_DOMAINS
+        for position, name in enumerate(node.input)
+        if position and name and (found := scopes.definition(scopes.main, name)) is not None
+        if found.kind is DefinitionKind.INPUT
+    ]
+    if not fed:
+        return {}
+    shapes, told = shapes_of(document.proto), dict[str, Array]()
+    for node, position, name in fed:
+        try:
+            dialect = dialect_of(node.op_type, scopes.main.opset)
+        except RefusedError:  # another node, that is not valid
+            continue
+        before, after = (shapes.dims(((), tensor)) for tensor in (node.input[0], node.output[0]))
+        lengths = _lengths(node, before), _lengths(node, after)
+        if lengths[0] is None or lengths[1] is None or len(lengths[0]) != len(lengths[1]):
+            continue
+        if position == dialect.sizes_input:
+            told[name] = np.array(lengths[1], np.int64)
+        elif position == dialect.scales_input and 0 not in lengths[0]:
+            told[name] = np.array(lengths[1], np.float32) / np.array(lengths[0], np.float32)
+    return told
+
+
+def _lengths(node: NodeProto, dims: Dims | None) -> list[int] | None:
+    """The sizes on the axes that the node's operand speaks of; None where one is not fixed."""
+    if dims is None:
+        return None
+    axes = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), range(len(dims)))
+    sizes = [dims[axis] for axis in axes if -len(dims) <= axis < len(dims)]
+    fixed = [size for size in sizes if isinstance(size, int)]
+    return fixed if len(fixed) == len(list(axes)) else None

@@ -1,0 +1,52 @@
+"""Inputs that decide a size that the file fixes are fed what it says."""
+
+from __future__ import annotations
+
+import onnx.parser
+import pytest
+
+from resizefix.document.document import Document
+from resizefix.library.promote_scales import promote_scales
+from resizefix.verification.told_sizes import told_sizes
+
+
+def model(inputs: str, node: str, opset: int = 18, shape: str = "1,3,6,2") -> onnx.ModelProto:
+    return onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : {opset}]> g ({inputs}) => (float[{shape}] y, float[?,?,?,?] z) '
+        f"<int64[4] two = {{1, 3, 12, 4}}> {{ y = {node} [up] z = Resize (y, , , two) }}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("inputs", "node", "told"),
+    [
+        ("float[1,3,4,4] x, float[4] s", "Resize (x, , s)", {"s": [1, 1, 1.5, 0.5]}),
+        ("float[1,3,h,w] x, int64[4] k", "Resize (x, , , k)", {}),
+        ("float[1,3,4,4] x, int64[4] k", "Resize (x, , , k)", {"k": [1, 3, 6, 2]}),
+        ("float[1,3,4,4] x, int64[2] k", "Resize <axes = [3, -2]> (x, , , k)", {"k": [2, 6]}),
+        ("float[1,3,4,4] x, float[8] r", "Resize (x, r, , two)", {}),
+        ("float[1,3,4,4] x", "Relu (x)", {}),
+    ],
+)
+def test_what_the_sizes_before_and_behind_say_is_fed(inputs, node, told):
+    found = told_sizes(Document.from_proto(model(inputs, node)))
+    assert {name: value.tolist() for name, value in found.items()} == told
+
+
+def test_a_node_that_is_not_valid_tells_nothing():
+    made = model("float[1,3,4,4] x, float[4] s", "Upsample (x, s)", opset=11)
+    assert told_sizes(Document.from_proto(made)) == {}
+
+
+def test_a_promotion_behind_such_a_node_is_proven_at_the_sizes_of_the_file():
+    made = model("float[1,3,1,1] x, int64[4] k", "Resize (x, , , k)", shape="1,3,6,2")
+    verification = promote_scales(made, form="scales").verification
+    assert verification.passed
+    assert verification.runs[0].values == {"up_scales": (1.0, 1.0, 2.0, 2.0)}
+
+
+def test_without_a_run_at_what_is_told_other_values_are_fed():
+    made = model("float[1,3,4,4] x, float[4] s", "Resize (x, , s)", shape="2,3,6,2")
+    made.graph.node[0].attribute.append(onnx.helper.make_attribute("mode", "cubic"))  # takes no batch that changes
+    assert told_sizes(Document.from_proto(made))["s"].tolist() == [2, 1, 1.5, 0.5]
+    assert [outcome.status.value for outcome in promote_scales(made, form="sizes").outcomes][-1] == "changed"

@@ -63,35 +63,38 @@ def legalize(
     """A copy of the document whose selected sites the target accepts, where that can be; `document` stays as it is.
 
     A site that is accepted is left alone; one whose rules can be satisfied by no chain of equivalences is replaced by
-    other operators, or refused with the rules it breaks. A constant extent tells the sizes behind it, so what was
-    refused is looked at again until nothing changes: a second call would find nothing to do. `snapshot` is the
-    document's, where the caller has one.
+    other operators, or refused with the rules it breaks. What is rewritten tells the sizes behind it, so the others are
+    looked at again until nothing changes: a second call would find nothing to do. `snapshot` is the document's, where
+    the caller has one.
     """
     allowance = allowance or Allowance()
     made, found = _once(snapshot or Snapshot(document), sites, target, allowance)
     outcomes = list(found)
     while any(outcome.status is Status.CHANGED for outcome in found):
-        refused = {
+        left = {
             site.key: place
             for place, (site, outcome) in enumerate(zip(sites, outcomes, strict=True))
-            if outcome.status is Status.REFUSED
+            if outcome.status is not Status.CHANGED
         }
-        again = [site for site in sites_in(made) if site.key in refused] if refused else []
+        again = [site for site in sites_in(made) if site.key in left] if left else []
         if not again:
             break
         made, found = _once(made, again, target, allowance)
         for site, outcome in zip(again, found, strict=True):
-            place = refused[site.key]
+            place = left[site.key]
             outcomes[place] = _later(outcomes[place], outcome, target)
     return Legalization(made.document, tuple(outcomes))
 
 
 def _later(first: Outcome, outcome: Outcome, target: Target) -> Outcome:
-    """What is said of a site that was refused first; of one that is refused still, what stands in the caller's file."""
-    if outcome.status is Status.UNCHANGED:
-        reason = f"{target.name} accepts it once the others are rewritten"
-        return replace(first, status=Status.UNCHANGED, reason=reason)
-    return first if outcome.status is Status.REFUSED else replace(outcome, index=first.index, node=first.node)
+    """What is said of a site that was left as it is first; of one that is still, what stands in the caller's file."""
+    if outcome.status is first.status:
+        return first
+    if first.status is Status.UNCHANGED:
+        outcome = replace(outcome, reason=f"{outcome.reason}; this shows once the others are rewritten")
+    elif outcome.status is Status.UNCHANGED:
+        outcome = replace(outcome, reason=f"{target.name} accepts it once the others are rewritten")
+    return replace(outcome, index=first.index, node=first.node, before=first.before)
 
 
 def _once(

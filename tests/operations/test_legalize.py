@@ -1,4 +1,6 @@
+import numpy as np
 import onnx
+import onnx.numpy_helper
 import onnx.parser
 import pytest
 
@@ -219,3 +221,20 @@ def test_scales_that_inference_reads_already_stay_scales():
     made = legal(text, "tensorrt-8.5")
     assert made.outcomes[0].status is Status.CHANGED
     assert len(made.document.proto.graph.node[0].input) == 3
+
+
+def test_what_a_target_accepts_only_while_its_rank_is_not_known_is_looked_at_again(tmp_path):
+    """Shape inference reads no numbers in another file."""
+    text = """<ir_version: 4, opset_import: ["" : 9]> g (float[1,2,3] x) => (float[?,?] w)
+      <float[3] s = {1, 2, 2}> { y = Upsample (x, s) u = Abs (y) z = Upsample (u, s) w = Flatten (z) }"""
+    parsed, path = onnx.parser.parse_model(text), tmp_path / "m.onnx"
+    scales = onnx.numpy_helper.from_array(np.array([1, 2, 2], np.float32), "s")
+    parsed.graph.initializer[0].CopyFrom(scales)
+    onnx.save_model(parsed, path, save_as_external_data=True, size_threshold=0)
+    document, target = Document.open(path), target_named("tensorrt-6.0")
+    made = legalize(document, find_sites(document), target)
+    assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED, Status.CHANGED]
+    assert made.outcomes[1].reason.startswith("repeat for upsample-rank")
+    assert made.outcomes[1].reason.endswith("this shows once the others are rewritten")
+    again = legalize(made.document, find_sites(made.document), target)
+    assert again.document.light_bytes() == made.document.light_bytes()

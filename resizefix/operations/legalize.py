@@ -123,7 +123,7 @@ def _once(
     remove_unread(legal.proto, unread)
     changed = [site for site, (_, replacement) in zip(sites, found, strict=True) if replacement is not None]
     mend_shapes(legal, changed)
-    told = store_scan_ranks(legal.proto, [site.key for site in changed])
+    told = store_scan_ranks(legal, [site.key for site in changed])
     made = Snapshot(legal)
     _confirm(made, target, {site.key for site in changed})
     return made, tuple(_told(outcome, told.get(site.key)) for site, (outcome, _) in zip(sites, found, strict=True))

@@ -85,7 +85,7 @@ def promote_scales(
     names = FreshNames(scopes.names())
     inputs = _inputs(sites, plans, naming, names, keep_default)
     outcomes.update(_apply(scopes, sites, plans, inputs, names))
-    told = store_scan_ranks(promoted.proto, [driven.key for driven in plans.values()])
+    told = store_scan_ranks(promoted, [driven.key for driven in plans.values()])
     for index, driven in plans.items():
         if driven.key in told:
             notes = (outcomes[index].reason, told[driven.key])

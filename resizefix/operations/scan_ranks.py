@@ -7,21 +7,28 @@ scan_utils.cc), which an edit may put out of its reach. Then it is written into 
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
+from math import prod
 
 import numpy as np
-from onnx import GraphProto, ModelProto, ValueInfoProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from resizefix.dialects.shapes import shapes_of
 from resizefix.document.dependents import Dependents
+from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, bodies, node_label
 from resizefix.document.shapes import Key, Shapes
+from resizefix.errors import UnreadableModelError
 from resizefix.origins.axis_sizes import AxisSizes
 
+_MOST_NUMBERS = 64  # of an operand that decides about sizes: one or two for each axis
 
-def store_scan_ranks(model: ModelProto, changed: Collection[Key]) -> dict[Key, str]:
+
+def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, str]:
     """Give a rank, as far as it is known, to those outputs of a Scan's body that depend on what was changed and have
     no stored shape; what to tell of it, by what was changed."""
+    model = document.proto
     if not changed or not any(node.op_type == "Scan" for _, body in bodies(model) for node in body.node):
         return {}
     scopes = Scopes(model)
@@ -29,9 +36,10 @@ def store_scan_ranks(model: ModelProto, changed: Collection[Key]) -> dict[Key, s
     if not found:
         return {}
     reached = {key: _dependents(scopes, key) for key in changed}
-    shapes = shapes_of(model)
+    readable = _with_operands_inline(document)
+    shapes = shapes_of(readable)
     sizes = AxisSizes(scopes, shapes)
-    inferred = shapes_of(_with_fixed_shapes_read(scopes, shapes))
+    inferred = shapes_of(_with_fixed_shapes_read(readable, scopes, shapes))
     told: dict[Key, list[str]] = {}
     for scope, value in found:
         definition = scopes.definition(scope, value.name)
@@ -57,11 +65,25 @@ def _open_outputs(scope: Scope) -> list[ValueInfoProto]:
     return [value for value in scope.body.output if not value.type.tensor_type.HasField("shape")]
 
 
-def _with_fixed_shapes_read(scopes: Scopes, shapes: Shapes) -> ModelProto:
+def _with_operands_inline(document: Document) -> ModelProto:
+    """A copy that holds the few numbers of an operand: what lies in another file fails inference, and with it that of
+    the Scan around it, which is no matter of ranks."""
+    copy = ModelProto()
+    copy.CopyFrom(document.proto)
+    for _, body in bodies(copy):
+        constants = [attribute.t for node in body.node if node.op_type == "Constant" for attribute in node.attribute]
+        for tensor in (*constants, *(body.initializer if isinstance(body, GraphProto) else ())):
+            if tensor.data_location == TensorProto.EXTERNAL and prod(tensor.dims) <= _MOST_NUMBERS:
+                with suppress(UnreadableModelError):  # a file that is not there
+                    tensor.CopyFrom(numpy_helper.from_array(document.array(tensor), tensor.name))
+    return copy
+
+
+def _with_fixed_shapes_read(model: ModelProto, scopes: Scopes, shapes: Shapes) -> ModelProto:
     """A copy in which the Shape of what has fixed sizes is a constant: onnxruntime follows such a value to the node
     that reads it in every opset, onnx's inference in later ones only."""
     copy = ModelProto()
-    copy.CopyFrom(scopes.model)
+    copy.CopyFrom(model)
     for scope, (_, body) in zip(scopes.all, bodies(copy), strict=True):
         for node, copied in zip(scope.body.node, body.node, strict=True):
             if node.op_type != "Shape" or node.domain not in DEFAULT_DOMAINS or not node.input or scope.is_repeated:

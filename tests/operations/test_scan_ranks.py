@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+import onnx.numpy_helper
 import onnx.parser
 import pytest
 
@@ -71,20 +72,33 @@ def test_a_promotion_says_which_rank_it_stored():
 
 def test_a_scan_that_does_not_depend_on_the_change_stays_as_it_is():
     model = onnx.parser.parse_model(BEFORE.replace("(t)\n", "(x)\n"))
-    assert store_scan_ranks(model, [((), "y")]) == {}
-    assert ranks(model) == [None]
+    document = Document.from_proto(model)
+    assert store_scan_ranks(document, [((), "y")]) == {}
+    assert ranks(document.proto) == [None]
 
 
 def test_a_rank_that_follows_from_fixed_sizes_is_left_to_onnxruntime():
     model = onnx.parser.parse_model(BEFORE.replace("[1,2,3,n]", "[1,2,3,4]"))
-    assert store_scan_ranks(model, [((), "y")]) == {}
+    assert store_scan_ranks(Document.from_proto(model), [((), "y")]) == {}
     assert runs(model, FEEDS)["rows"].shape == (1, 2, 6, 8)
+
+
+def test_scales_in_another_file_hide_no_rank(tmp_path):
+    """No runtime reads them there, which is no matter of ranks."""
+    model = onnx.parser.parse_model(SCAN)
+    tensor = body_of(model).node[0].attribute[0].t
+    tensor.CopyFrom(onnx.numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "s"))
+    onnx.save_model(model, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=0, convert_attribute=True)
+    document = Document.open(tmp_path / "m.onnx")
+    assert store_scan_ranks(document, [((), "t")]) == {}
+    assert ranks(document.proto) == [None, None]
 
 
 def test_a_rank_that_nobody_knows_is_not_made_up():
     model = onnx.parser.parse_model(BEFORE.replace("shape = Shape (y)", "shape = foreign.Sizes (y)"))
-    assert store_scan_ranks(model, [((), "y")]) == {}
-    assert ranks(model) == [None]
+    document = Document.from_proto(model)
+    assert store_scan_ranks(document, [((), "y")]) == {}
+    assert ranks(document.proto) == [None]
 
 
 @pytest.mark.parametrize(("name", "rank"), [("row", 3), ("copy", 3)])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from random_graphs_case import Case
 
-_FACTORS = (1.0, 2.0, 0.5, 4.0)
+_FACTORS = (1.0, 2.0, 0.5, 4.0, 0.25)
 
 
 def feeds_that_run(case: Case) -> Iterator[dict[str, np.ndarray]]:

@@ -63,7 +63,9 @@ def is_said_not_empty(case: Case, result: Any, error: str) -> bool:
     """Whether a node was replaced by a pool under the condition that its output is not empty, and here it is: no pool
     takes that."""
     held = "where the output is not empty"
-    told = {case.sites[o.index].output for o in result.outcomes if o.status.value == "changed" and held in (o.reason or "")}
+    told = {
+        case.sites[o.index].output for o in result.outcomes if o.status.value == "changed" and held in (o.reason or "")
+    }
     if not told or "Only N can be zero" not in error:
         return False
     shown = Runner(case.save_proto(visible(case.model, sorted(told)), "visible")).run(case.drawn.feeds)

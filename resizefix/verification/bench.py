@@ -77,7 +77,7 @@ class Bench:
             feeder = Feeder(session.inputs, conditions.shapes, conditions.seed, hints, limit)
             return fit_feeds(session, feeder, room=self._room)
 
-        told = told_sizes(self._original)
+        told = told_sizes(self._original, conditions.shapes)
         if told:
             try:
                 fitted = fit(told)

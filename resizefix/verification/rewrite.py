@@ -19,6 +19,7 @@ from resizefix.verification.fitting import NoRoomError, fit_feeds
 from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.room import Room
 from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
+from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.twin import may_be_passed_over, neighbourhood
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.verify import verify
@@ -42,7 +43,7 @@ def prove_rewrite(
     for the last bits of half-precision outputs: onnxruntime computes them in float32 between casts whose places
     depend on the neighbouring nodes. Whether every bit agreed stands in the runs.
     """
-    fed = feeds or {}
+    fed = _fed(before, conditions, feeds or {})
     too_large = False
     try:
         why_local = _why_not_whole(before, conditions, fed)
@@ -125,6 +126,20 @@ def _with_bodies(whole: Verification, sites: Mapping[Key, str], alone: _Alone) -
 def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
     names = {value.name for document in pair for value in document.proto.graph.input}
     return {name: value for name, value in feeds.items() if name in names}
+
+
+def _fed(
+    before: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]
+) -> Mapping[str, Sequence[float]]:
+    """The feeds, with what the file says of other inputs that decide a size, if it runs at that."""
+    told = {name: value.tolist() for name, value in told_sizes(before, conditions.shapes).items()}
+    if set(told) <= set(feeds):
+        return feeds
+    with_told = {**told, **feeds}
+    try:
+        return feeds if _why_not_whole(before, conditions, with_told) else with_told
+    except (NoRoomError, UsageError, BrokenOffError):
+        return feeds
 
 
 def _why_not_whole(before: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]) -> str | None:

@@ -6,20 +6,26 @@ believes the one or the other, and there is nothing to compare with.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from onnx import NodeProto
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.shapes import shapes_of
 from resizefix.document.document import Document
+from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
 from resizefix.document.shapes import Dims
 from resizefix.errors import RefusedError
 from resizefix.verification.inputs import Array
 
 
-def told_sizes(document: Document) -> dict[str, Array]:
-    """Values for the inputs that are the scales or sizes of a node between tensors of fixed size, by name."""
+def told_sizes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[str, Array]:
+    """Values for the inputs that are the scales or sizes of a node between tensors of fixed size, by name.
+
+    `given` are the shapes of inputs that the user fixes.
+    """
     scopes = Scopes(document.proto)
     fed = [
         (node, position, name)
@@ -31,7 +37,11 @@ def told_sizes(document: Document) -> dict[str, Array]:
     ]
     if not fed:
         return {}
-    shapes, told = shapes_of(document.proto), dict[str, Array]()
+    fixed = document.copy().proto
+    for value in fixed.graph.input:
+        if value.name in given:
+            set_shape(value, list(given[value.name]))
+    shapes, told = shapes_of(fixed), dict[str, Array]()
     for node, position, name in fed:
         try:
             dialect = dialect_of(node.op_type, scopes.main.opset)

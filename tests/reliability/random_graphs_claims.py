@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx.shape_inference
 from random_graphs_case import Case
 from random_graphs_places import Placed
 from random_graphs_runs import Ran, Runner, baked, difference, steps_apart, visible
@@ -79,13 +81,28 @@ def is_contradiction(error: str) -> bool:
 
 def disputes_constants(case: Case) -> bool:
     """Whether onnxruntime refuses the original, too, once plain constants say what its nodes read: as scales, as they
-    are spelled; with and without optimisation."""
+    are spelled; with and without optimisation. Or inference has a size there that is not the one that runs."""
+    if infers_other_sizes(case):
+        return True
     sites = [site for site in case.drawn.sites if site.way.kind != "attribute"]
     spelled = {site.output: (site.spelling.kind, site.values) for site in sites}
     scales = {site.output: ("scales", as_scales(site)) for site in sites}
     paths = [case.save_proto(baked(case.model, operands), "disputed") for operands in (spelled, scales)]
     runs = (Runner(path, optimized=optimized).run(case.drawn.feeds) for path in paths for optimized in (False, True))
     return any(is_contradiction(ran.error or "") for ran in runs)
+
+
+def infers_other_sizes(case: Case) -> bool:
+    """Whether onnx's inference, which onnxruntime believes, has another size for a node than its kernel makes."""
+    plain = onnx.ModelProto()
+    plain.CopyFrom(case.model)
+    plain.graph.ClearField("value_info")
+    inferred = onnx.shape_inference.infer_shapes(plain, data_prop=True).graph.value_info
+    known = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in inferred}
+    names = [site.output for site in case.drawn.sites if site.place == "main"]
+    shown = Runner(case.save_proto(visible(plain, names), "visible")).run(case.drawn.feeds).outputs
+    pairs = [(known[name], shown[name].shape) for name in names if name in known and name in shown]
+    return any(claimed and claimed != made for one, other in pairs for claimed, made in zip(one, other, strict=False))
 
 
 def as_scales(site: Placed) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from onnx import TensorProto
@@ -14,9 +14,9 @@ from resizefix.verification.verification import Verification
 HALF = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 
 
-def measured(outcomes: Sequence[Outcome], sites: Collection[Site], verification: Verification) -> tuple[Outcome, ...]:
-    """The outcomes with what the runs say: not exact where the operation says so, a run was not bitwise, or a site
-    resizes half precision.
+def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification: Verification) -> tuple[Outcome, ...]:
+    """The outcomes with what the runs say: not exact where the operation says so, a run was not bitwise, or one of the
+    sites `moved`, which have other nodes around them than before, resizes half precision.
 
     onnxruntime computes half precision in float32 between casts whose places depend on the neighbouring nodes, so that
     the last bit can change though every node says what it said. Runs that found the same bits do not tell that others
@@ -25,7 +25,7 @@ def measured(outcomes: Sequence[Outcome], sites: Collection[Site], verification:
     Runs at the default level do not count: there the original itself is fused, and its sums are in another order.
     """
     runs = [run for run in verification.runs if not run.optimized]
-    same_bits = all(run.bitwise for run in runs) and not any(site.elem_type in HALF for site in sites)
+    same_bits = all(run.bitwise for run in runs) and not any(site.elem_type in HALF for site in moved)
     largest = max((run.max_abs_diff for run in runs), default=None)
     return tuple(
         outcome
@@ -33,3 +33,11 @@ def measured(outcomes: Sequence[Outcome], sites: Collection[Site], verification:
         else replace(outcome, exact=False, max_abs_diff=largest)
         for outcome in outcomes
     )
+
+
+def without_their_chain(sites: Iterable[Site]) -> list[Site]:
+    """Those whose scales or sizes a chain makes, which may read the tensor that they resize; a new operand needs none.
+
+    In the place of a constant a new operand leaves every node around as it is.
+    """
+    return [site for site in sites if site.origin.chain]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
-from resizefix.library.exactness import measured
+from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.result import Result
 from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.sites import find_sites, select
@@ -43,10 +43,11 @@ def freeze_scales(
     sites = select(find_sites(document), node)
     made = freeze(document, sites, values=set)
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
+    moved = without_their_chain(changed)
     if not changed or not verify:
         reason = "switched off (--no-verify)" if changed else "nothing was frozen"
         skipped = Verification(Status.SKIPPED, reason)
-        return Result(returned(made.document, model), measured(made.outcomes, sites, skipped), (), skipped)
+        return Result(returned(made.document, model), measured(made.outcomes, moved, skipped), (), skipped)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
@@ -54,7 +55,7 @@ def freeze_scales(
     keys = {site.key: site.input for site in changed}
     last_bits = half_units(site.elem_type for site in changed)
     verification = prove_rewrite(document, made.document, keys, last_bits, rules, feeds=made.values)
-    outcomes = measured(made.outcomes, sites, verification)
+    outcomes = measured(made.outcomes, moved, verification)
     if not verification.passed:
         result = Result(document, outcomes, (), verification)
         raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)

@@ -10,7 +10,7 @@ from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
 from resizefix.library.coupling import without_coupled
-from resizefix.library.exactness import measured
+from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
 from resizefix.library.tensorrt_profile import profile_of
@@ -157,6 +157,7 @@ def _result(
     profile = None
     if integers is not None and promotion.inputs:
         profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
-    outcomes = measured(promotion.outcomes, sites, verification)
+    moved = sites if integers is not None else without_their_chain(sites)  # integers times the shape of what is resized
+    outcomes = measured(promotion.outcomes, moved, verification)
     model = returned(promotion.document, like)
     return Result(model, outcomes, promotion.inputs, verification, profile=profile)

@@ -63,3 +63,28 @@ def test_half_precision_is_not_called_exact_by_runs_at_other_scales():
     assert result.verification.passed
     assert all(run.bitwise for run in result.verification.runs)
     assert [(outcome.exact, outcome.max_abs_diff) for outcome in result.outcomes] == [(False, 0.0)]
+
+
+def test_half_precision_whose_constant_scales_become_an_input_keeps_its_casts_and_is_exact():
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
+        <float[3] s = {1, 1.6, 2.4}> { a = Relu (x) b = Resize <mode = "linear"> (a, , s) y = Sigmoid (b) }"""
+    )
+    for verify in (True, False):
+        promoted = resizefix.promote_scales(model, verify=verify)
+        assert [outcome.exact for outcome in promoted.outcomes] == [True]
+        (source,) = promoted.inputs
+        frozen = resizefix.freeze_scales(promoted.model, set={source.name: source.value}, verify=verify)
+        assert [outcome.exact for outcome in frozen.outcomes] == [True]
+    before = run(resizefix.freeze_scales(promoted.model, set={source.name: (1.0, 2.5, 0.7)}).model)
+    after = run(promoted.model, **{source.name: np.array([1, 2.5, 0.7], np.float32)})
+    assert before.tobytes() == after.tobytes()
+
+
+def test_half_precision_whose_shape_is_multiplied_by_the_new_input_is_not_called_exact():
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (float16[1,4,5] x) => (float16[] y)
+        <float[3] s = {1, 2, 2}> { a = Relu (x) y = Resize (a, , s) }"""
+    )
+    promoted = resizefix.promote_scales(model, for_="tensorrt", verify=False)
+    assert [outcome.exact for outcome in promoted.outcomes] == [False]

@@ -15,7 +15,7 @@ from resizefix.verification.bench import Bench
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.limits import BrokenOffError, OutOfMemoryError
 from resizefix.verification.runtime import CannotLoadError, CannotRunError
-from resizefix.verification.twin import may_be_passed_over, neighbourhood
+from resizefix.verification.twin import may_be_passed_over, neighbourhoods
 from resizefix.verification.verification import Coupling, Run, Status, Verification
 
 
@@ -128,11 +128,7 @@ class Prover:
     def _pair(
         self, promoted: Document, data: Mapping[Key, str], conditions: Conditions, *, open_sizes: bool
     ) -> tuple[Bench, Document]:
-        before, after = (neighbourhood(one, data, open_sizes=open_sizes) for one in (self._original, promoted))
-        known = {value.name: value.type for value in before.proto.graph.input}
-        for value in after.proto.graph.input:  # what is known of a tensor there may be more, and is fed otherwise here
-            if value.name in known:
-                value.type.CopyFrom(known[value.name])
+        before, after = neighbourhoods(self._original, promoted, data, open_sizes=open_sizes)
         return Bench(before, conditions), after
 
 

@@ -20,7 +20,7 @@ from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.room import Room
 from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
 from resizefix.verification.told_sizes import told_sizes
-from resizefix.verification.twin import may_be_passed_over, neighbourhood
+from resizefix.verification.twin import may_be_passed_over, neighbourhoods
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.verify import verify
 
@@ -92,10 +92,7 @@ class _Alone:
 
     def proof(self, key: Key, data: str) -> Verification:
         """Of the node `key`, which resizes the tensor `data`."""
-        pair = (
-            neighbourhood(self.before, {key: data}, open_sizes=self.open_sizes),
-            neighbourhood(self.after, {key: data}, open_sizes=self.open_sizes),
-        )
+        pair = neighbourhoods(self.before, self.after, {key: data}, open_sizes=self.open_sizes)
         try:
             return _verify(*pair, self.relative, self.conditions, {}, _those_of(pair, self.feeds))
         except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option

@@ -132,6 +132,29 @@ def neighbourhood(document: Document, data: Mapping[Key, str], *, open_sizes: bo
     return Document.from_proto(model, folder=document.folder)
 
 
+def neighbourhoods(
+    before: Document, after: Document, data: Mapping[Key, str], *, open_sizes: bool = False
+) -> tuple[Document, Document]:
+    """The neighbourhoods of the same sites before and after an edit, which can be fed alike.
+
+    More may be known of a tensor after it: types, which no edit changes, are taken from there; sizes are not.
+    """
+    pair = (
+        neighbourhood(before, data, open_sizes=open_sizes),
+        neighbourhood(after, data, open_sizes=open_sizes),
+    )
+    old, new = ({value.name: value.type for value in one.proto.graph.input} for one in pair)
+    for name in old.keys() & new.keys():
+        known = {kind.tensor_type.elem_type for kind in (old[name], new[name])} - {TensorProto.FLOAT}
+        old[name].tensor_type.elem_type = min(known, default=TensorProto.FLOAT)
+        new[name].CopyFrom(old[name])
+    for (_, output), resized in data.items():
+        for value in (value for one in pair for value in one.proto.graph.output if value.name == output):
+            if resized in old:
+                value.type.tensor_type.elem_type = old[resized].tensor_type.elem_type
+    return pair
+
+
 class _Cutter:
     """Collects the graph of a neighbourhood, operands before the nodes that read them."""
 

@@ -80,13 +80,15 @@ def is_contradiction(error: str) -> bool:
 
 def disputes_constants(case: Case) -> bool:
     """Whether onnxruntime refuses the original, too, once plain constants say what its nodes read: as scales, as they
-    are spelled; with and without optimisation. Or it would, if it saw the size of what a scale is for."""
+    are spelled, or all or one of them; with and without optimisation. Or it would, if it saw the size of what a scale
+    is for."""
     if infers_other_sizes(case):
         return True
     sites = [site for site in case.drawn.sites if site.way.kind != "attribute"]
     spelled = {site.output: (site.spelling.kind, site.values) for site in sites}
     scales = {site.output: ("scales", as_scales(site)) for site in sites}
-    paths = [case.save_proto(baked(case.model, operands), "disputed") for operands in (spelled, scales)]
+    mixed = ({**spelled, output: said} for output, said in scales.items())
+    paths = [case.save_proto(baked(case.model, operands), "disputed") for operands in (spelled, scales, *mixed)]
     runs = (Runner(path, optimized=optimized).run(case.drawn.feeds) for path in paths for optimized in (False, True))
     return any(is_contradiction(ran.error or "") for ran in runs)
 

@@ -58,18 +58,18 @@ class SizeRule:
 
 def inferred(model: ModelProto, rule: SizeRule | None) -> ModelProto:
     """A copy with every type and shape that inference derives and the rule, if there is one, lets stand."""
-    copy = _without_defaults(model)
+    copy, defaults = _without_defaults(model)
     result = infer_shapes(copy)
     if rule is None:
         return result
     for _ in range(_ROUNDS):
-        known = _Known(result, rule)
+        known = _Known(result, rule, defaults)
         wrong = known.wrong()
         if not wrong:
             return result
         _mend(copy, known, wrong)
         result = infer_shapes(copy)
-    known = _Known(result, rule)
+    known = _Known(result, rule, defaults)
     wrong = known.wrong()
     if wrong:
         _mend(copy, known, {**dict.fromkeys(known.keys_behind(copy, wrong)), **dict.fromkeys(wrong)}, at_once=True)
@@ -77,16 +77,19 @@ def inferred(model: ModelProto, rule: SizeRule | None) -> ModelProto:
     return result
 
 
-def _without_defaults(model: ModelProto) -> ModelProto:
+def _without_defaults(model: ModelProto) -> tuple[ModelProto, list[TensorProto]]:
+    """A copy, and the defaults of inputs that are not in it."""
     copy = ModelProto()
     copy.CopyFrom(model)
+    defaults: list[TensorProto] = []
     if model.ir_version >= FIRST_IR_WITH_DEFAULTS:
         # Inference takes a default for a constant and would write shapes that hold for no other value.
         inputs = {value.name for value in copy.graph.input}
         for index in reversed(range(len(copy.graph.initializer))):
             if copy.graph.initializer[index].name in inputs:
                 del copy.graph.initializer[index]
-    return copy
+                defaults.append(model.graph.initializer[index])
+    return copy, defaults
 
 
 def _mend(model: ModelProto, known: _Known, wrong: Mapping[Key, Dims | None], *, at_once: bool = False) -> None:
@@ -145,12 +148,13 @@ def _relax(
 class _Known:
     """What inference says around the nodes that a rule is for."""
 
-    def __init__(self, model: ModelProto, rule: SizeRule) -> None:
+    def __init__(self, model: ModelProto, rule: SizeRule, defaults: Sequence[TensorProto]) -> None:
+        """`defaults` of inputs: a size that is stored behind one is what inference once made of it."""
         self._model = model
         self._rule = rule
         self._functions = {function_path(function): function for function in model.functions}
         self._nodes: list[tuple[tuple[str, ...], NodeProto]] = []
-        self._constants: dict[Key, NodeProto | TensorProto] = {}
+        self._constants: dict[Key, NodeProto | TensorProto] = {((), tensor.name): tensor for tensor in defaults}
         for path, body in bodies(model):
             for node in body.node:
                 operator = node.op_type

@@ -82,6 +82,16 @@ def test_a_stored_size_that_inference_once_wrote_is_not_believed():
     assert sizes(dims(model, "other")) == (None, None)
 
 
+def test_a_size_that_inference_once_made_of_a_default_is_not_believed():
+    model = onnx.parser.parse_model(
+        MAIN + 'g (float[1,5] x, float[2] s) => (float[n,m] z) { y = Resize (x, "", s) z = Relu (y) }'
+    )
+    model.graph.initializer.append(numpy_helper.from_array(np.array([1, 1.8], np.float32), "s"))
+    assert sizes(dims(model, "y")) == (None, None)
+    model.graph.value_info.append(helper.make_tensor_value_info("y", 1, (1, 8)))
+    assert dims(model, "y", "z") == [(1, 9), (1, 9)]
+
+
 def test_a_size_that_no_rule_disputes_stays_as_stored():
     model = MAIN + 'g (float[1,n] x) => (float[1,8] z) <float[2] s = {1, 2}> { y = Resize (x, "", s) z = Relu (y) }'
     assert dims(model, "z") == (1, 8)

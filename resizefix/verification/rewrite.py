@@ -92,7 +92,9 @@ class _Alone:
 
     def proof(self, key: Key, data: str) -> Verification:
         """Of the node `key`, which resizes the tensor `data`."""
-        pair = neighbourhoods(self.before, self.after, {key: data}, open_sizes=self.open_sizes)
+        pair = neighbourhoods(
+            self.before, self.after, {key: data}, open_sizes=self.open_sizes, sizes_stay=not self.open_sizes
+        )
         try:
             return _verify(*pair, self.relative, self.conditions, {}, _those_of(pair, self.feeds))
         except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.shapes import shapes_of
@@ -133,11 +133,12 @@ def neighbourhood(document: Document, data: Mapping[Key, str], *, open_sizes: bo
 
 
 def neighbourhoods(
-    before: Document, after: Document, data: Mapping[Key, str], *, open_sizes: bool = False
+    before: Document, after: Document, data: Mapping[Key, str], *, open_sizes: bool = False, sizes_stay: bool = False
 ) -> tuple[Document, Document]:
     """The neighbourhoods of the same sites before and after an edit, which can be fed alike.
 
-    More may be known of a tensor after it: types, which no edit changes, are taken from there; sizes are not.
+    More may be known of a tensor after it: types, which no edit changes, are taken from there; sizes where they stay,
+    as in a rewrite of nodes whose sizes nobody could read, by which those of the nodes behind became known.
     """
     pair = (
         neighbourhood(before, data, open_sizes=open_sizes),
@@ -147,12 +148,25 @@ def neighbourhoods(
     for name in old.keys() & new.keys():
         known = {kind.tensor_type.elem_type for kind in (old[name], new[name])} - {TensorProto.FLOAT}
         old[name].tensor_type.elem_type = min(known, default=TensorProto.FLOAT)
+        if sizes_stay:
+            _tell_sizes(old[name], new[name])
         new[name].CopyFrom(old[name])
     for (_, output), resized in data.items():
         for value in (value for one in pair for value in one.proto.graph.output if value.name == output):
             if resized in old:
                 value.type.tensor_type.elem_type = old[resized].tensor_type.elem_type
     return pair
+
+
+def _tell_sizes(known: TypeProto, other: TypeProto) -> None:
+    """Give `known` the sizes that only `other` has."""
+    shape, more = known.tensor_type.shape, other.tensor_type.shape
+    if not known.tensor_type.HasField("shape") and other.tensor_type.HasField("shape"):
+        shape.CopyFrom(more)
+    if len(shape.dim) == len(more.dim):
+        for dim, told in zip(shape.dim, more.dim, strict=True):
+            if not dim.HasField("dim_value") and told.HasField("dim_value"):
+                dim.dim_value = told.dim_value
 
 
 class _Cutter:

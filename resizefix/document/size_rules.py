@@ -14,7 +14,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    TypeProto,
+    helper,
+    numpy_helper,
+)
 
 from resizefix.document.dependents import Dependents, Key
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, set_shape
@@ -62,18 +72,32 @@ def inferred(model: ModelProto, rule: SizeRule | None) -> ModelProto:
     result = infer_shapes(copy)
     if rule is None:
         return result
+    dims = (dim for value in stored_values(copy.graph) for dim in value.type.tensor_type.shape.dim)
+    symbols = sorted({dim.dim_param for dim in dims if dim.dim_param})
     for _ in range(_ROUNDS):
         known = _Known(result, rule, defaults)
         wrong = known.wrong()
         if not wrong:
             return result
         _mend(copy, known, wrong)
-        result = infer_shapes(copy)
+        result = _inferred_beside(copy, symbols)
     known = _Known(result, rule, defaults)
     wrong = known.wrong()
     if wrong:
         _mend(copy, known, {**dict.fromkeys(known.keys_behind(copy, wrong)), **dict.fromkeys(wrong)}, at_once=True)
-        result = infer_shapes(copy)
+        result = _inferred_beside(copy, symbols)
+    return result
+
+
+def _inferred_beside(model: ModelProto, symbols: Sequence[str]) -> ModelProto:
+    """Inference that invents no symbol which the file has for another size, now that its shapes are forgotten."""
+    reserved = ModelProto()
+    reserved.CopyFrom(model)
+    reserved.graph.value_info.append(helper.make_tensor_value_info(_HIDDEN, TensorProto.FLOAT, symbols))
+    result = infer_shapes(reserved)
+    for index in reversed(range(len(result.graph.value_info))):
+        if result.graph.value_info[index].name == _HIDDEN:
+            del result.graph.value_info[index]
     return result
 
 

@@ -58,6 +58,9 @@ _WITHOUT_NUMPY: dict[str, tuple[int, type[np.generic] | None]] = {
 }
 
 
+MOST_PLANNED = 1000  # nodes of a model whose buffers are reused as in a usual session: 0.3 s
+
+
 class CannotLoadError(ResizefixError):
     """onnxruntime does not accept the model. `custom_op`: it uses operators that are not registered."""
 
@@ -227,7 +230,9 @@ def open_session(
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # it grows in powers of two and gives nothing back
-    options.enable_mem_reuse = False  # planned in the square of the number of nodes; values go when read anyway
+    # Planned in the square of the number of nodes, and values go when read anyway. But a file whose sizes onnxruntime
+    # infers otherwise than it computes fails with it alone, and users have it.
+    options.enable_mem_reuse = optimized and len(document.proto.graph.node) <= MOST_PLANNED
     if not optimized:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     if document.folder is not None:

@@ -154,8 +154,9 @@ def mend_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site
     the contradiction when inference knows more of the new nodes than of the old one.
     """
     rewritten_any = bool(changed or kept)
-    there = {scope.path for scope in Scopes(document.proto).all}  # Scan-8 is another node, and its body with it
-    repeated = [site.key for site in changed if site.scope.is_repeated and site.scope.path in there]
+    # A site's own scope counts the nodes as they were; Scan-8 is another node than Scan, and its body with it.
+    there = {scope.path: scope for scope in Scopes(document.proto).all}
+    repeated = [site.key for site in changed if site.scope.path in there and there[site.scope.path].is_repeated]
     if repeated:
         rederive(document.proto, dict.fromkeys(repeated))
     invalid = why_invalid(document.proto) if rewritten_any else None

@@ -166,3 +166,14 @@ def test_sizes_behind_a_node_that_is_in_the_old_form_already_stay_in_a_second_co
     twice = trt_legacy(once.document)
     assert twice.complete
     assert twice.document.light_bytes() == once.document.light_bytes()
+
+
+def test_a_resize_in_a_branch_is_converted_where_the_nodes_before_the_if_become_fewer():
+    text = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x, bool c) => (float[1,3,a,b] y) {
+      s = Constant <value = float[4] {1, 1, 2, 2}> ()
+      z = Resize (x, , s)
+      y = If (c) <then_branch = t () => (float[1,3,32,32] p) {
+          k = Constant <value = float[4] {1, 1, 2, 2}> () p = Resize (z, , k) },
+        else_branch = e () => (float[1,3,16,16] q) { q = Identity (z) }> }"""
+    made = legacy(text)
+    assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED, Status.CHANGED]

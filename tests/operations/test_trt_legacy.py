@@ -169,11 +169,14 @@ def test_sizes_behind_a_node_that_is_in_the_old_form_already_stay_in_a_second_co
 
 
 def test_a_resize_in_a_branch_is_converted_where_the_nodes_before_the_if_become_fewer():
-    text = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x, bool c) => (float[1,3,a,b] y) {
-      s = Constant <value = float[4] {1, 1, 2, 2}> ()
-      z = Resize (x, , s)
-      y = If (c) <then_branch = t () => (float[1,3,32,32] p) {
-          k = Constant <value = float[4] {1, 1, 2, 2}> () p = Resize (z, , k) },
-        else_branch = e () => (float[1,3,16,16] q) { q = Identity (z) }> }"""
+    text = """<ir_version: 8, opset_import: ["" : 13]> g (float[n,3,8,8] x, bool c) => (float[n,3,a,b] y)
+    <float[4] k = {1, 1, 2, 2}, int64[1] i = {0}, int64[3] rest = {3, 8, 8}> {
+      shape = Shape (x)
+      batch = Gather (shape, i)
+      sizes = Concat <axis = 0> (batch, rest)
+      z = Resize (x, , , sizes)
+      y = If (c) <then_branch = t () => (float[n,3,16,16] p) { p = Resize (z, , k) },
+        else_branch = e () => (float[n,3,16,16] q) { q = Resize (z, , k) }> }"""
     made = legacy(text)
-    assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED, Status.CHANGED]
+    assert made.complete
+    assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED] * 3

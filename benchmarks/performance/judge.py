@@ -109,6 +109,7 @@ def session(model: onnx.ModelProto) -> ort.InferenceSession:
     options.log_severity_level = 3
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
+    options.enable_mem_reuse = False  # else planning takes time with the square of the nodes (docs/semantics.md)
     options.add_session_config_entry("session.disable_prepacking", "1")
     options.add_external_initializers(names, values)
     return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -26,6 +26,10 @@ class AxisSizes:
         self.scopes = scopes
         self.shapes = shapes
         self._by_path = {scope.path: scope for scope in scopes.all}
+        self._bodies: dict[tuple[tuple[str, ...], int], list[Scope]] = {}
+        for scope in scopes.all:
+            if scope.parent is not None and scope.owner is not None:
+                self._bodies.setdefault((scope.parent.path, scope.owner), []).append(scope)
         self._known: dict[Size, Expression] = {}
         self._by_symbol: dict[str, Size] = {}
 
@@ -62,26 +66,50 @@ class AxisSizes:
 
     def rank(self, tensor: Key) -> int | None:
         """How many axes a tensor has: what inference knows, else what follows from what it was made of."""
-        seen: set[Key] = set()
-        taken = 0  # axes along which Scan cuts what it hands to its body
-        while tensor not in seen:
-            dims = self.shapes.dims(tensor)
-            if dims is not None:
-                return len(dims) - taken
-            seen.add(tensor)
-            definition = self.scopes.definition(self._by_path[tensor[0]], tensor[1])
-            if definition is None:
+        found: set[int] = set()
+        pending = [(tensor, 0)]  # with the axes along which Scan cuts what it hands to its body
+        seen = set(pending)
+        while pending:
+            current, taken = pending.pop()
+            dims = self.shapes.dims(current)
+            definition = self.scopes.definition(self._by_path[current[0]], current[1])
+            known = len(dims) if dims is not None else None if definition is None else self._listed(definition)
+            if known is not None:
+                found.add(known - taken)
+                continue
+            sources = [] if definition is None else self._of_same_rank(definition)
+            origins = [self.scopes.definition(source.scope, source.name) for source in sources]
+            ways = [
+                (origin.key, taken + source.taken)
+                for origin, source in zip(origins, sources, strict=True)
+                if origin is not None
+            ]
+            if not ways or len(ways) < len(sources):
                 return None
-            listed = self._listed(definition)
-            if listed is not None:
-                return listed - taken
-            source = _scanned(definition) if definition.node is None else _of_same_rank(definition)
-            origin = None if source is None else self.scopes.definition(source.scope, source.name)
-            if source is None or origin is None:
-                return None
-            taken += source.taken
-            tensor = origin.key
-        return None
+            pending += [way for way in ways if way not in seen]
+            seen.update(ways)
+        return found.pop() if len(found) == 1 else None
+
+    def _of_same_rank(self, definition: Definition) -> list[_Source]:
+        """The tensors that this one is, one or the other, as far as its rank goes; none where nothing is known."""
+        if (
+            definition.node is not None
+            and definition.node.op_type == "If"
+            and definition.node.domain in DEFAULT_DOMAINS
+        ):
+            return self._given_by_branches(definition, definition.node)
+        one = _scanned(definition) if definition.node is None else _input_of_same_rank(definition)
+        return [] if one is None else [one]
+
+    def _given_by_branches(self, definition: Definition, node: NodeProto) -> list[_Source]:
+        """What the branches of an If give under this name; one of them is what it is."""
+        position = list(node.output).index(definition.name)
+        owner = definition.scope.producers[definition.name]
+        return [
+            _Source(scope, scope.body.output[position].name)
+            for scope in self._bodies.get((definition.scope.path, owner), ())
+            if isinstance(scope.body, GraphProto) and position < len(scope.body.output)
+        ]
 
     def _listed(self, definition: Definition) -> int | None:
         """The rank of what a node makes with the sizes that an operand lists: inference gives up where it cannot read
@@ -128,7 +156,7 @@ class _Source(NamedTuple):
     taken: int = 0
 
 
-def _of_same_rank(definition: Definition) -> _Source | None:
+def _input_of_same_rank(definition: Definition) -> _Source | None:
     """The first input of a node that keeps the rank."""
     node = definition.node
     if node is None or not node.input or why_incomplete(node, definition.scope.opset) is not None:

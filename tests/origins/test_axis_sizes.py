@@ -133,3 +133,16 @@ def test_what_a_loop_carries_is_not_as_long_as_in_its_first_round():
     found = AxisSizes(scopes, Shapes(model))
     assert found.fixed((scopes.all[1].path, "s"), 2) is None
     assert found.fixed(((), "x"), 2) == 8
+
+
+@pytest.mark.parametrize(
+    ("other", "rank"), [("com.microsoft.FusedConv (x, W)", 4), ("acme.Op (x)", None), ("GatherND (x, i)", None)]
+)
+def test_what_an_if_gives_has_the_rank_that_both_branches_give(other, rank):
+    found = sizes(
+        f"""a = If (c) <then_branch = p () => (float[] u) {{ u = com.microsoft.FusedConv (x, W) }},
+        else_branch = q () => (float[] v) {{ v = {other} }}> t = Relu (a)""",
+        inputs="float[n,3,h,w] x, bool c, int64[2,2] i",
+    )
+    assert found.shapes.dims(((), "t")) is None
+    assert found.rank(((), "t")) == rank

@@ -25,7 +25,7 @@ def draw(target: Path, results: dict[str, Any]) -> bool:
     figure, axes = pyplot.subplots(2, 2, figsize=(12, 9), layout="constrained", facecolor="white")
     rows = [row for row in results.get("side_by_side", []) if row["input"] == LARGE]
     bars(axes[0][0], rows, "wall", 1, "Wall time on a convolutional model of 1.5 GB, s")
-    bars(axes[0][1], rows, "peak", 1e6, "Peak memory there, MB (mapped pages of files included)")
+    bars(axes[0][1], rows, "peak", 1e6, "Peak memory there, MB")
     lines(axes[1][0], results.get("growth", []), "nodes")
     lines(axes[1][1], results.get("growth", []), "sites")
     figure.savefig(target, metadata={"Date": None})

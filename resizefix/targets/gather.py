@@ -91,13 +91,17 @@ class _Gatherer:
         empty_sizes = later and self._is_empty(scope, operands[3])
         kind, operand, attribute = _extent(node, scope.opset, written, empty_scales, empty_sizes)
         known: dict[str, Any] = self._attribute_facts(attribute) if attribute else self._operand_facts(scope, operand)
+        spelled = _spellings(written)
+        unknown_length = known.get("operand_rank") == 1 and known["length"] is None and shape is not None
+        if unknown_length and self._is_of_integers_with_length(scope, operand):
+            known["length"] = len(spelled.get("axes") or shape or ())  # inference does not know it, TensorRT does
         return SiteFacts(
             node=label,
             op_type=node.op_type,
             opset=scope.opset,
             ir_version=self._document.proto.ir_version,
             attributes=frozenset(written),
-            **_spellings(written),
+            **spelled,
             n_inputs=len(node.input),
             roi=self._roi(scope, node) if later else Roi.ABSENT,
             unnamed_scales=later and len(node.input) > 2 and not node.input[2],
@@ -216,9 +220,7 @@ class _Gatherer:
         """What decides the value of a computed operand: the most fleeting of all it is computed from."""
         leaves: set[OperandSource] = set()
         divided = False
-        seen, pending = {start.key}, [start]
-        while pending:
-            definition = pending.pop()
+        for definition in self._above(start):
             node = definition.node
             if node is None:
                 leaves.add(self._source(definition.scope, definition.name))
@@ -228,16 +230,41 @@ class _Gatherer:
                 leaves.add(OperandSource.SHAPE)
             else:
                 divided = divided or self._divides(definition.scope, node)
-                found = (self._scopes.definition(definition.scope, name) for name in node.input if name)
-                fresh = [operand for operand in found if operand is not None and operand.key not in seen]
-                seen.update(operand.key for operand in fresh)
-                pending.extend(fresh)
         for source in (*_WORST, _UNKNOWN):
             if source in leaves:
                 return source
         if OperandSource.INTEGER_INPUT in leaves:
             return OperandSource.INTEGER_INPUT_DIVIDED if divided else OperandSource.INTEGER_INPUT_COMPUTED
         return OperandSource.SHAPE if OperandSource.SHAPE in leaves else OperandSource.FOLDED
+
+    def _above(self, start: Definition) -> list[Definition]:
+        """What decides the value of a computed operand, itself first; nothing behind a Shape, nor behind a node that
+        holds a body or is another domain's."""
+        found = {start.key: start}
+        pending = [start]
+        while pending:
+            definition = pending.pop()
+            node = definition.node
+            if node is None or node.domain not in DEFAULT_DOMAINS or node.op_type in ("Shape", "Size"):
+                continue
+            if any(True for _ in subgraphs(node)):
+                continue
+            operands = (self._scopes.definition(definition.scope, name) for name in node.input if name)
+            fresh = [operand for operand in operands if operand is not None and operand.key not in found]
+            found.update((operand.key, operand) for operand in fresh)
+            pending.extend(fresh)
+        return list(found.values())
+
+    def _is_of_integers_with_length(self, scope: Scope, name: str) -> bool:
+        """Whether an operand is computed from integer inputs of fixed length and from nothing else that varies but
+        shapes."""
+        if self._source(scope, name) is not OperandSource.INTEGER_INPUT_COMPUTED:
+            return False
+        start = self._scopes.definition(scope, name)
+        assert start is not None
+        inputs = [definition for definition in self._above(start) if definition.kind is DefinitionKind.INPUT]
+        shapes = [self._shapes.dims(definition.key) for definition in inputs]
+        return all(dims is not None and math.isfinite(_count(dims)) for dims in shapes)
 
     def _divides(self, scope: Scope, node: NodeProto) -> bool:
         """Whether it is a division of floats by a constant that is no power of two."""

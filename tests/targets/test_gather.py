@@ -310,3 +310,23 @@ def test_sizes_resize_the_axes_whose_static_size_differs() -> None:
     assert resized((1, 3, 8, 8), (9.0, 8.0), (-1, 2)) == (3,)
     assert resized(None, (2.0, 3.0), None) is None
     assert resized((1, 3), (9.0,), (2,)) is None
+
+
+@pytest.mark.parametrize(("declared", "length"), [("1", 1), ("n", None)])
+def test_sizes_computed_from_an_integer_input_have_its_length_where_inference_does_not_see_the_rank(
+    declared: str, length: int | None
+) -> None:
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 15]>
+        g (float[4] x, int64[{declared}] f) => (float[b,c] ys, float[d] x_again) {{
+            ys = Scan <num_scan_inputs = 1, body = rows (float row) => (float[e] y) {{
+                shape = Shape (x)
+                s = Mul (shape, f)
+                y = Resize (x, , , s)
+            }}> (x)
+        }}"""
+    )
+    model.graph.output[1].CopyFrom(model.graph.input[0])
+    model.graph.output[1].type.tensor_type.ClearField("shape")  # hides the rank of `x` from the body
+    (found,) = facts_of(Document.from_proto(model))
+    assert (found.source, found.operand_rank, found.length) == (S.INTEGER_INPUT_COMPUTED, 1, length)

@@ -1,8 +1,9 @@
 """The types of a node's outputs, sizes included, from the types and constant values of its inputs.
 
 onnx.shape_inference does the work, one node at a time. So nothing stale can mislead it: no stored shape is looked at,
-and what counts as a constant is the caller's decision. Done here is what it does not know: Upsample-7 in a model of a
-newer opset, the rank of a Reshape whose sizes are computed, and bodies, whose outputs the caller has typed before.
+and what counts as a constant is the caller's decision. Done here is what it does not know: Upsample-7, whose sizes
+onnxruntime rounds otherwise and which a model of a newer opset may hold, the rank of a Reshape whose sizes are
+computed, and bodies, whose outputs the caller has typed before.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def infer(
     """The types of the outputs of an ai.onnx node, as far as they follow from its inputs; nothing of an invalid one."""
     if why_incomplete(node, opset) is not None:
         return {}
-    scales = upsample_scales(node) if opset >= 9 else None
+    scales = upsample_scales(node)
     try:
         if scales is not None:
             found = [_upsampled(type_of(node.input[0]), scales)]

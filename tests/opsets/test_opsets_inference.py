@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from onnx import ModelProto, helper, numpy_helper
 from opset_pair import model_of, normal, run
 
+from resizefix.opsets.folding import fold
 from resizefix.opsets.inference import scaled
 from resizefix.opsets.knowledge import Knowledge
+from resizefix.opsets.prune import Unread
 
 
 def hybrid(graph: str, *sites: tuple[str, str, list[float]], opset: int = 13) -> ModelProto:
@@ -67,6 +69,15 @@ def test_a_size_on_which_runtimes_disagree_is_unknown() -> None:
     scale = float(np.float32(9) / np.float32(5))
     model = hybrid("g (float[1,1,5,5] x) => (float[A,B,C,D] y) { y = Relu(a) }", ("x", "a", [1, 1, scale, 2]))
     assert dims(model, "y") == (1, 1, None, 10)
+
+
+def test_of_an_upsample_7_in_its_own_opset_no_size_is_folded_on_which_runtimes_disagree() -> None:
+    # 2.3 · 10 is 23 in float32 and 22.99… in float64
+    graph = "g (float[1,10] x) => (float[A,B] y, int64[2] s) { y = Upsample<scales=[1.0, 2.3]>(x) s = Shape(y) }"
+    model = model_of(8, graph)
+    assert dims(model, "y") == (1, None)
+    assert run(model, {"x": normal(1, 10)})[1].tolist() == [1, 23]
+    assert not fold(model, numpy_helper.to_array, Unread(model))[1]
 
 
 @settings(max_examples=40, deadline=None)

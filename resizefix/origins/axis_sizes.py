@@ -319,7 +319,7 @@ def _divided(size: Expression, divisor: int) -> Expression:
 
 
 # Operators whose first output has the sizes of their first input.
-_KEEPING = frozenset(
+KEEPING = frozenset(
     # activations and other functions of one number
     {"Relu", "LeakyRelu", "PRelu", "ThresholdedRelu", "Elu", "Selu", "Celu", "Gelu", "Mish", "Swish", "Sigmoid", "Tanh"}
     | {"HardSigmoid", "HardSwish", "Softplus", "Softsign", "Shrink", "Clip", "Erf", "Exp", "Log", "Sqrt", "Reciprocal"}
@@ -331,13 +331,14 @@ _KEEPING = frozenset(
     # other types, other names
     | {"Cast", "CastLike", "Identity", "Dropout", "QuantizeLinear", "DequantizeLinear", "CumSum", "ImageScaler"}
 )
-_BROADCASTING = frozenset(
+# Elementwise over several inputs, of which each axis of the output has the longest.
+BROADCASTING = frozenset(
     {"Add", "Sub", "Mul", "Div", "Pow", "Mod", "Sum", "Mean", "Max", "Min", "Where"}
     | {"And", "Or", "Xor", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"}
 )
 _ROWS: dict[str, Row] = {
-    **dict.fromkeys(_KEEPING, _same),
-    **dict.fromkeys(_BROADCASTING, _broadcast),
+    **dict.fromkeys(KEEPING, _same),
+    **dict.fromkeys(BROADCASTING, _broadcast),
     "Transpose": _transpose,
     "Concat": _concat,
     "Conv": _convolution,

@@ -16,8 +16,9 @@ from resizefix.dialects.shapes import shapes_of
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
-from resizefix.document.shapes import Dims
+from resizefix.document.shapes import Dims, Shapes
 from resizefix.errors import RefusedError
+from resizefix.origins.axis_sizes import BROADCASTING, KEEPING
 from resizefix.verification.inputs import Array
 
 
@@ -47,7 +48,7 @@ def told_sizes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[s
             dialect = dialect_of(node.op_type, scopes.main.opset)
         except RefusedError:  # another node, that is not valid
             continue
-        before, after = (shapes.dims(((), tensor)) for tensor in (node.input[0], node.output[0]))
+        before, after = shapes.dims(((), node.input[0])), _behind(scopes, shapes, node)
         lengths = _lengths(node, before), _lengths(node, after)
         if lengths[0] is None or lengths[1] is None or len(lengths[0]) != len(lengths[1]):
             continue
@@ -56,6 +57,27 @@ def told_sizes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[s
         elif position == dialect.scales_input and 0 not in lengths[0]:
             told[name] = np.array(lengths[1], np.float32) / np.array(lengths[0], np.float32)
     return told
+
+
+def _behind(scopes: Scopes, shapes: Shapes, node: NodeProto) -> Dims | None:
+    """The fixed sizes of what a node makes, or else of what is made of that elementwise: sizes that it may have."""
+    pending = [node.output[0]]
+    seen = set(pending)
+    while pending:
+        name = pending.pop()
+        dims = shapes.dims(((), name))
+        if dims is not None and all(isinstance(size, int) for size in dims):
+            return dims
+        definition = scopes.definition(scopes.main, name)
+        for reader in () if definition is None else scopes.readers(definition):
+            made = reader.node
+            if made is None or reader.scope is not scopes.main or made.domain not in DEFAULT_DOMAINS:
+                continue
+            keeps = made.op_type in BROADCASTING or (made.op_type in KEEPING and reader.position == 0)
+            if keeps and made.output[0] not in seen:
+                seen.add(made.output[0])
+                pending.append(made.output[0])
+    return shapes.dims(((), node.output[0]))
 
 
 def _lengths(node: NodeProto, dims: Dims | None) -> list[int] | None:

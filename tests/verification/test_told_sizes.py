@@ -64,3 +64,33 @@ def test_a_rewrite_behind_such_a_node_is_compared_at_the_sizes_of_the_file():
     verification = legalize(made, target="tensorrt-6.0", node=["up"]).verification
     assert verification.passed
     assert verification.runs[0].values == {"k": [1, 3, 6, 2]}
+
+
+@pytest.mark.parametrize(
+    ("between", "told"),
+    [
+        ("a = Abs (r) y = Add (x, a)", {"s": [1, 1, 1.5, 0.5]}),
+        ("y = Clip (r)", {"s": [1, 1, 1.5, 0.5]}),
+        ("a = Shape (r) y = Expand (x, a)", {}),
+        ("y = PRelu (x, r)", {}),  # `r` may have any size that is broadcast to that of `x`
+        ("y = MaxPool <kernel_shape = [2, 2]> (r)", {}),
+    ],
+)
+def test_sizes_behind_elementwise_nodes_are_those_of_what_they_read(between, told):
+    made = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> g (float[1,3,4,4] x, float[4] s) => (float[1,3,6,2] y) '
+        f"{{ r = Resize (x, , s) {between} }}"
+    )
+    found = told_sizes(Document.from_proto(made), {})
+    assert {name: value.tolist() for name, value in found.items()} == told
+
+
+def test_a_promotion_that_reads_the_stored_size_of_a_fed_tensor_is_proven_at_that_size():
+    made = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> g (float[1,3,4,4] x, float[4] s) '
+        "=> (float[1,3,6,2] y, float[?,?,?,?] z) <int64[4] two = {1, 3, 12, 4}> "
+        "{ r = Resize (x, , s) y = Abs (r) [up] z = Resize (y, , , two) }"
+    )
+    verification = promote_scales(made, form="scales").verification
+    assert verification.passed
+    assert verification.runs[0].values == {"up_scales": (1.0, 1.0, 2.0, 2.0)}

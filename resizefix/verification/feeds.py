@@ -18,7 +18,7 @@ from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.verification.footprint import free_bytes
 from resizefix.verification.inputs import Array, InputKind, TensorInput, Value
 from resizefix.verification.sizing import SIZINGS, Role, Shape, image_of, roles_of, sized
-from resizefix.verification.vectors import FACTORS, is_small_vector, vector_value
+from resizefix.verification.vectors import FACTORS, RARER_FACTORS, is_small_vector, vector_value
 
 _DRAWN_WIDTH = 8  # bytes: values are drawn as doubles, whatever the type of the input
 MOST_ELEMENTS = 2**24  # of one tensor whose size is chosen here; what the file or the user fixes may be larger
@@ -67,12 +67,14 @@ class Feeder:
         """Feeds, the most sensible first, no two alike; empty only if every choice of sizes is too large."""
         seen: set[object] = set()
         # By diagonals: neither other sizes nor other readings of small vectors wait until all of the first were tried.
-        attempts = sorted(product(range(len(SIZINGS)), range(len(FACTORS))), key=sum)
-        for size_row, factor_row in attempts:
-            shapes = sized(self._inputs, SIZINGS[size_row], self._fixed)
+        usual = sorted(product(range(len(SIZINGS)), range(len(FACTORS))), key=sum)
+        attempts = [(SIZINGS[size_row], FACTORS[factor_row], None) for size_row, factor_row in usual]
+        rarer = ((sizing, *factors) for sizing, factors in product(SIZINGS, RARER_FACTORS))
+        for sizing, factor, last in (*attempts, *rarer):
+            shapes = sized(self._inputs, sizing, self._fixed)
             if any(math.prod(shapes[entry.name]) > MOST_ELEMENTS for entry in self._inputs if self._is_open(entry)):
                 continue
-            vectors = self._vectors(shapes, FACTORS[factor_row])
+            vectors = self._vectors(shapes, factor, last)
             identity = (tuple(shapes.items()), tuple((name, value.tobytes()) for name, value in vectors.items()))
             if identity not in seen:
                 seen.add(identity)
@@ -81,12 +83,18 @@ class Feeder:
     def _is_open(self, entry: TensorInput) -> bool:
         return entry.name not in self._fixed and not entry.is_static
 
-    def _vectors(self, shapes: Mapping[str, Shape], factor: float | None) -> dict[str, Array]:
-        """The inputs that may say how to resize, filled as `factor` says; None: as any data."""
+    def _vectors(self, shapes: Mapping[str, Shape], factor: float | None, last: float | None) -> dict[str, Array]:
+        """The inputs that may say how to resize, filled as `factor` says, `last` on the last axis; None: as any data.
+
+        With `last` an image without spatial axes is resized on all of them.
+        """
         image = image_of(self._inputs)
         about: tuple[Shape, tuple[Role, ...]] = ((), ())
         if image is not None and image.shape is not None:
-            about = shapes[image.name], roles_of(image.shape)
+            roles = roles_of(image.shape)
+            if last is not None and Role.SPATIAL not in roles:
+                roles = (Role.SPATIAL,) * len(roles)
+            about = shapes[image.name], roles
         vectors: dict[str, Array] = {}
         for entry in self._inputs:
             dtype, shape = _dtype(entry), shapes[entry.name]
@@ -97,7 +105,7 @@ class Feeder:
             elif dtype.kind == "b":  # a condition: consecutive seeds take both branches
                 told = np.full(shape, (factor != 1.0) == (self._seed % 2 == 0))
             else:
-                told = vector_value(shape, dtype.kind, *about, factor)
+                told = vector_value(shape, dtype.kind, *about, factor, last)
             vectors[entry.name] = self._random(entry, shape) if told is None else told.astype(dtype)
         return vectors
 

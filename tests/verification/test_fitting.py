@@ -45,6 +45,30 @@ def test_a_candidate_with_empty_outputs_is_passed_over() -> None:
     assert fitted.feeds["x"].shape[2] == 64
 
 
+@pytest.mark.parametrize(
+    ("graph", "fed"),
+    [
+        # the second node makes a third of what the first one makes, and no axis of a matrix is an image's
+        (
+            "g (float[2,6] x, float[2] k) => (y) <float[2] third = {0.33333334, 0.33333334}> "
+            "{ a = Resize(x, , k) y = Resize(a, , third) }",
+            [3, 3],
+        ),
+        # the width becomes 3 and the height stays what is not halved to nothing
+        (
+            "g (float[1,1,1,2] x, float[4] s) => (float[1,1,1,3] y) <float[3] w = {1, 2, 3}, "
+            "float[4] half = {1, 1, 0.5, 1}> { a = Resize(x, , s) b = Resize(a, , half) y = Mul(b, w) }",
+            [1, 1, 2, 1.5],
+        ),
+    ],
+)
+def test_what_all_usual_scales_make_empty_is_scaled_otherwise(graph: str, fed: list[float]) -> None:
+    shrunk = session(f"{HEADER} {graph}")
+    fitted = fit_feeds(shrunk, Feeder(shrunk.inputs))
+    assert not fitted.vacuous
+    assert next(value.tolist() for name, value in fitted.feeds.items() if name != "x") == fed
+
+
 def test_only_empty_outputs_are_given_and_named_so() -> None:
     empty = session(
         f"{HEADER} g (float[1,3,8,8] x) => (y) <int64[1] from = {{0}}, int64[1] to = {{0}}, int64[1] axis = {{2}}> "

@@ -159,5 +159,17 @@ def _proven(
     told = measured(outcomes, changed, verification)
     if not verification.passed:
         result = Result(before, told, (), verification)
-        raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)
+        advice = "" if allow_inexact or exact else _if_inexact_passes(verification, allowed)
+        raise VerificationFailedError(f"verification failed: {verification.reason}{advice}", result=result)
     return Result(returned(after, model), told, (), verification)
+
+
+def _if_inexact_passes(verification: Verification, allowed: float) -> str:
+    """What lets the difference pass at which the proof stopped: a last bit of a sum may turn a rounding behind it."""
+    found = verification.runs[-1].max_rel_diff if verification.runs else 0.0
+    if not allowed < found <= INEXACT_BOUND:
+        return ""
+    return (
+        f" Other operators add in another order, and where a later node rounds, a last bit may become a whole step. "
+        f"--allow-inexact lets up to {INEXACT_BOUND:g} of the largest value pass, and reports it."
+    )

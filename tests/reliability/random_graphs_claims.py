@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,18 @@ def is_said_not_empty(case: Case, result: Any, error: str) -> bool:
     written = holders(case.model, told)  # in a branch: what the If gives
     shown = Runner(case.save_proto(visible(case.model, sorted(written)), "visible")).run(case.drawn.feeds)
     return any(not shown.outputs[name].size for name in written & set(shown.outputs))
+
+
+def is_turned_rounding(case: Case, result: Any, said: str) -> bool:
+    """Whether a proof fails only because a node behind others that came near rounds to steps: a last bit turned it,
+    which no proof can let pass unless the user does. The refusal must tell how."""
+    found = re.search(r"output '([^']*)' differs in .*?, by at most ([\d.e+-]+):", said)
+    near = any(outcome.status.value == "changed" and not outcome.exact for outcome in result.outcomes)
+    if found is None or not near or not case.rounds_to_steps:
+        return False
+    value = case.ran.outputs.get(found[1])
+    step = 1 if value is not None and value.dtype.kind in "iu" else case.step
+    return float(found[2]) <= 2 * step and "--allow-inexact lets" in said
 
 
 def is_contradiction(error: str) -> bool:

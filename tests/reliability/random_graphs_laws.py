@@ -28,6 +28,7 @@ from resizefix.document.document import Document
 from resizefix.operations.diff import diff
 
 _NO_SIZE = "Scale value should be greater than 0"
+_NO_BUFFER = "Shape mismatch attempting to re-use buffer"
 
 
 def inspected(case: Case, tally: Tally) -> None:
@@ -280,6 +281,11 @@ def frozen(case: Case, tally: Tally) -> None:
     case.assert_only_changed(result, after, removed=set(values))
     if case.runs:
         said = Runner(after).run(case.drawn.feeds)
+        if result.verification.passed and _NO_BUFFER in (said.error or "") and _NO_BUFFER in (case.optimized.error or ""):
+            # Optimised, the original fails with the same: it folds what was frozen. The result must say so.
+            told = result.verification.reason or ""
+            assert "at which onnxruntime does not run the model before" in told, f"not told: {said.error}"
+            said = Runner(after, reuse=False).run(case.drawn.feeds)
         assert_as_claimed(case, result, case.ran, said, lowered=0.0)
     again = resizefix.freeze_scales(str(after), verify=False)
     changed = {o.node for o in result.outcomes if o.status.value == "changed"}

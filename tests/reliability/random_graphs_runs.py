@@ -25,11 +25,13 @@ class Ran:
 
 
 class Runner:
-    """One file in onnxruntime, without optimisation unless asked: it computes what its nodes say."""
+    """One file in onnxruntime, without optimisation unless asked: it computes what its nodes say. Without `reuse` every
+    tensor has a buffer of its own, whatever size onnxruntime's inference says of it."""
 
-    def __init__(self, path: Path, *, optimized: bool = False) -> None:
+    def __init__(self, path: Path, *, optimized: bool = False, reuse: bool = True) -> None:
         self.error: str | None = None
         options = onnxruntime.SessionOptions()
+        options.enable_mem_reuse = reuse
         if not optimized:
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1

@@ -31,6 +31,7 @@ class AxisSizes:
             if scope.parent is not None and scope.owner is not None:
                 self._bodies.setdefault((scope.parent.path, scope.owner), []).append(scope)
         self._known: dict[Size, Expression] = {}
+        self._ranks: dict[Key, int | None] = {}
         self._by_symbol: dict[str, Size] = {}
 
     def source(self, tensor: Key, axis: int) -> Expression:
@@ -66,38 +67,52 @@ class AxisSizes:
 
     def rank(self, tensor: Key) -> int | None:
         """How many axes a tensor has: what inference knows, else what follows from what it was made of."""
-        found: set[int] = set()
-        pending = [(tensor, 0)]  # with the axes along which Scan cuts what it hands to its body
-        seen = set(pending)
+        pending = [tensor]
+        entered: set[Key] = set()
         while pending:
-            current, taken = pending.pop()
-            dims = self.shapes.dims(current)
-            definition = self.scopes.definition(self._by_path[current[0]], current[1])
-            known = len(dims) if dims is not None else None if definition is None else self._listed(definition)
-            if known is not None:
-                found.add(known - taken)
-                continue
-            sources = [] if definition is None else self._of_same_rank(definition)
-            origins = [self.scopes.definition(source.scope, source.name) for source in sources]
-            ways = [
-                (origin.key, taken + source.taken)
-                for origin, source in zip(origins, sources, strict=True)
-                if origin is not None
-            ]
-            if not ways or len(ways) < len(sources):
-                return None
-            pending += [way for way in ways if way not in seen]
-            seen.update(ways)
+            current = pending[-1]
+            if current not in self._ranks:
+                definition = self.scopes.definition(self._by_path[current[0]], current[1])
+                dims = self.shapes.dims(current)
+                known = len(dims) if dims is not None else None if definition is None else self._listed(definition)
+                ways = [] if known is not None or definition is None else self._ways(definition)
+                # What was entered and has no answer is on the way here: a file whose nodes depend on themselves.
+                missing = [key for key, _ in ways if key not in self._ranks and key not in entered]
+                entered.add(current)
+                if missing:
+                    pending += missing
+                    continue
+                self._ranks[current] = known if known is not None else self._rank_by(definition, ways)
+            pending.pop()
+        return self._ranks[tensor]
+
+    def _ways(self, definition: Definition) -> list[tuple[Key, int]]:
+        """The tensors from which a rank follows, and how many axes more each has; none where one is not there."""
+        sources = self._of_same_rank(definition)
+        origins = [self.scopes.definition(source.scope, source.name) for source in sources]
+        ways = [(origin.key, source.taken) for origin, source in zip(origins, sources, strict=True) if origin]
+        return ways if len(ways) == len(sources) else []
+
+    def _rank_by(self, definition: Definition | None, ways: list[tuple[Key, int]]) -> int | None:
+        ranks = [self._ranks.get(key) for key, _ in ways]
+        found = {rank - taken for rank, (_, taken) in zip(ranks, ways, strict=True) if rank is not None}
+        if not found or None in ranks:
+            return None
+        if definition is not None and _is_broadcasting(definition):
+            return max(found)  # ranks are aligned at the end (Broadcasting in ONNX, docs/Broadcasting.md)
         return found.pop() if len(found) == 1 else None
 
     def _of_same_rank(self, definition: Definition) -> list[_Source]:
-        """The tensors that this one is, one or the other, as far as its rank goes; none where nothing is known."""
+        """The tensors that this one is, one or the other, as far as its rank goes, or that are broadcast to it; none
+        where nothing is known."""
         if (
             definition.node is not None
             and definition.node.op_type == "If"
             and definition.node.domain in DEFAULT_DOMAINS
         ):
             return self._given_by_branches(definition, definition.node)
+        if definition.node is not None and _is_broadcasting(definition):
+            return [_Source(definition.scope, name) for name in definition.node.input]
         one = _scanned(definition) if definition.node is None else _input_of_same_rank(definition)
         return [] if one is None else [one]
 
@@ -156,13 +171,20 @@ class _Source(NamedTuple):
     taken: int = 0
 
 
+def _is_broadcasting(definition: Definition) -> bool:
+    node = definition.node
+    if node is None or why_incomplete(node, definition.scope.opset) is not None:
+        return False
+    return _row(node, definition.name) is _broadcast
+
+
 def _input_of_same_rank(definition: Definition) -> _Source | None:
     """The first input of a node that keeps the rank."""
     node = definition.node
     if node is None or not node.input or why_incomplete(node, definition.scope.opset) is not None:
         return None
     resizes = node.op_type in _RESIZING and node.domain in DEFAULT_DOMAINS
-    if not resizes and _row(node, definition.name) in (None, _broadcast):
+    if not resizes and _row(node, definition.name) is None:
         return None
     return _Source(definition.scope, node.input[0])
 

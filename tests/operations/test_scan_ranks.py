@@ -118,3 +118,14 @@ def test_a_state_of_a_scan_has_the_rank_of_what_it_began_with():
     inner = next(scope for scope in scopes.all if scope.parent is not None)
     sizes = AxisSizes(scopes, shapes_of(model))
     assert [sizes.rank((inner.path, name)) for name in ("state", "next", "row")] == [4, 4, 3]
+
+
+def test_a_promotion_before_a_scan_of_what_is_broadcast_leaves_it_a_rank():
+    text = BEFORE.replace("}> (t)", "}> (u)").replace("rows = Scan", "u = Mul (t, v) rows = Scan")
+    model = onnx.parser.parse_model(text.replace("[1,2,3,n] x", "[1,2,3,n] x, float[1] v"))
+    feeds = {**FEEDS, "v": np.float32([0.5])}
+    made = resizefix.promote_scales(model, verify=False)
+    assert ranks(made.model) == [3]
+    before = runs(model, feeds)
+    after = runs(made.model, {**feeds, made.inputs[0].name: np.float32(made.inputs[0].value)})
+    assert all(np.array_equal(before[name], after[name]) for name in before)

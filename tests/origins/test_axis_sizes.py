@@ -146,3 +146,27 @@ def test_what_an_if_gives_has_the_rank_that_both_branches_give(other, rank):
     )
     assert found.shapes.dims(((), "t")) is None
     assert found.rank(((), "t")) == rank
+
+
+@pytest.mark.parametrize(
+    ("made", "rank"),
+    [
+        ("a = com.microsoft.FusedConv (x, W) t = Mul (a, v)", 4),
+        ("a = com.microsoft.FusedConv (x, W) t = Where (b, v, a)", 4),
+        ("a = acme.Op (x) t = Mul (x, a)", None),  # which may have more axes
+        ("a = com.microsoft.FusedConv (x, W) t = MatMul (a, v)", None),
+    ],
+)
+def test_what_is_broadcast_has_the_rank_of_the_largest(made, rank):
+    found = sizes(made, inputs="float[n,3,h,w] x, float[3] v, bool[1] b")
+    assert found.shapes.dims(((), "t")) is None
+    assert found.rank(((), "t")) == rank
+
+
+def test_the_rank_of_a_deep_network_that_adds_its_layers_to_themselves_is_found_in_one_pass():
+    layers = " ".join(f"l{n + 1} = Add (l{n}, l{n})" for n in range(3000))
+    assert sizes(f"l0 = com.microsoft.FusedConv (x, W) {layers} t = Relu (l3000)").rank(((), "t")) == 4
+
+
+def test_nodes_that_depend_on_themselves_have_no_rank():
+    assert sizes("c = acme.Op (x) a = Add (t, c) t = Add (a, c)").rank(((), "t")) is None

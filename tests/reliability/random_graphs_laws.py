@@ -281,7 +281,11 @@ def frozen(case: Case, tally: Tally) -> None:
     case.assert_only_changed(result, after, removed=set(values))
     if case.runs:
         said = Runner(after).run(case.drawn.feeds)
-        if result.verification.passed and _NO_BUFFER in (said.error or "") and _NO_BUFFER in (case.optimized.error or ""):
+        if (
+            result.verification.passed
+            and _NO_BUFFER in (said.error or "")
+            and _NO_BUFFER in (case.optimized.error or "")
+        ):
             # Optimised, the original fails with the same: it folds what was frozen. The result must say so.
             told = result.verification.reason or ""
             assert "at which onnxruntime does not run the model before" in told, f"not told: {said.error}"

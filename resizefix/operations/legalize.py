@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,13 +98,23 @@ def _later(first: Outcome, outcome: Outcome, target: Target) -> Outcome:
 
 
 def _once(
-    snapshot: Snapshot, sites: Sequence[Site], target: Target, allowance: Allowance
+    snapshot: Snapshot,
+    sites: Sequence[Site],
+    target: Target,
+    allowance: Allowance,
+    in_vain: Mapping[Key, str] | None = None,
 ) -> tuple[Snapshot, tuple[Outcome, ...]]:
     """A copy of the snapshot's document with what can be rewritten by what is known in it, and the outcome of each
-    site."""
+    site. `in_vain`: sites that are refused, and why."""
+    in_vain = in_vain or {}
     facts = facts_in(snapshot)
     names = FreshNames(snapshot.scopes.names())
-    found = [_Legalizer(site, facts[site.index], target, allowance, names.fresh).outcome() for site in sites]
+    found = [
+        _Legalizer(site, facts[site.index], target, allowance, names.fresh).outcome()
+        if site.key not in in_vain
+        else (Outcome(site.index, site.label, Status.REFUSED, in_vain[site.key], node_text(site.node)), None)
+        for site in sites
+    ]
     legal = snapshot.document.copy()
     scopes = Scopes(legal.proto)
     by_path = {scope.path: scope for scope in scopes.all}
@@ -125,7 +135,9 @@ def _once(
     mend_shapes(legal, changed)
     told = store_scan_ranks(legal, [site.key for site in changed])
     made = Snapshot(legal)
-    _confirm(made, target, {site.key for site in changed})
+    rejected = _rejected(made, target, {site.key for site in changed})
+    if rejected:
+        return _once(snapshot, sites, target, allowance, {**in_vain, **rejected})
     return made, tuple(_told(outcome, told.get(site.key)) for site, (outcome, _) in zip(sites, found, strict=True))
 
 
@@ -133,14 +145,17 @@ def _told(outcome: Outcome, note: str | None) -> Outcome:
     return outcome if note is None else replace(outcome, reason=f"{outcome.reason}; {note}")
 
 
-def _confirm(made: Snapshot, target: Target, changed: set[Key]) -> None:
-    """Judge what stands in the document now: a rewrite that is still rejected would be a mistake of ours."""
-    if not changed:
-        return
-    for site, facts in zip(sites_in(made), facts_in(made), strict=True):
+def _rejected(made: Snapshot, target: Target, changed: set[Key]) -> dict[Key, str]:
+    """The rewritten sites that the target does not accept as they stand now, and why: what the others became can tell
+    a type or size that nobody knew."""
+    found: dict[Key, str] = {}
+    for site, facts in zip(sites_in(made), facts_in(made), strict=True) if changed else ():
         violations = judge(target, facts) if site.key in changed else ()
         if not accepted(violations):
-            raise AssertionError(f"{site.label} was rewritten and still breaks {violations[0].rule}")
+            first = next(violation for violation in violations if violation.effect.value != "noted")
+            shows = "this shows once the others are rewritten"
+            found[site.key] = f"{target.name} refuses it ({first.rule}): {first.because}; {shows}"
+    return found
 
 
 class _Legalizer:

@@ -238,3 +238,18 @@ def test_what_a_target_accepts_only_while_its_rank_is_not_known_is_looked_at_aga
     assert made.outcomes[1].reason.endswith("this shows once the others are rewritten")
     again = legalize(made.document, find_sites(made.document), target)
     assert again.document.light_bytes() == made.document.light_bytes()
+
+
+def test_a_rewrite_is_made_again_where_another_tells_a_type_that_the_target_does_not_take(tmp_path):
+    """Scales in another file keep inference from the type of `y`; in a new initializer they let it through."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 5, opset_import: ["" : 10]> g (int32[2,2,2,6] x) => (int32[] z)
+        { y = Resize (x, s) c = Constant <value = double[4] {1, 1, 4, 0.5}> () t = Cast <to = 1> (c)
+          z = Resize (y, t) }"""
+    )
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1, 1, 1, 7 / 3], np.float32), "s"))
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=0, location="m.data")
+    document = Document.open(tmp_path / "m.onnx")
+    made = legalize(document, find_sites(document), target_named("tensorrt-7.1"))
+    assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED] * 2
+    assert "gather for scales-are-weights, input-type" in made.outcomes[1].reason

@@ -19,11 +19,8 @@ class Dependents:
         self.reached: set[Key] = set()
         self._scopes = scopes
         self._by_path = {scope.path: scope for scope in scopes.all}
-        self._inner: dict[tuple[tuple[str, ...], int], list[Scope]] = {}
         self._calls: dict[tuple[str, ...], list[tuple[Scope, int]]] = {}
         for scope in scopes.all:
-            if scope.parent is not None and scope.owner is not None:
-                self._inner.setdefault((scope.parent.path, scope.owner), []).append(scope)
             for index, node in enumerate(scope.body.node):
                 function = (f"function {node.domain}::{node.op_type}",)
                 if function in self._by_path:
@@ -62,7 +59,7 @@ class Dependents:
         assert reader.node is not None
         assert reader.node_index is not None
         found = self._outputs(reader.scope, reader.node_index)
-        for body in self._inner.get((reader.scope.path, reader.node_index), ()):
+        for body in self._scopes.held.get((reader.scope.path, reader.node_index), ()):
             found += [(body.path, name) for name in body.inputs]
         function = self._by_path.get((f"function {reader.node.domain}::{reader.node.op_type}",))
         if function is not None:

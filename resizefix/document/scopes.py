@@ -128,6 +128,15 @@ class Scopes:
             self.all.extend(bodies)
             pending.extend(bodies)
 
+    @cached_property
+    def held(self) -> dict[tuple[tuple[str, ...], int], list[Scope]]:
+        """The bodies that a node holds, by the path of its scope and its position there."""
+        found: dict[tuple[tuple[str, ...], int], list[Scope]] = {}
+        for scope in self.all:
+            if scope.parent is not None and scope.owner is not None:
+                found.setdefault((scope.parent.path, scope.owner), []).append(scope)
+        return found
+
     def definition(self, scope: Scope, name: str) -> Definition | None:
         """What `name`, read in `scope`, refers to; None if nothing visible defines it."""
         current: Scope | None = scope

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from onnx import TensorProto
-
 from resizefix.operations.sites import Site
 from resizefix.outcome import Outcome, Status
+from resizefix.verification.bounds import HALF
 from resizefix.verification.verification import Verification
-
-HALF = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 
 
 def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification: Verification) -> tuple[Outcome, ...]:

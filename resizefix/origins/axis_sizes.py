@@ -26,10 +26,6 @@ class AxisSizes:
         self.scopes = scopes
         self.shapes = shapes
         self._by_path = {scope.path: scope for scope in scopes.all}
-        self._bodies: dict[tuple[tuple[str, ...], int], list[Scope]] = {}
-        for scope in scopes.all:
-            if scope.parent is not None and scope.owner is not None:
-                self._bodies.setdefault((scope.parent.path, scope.owner), []).append(scope)
         self._known: dict[Size, Expression] = {}
         self._ranks: dict[Key, int | None] = {}
         self._by_symbol: dict[str, Size] = {}
@@ -122,7 +118,7 @@ class AxisSizes:
         owner = definition.scope.producers[definition.name]
         return [
             _Source(scope, scope.body.output[position].name)
-            for scope in self._bodies.get((definition.scope.path, owner), ())
+            for scope in self.scopes.held.get((definition.scope.path, owner), ())
             if isinstance(scope.body, GraphProto) and position < len(scope.body.output)
         ]
 

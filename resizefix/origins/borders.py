@@ -15,10 +15,6 @@ class Borders:
         self._functions: dict[tuple[str, ...], Scope] = {
             scope.path: scope for scope in scopes.all if scope.in_function and len(scope.path) == 1
         }
-        self._bodies: dict[tuple[tuple[str, ...], int], list[Scope]] = {}
-        for scope in scopes.all:
-            if scope.parent is not None and scope.owner is not None:
-                self._bodies.setdefault((scope.parent.path, scope.owner), []).append(scope)
         self._calls: dict[tuple[str, ...], list[tuple[Scope, NodeProto]]] = {}
         if self._functions:
             for scope in scopes.all:
@@ -77,7 +73,7 @@ class Borders:
         if node is None or node.op_type != "If":
             return None
         position = list(node.output).index(definition.name)
-        bodies = self._bodies.get((definition.scope.path, definition.scope.producers[definition.name]), [])
+        bodies = self._scopes.held.get((definition.scope.path, definition.scope.producers[definition.name]), [])
         found = {body.path[-1].rpartition(".")[2]: self._output(body, position) for body in bodies}
         then_branch, else_branch = found.get("then_branch"), found.get("else_branch")
         return None if then_branch is None or else_branch is None else (then_branch, else_branch)

@@ -21,7 +21,7 @@ MOST = 2e-2  # never more: a wrong interpolation differs by 3e-2 and up
 
 # Half precision: two units in the last place of the largest value. A sum in another order is off by 1e-6, which is
 # enough to round the last bit the other way, once when a value is stored inside and once at the output.
-_HALF = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
+HALF = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 _UNITS = {np.dtype(np.float16).name: 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
 
 
@@ -67,7 +67,7 @@ def relative_bounds(outputs: Mapping[str, Value], relative: float) -> dict[str, 
 
 def half_units(elem_types: Iterable[int | None]) -> float:
     """The last bits of what is resized, where that is half precision: they reach the outputs, whatever those are."""
-    names = (np.dtype(helper.tensor_dtype_to_np_dtype(kind)).name for kind in elem_types if kind in _HALF)
+    names = (np.dtype(helper.tensor_dtype_to_np_dtype(kind)).name for kind in elem_types if kind in HALF)
     return max((_UNITS[name] for name in names), default=0.0)
 
 

@@ -38,9 +38,8 @@ def prove_rewrite(
 
     `feeds` are values for inputs that only one of the two has.
 
-    `relative` is the largest difference allowed, as a part of an output's largest value. With 0 numbers must be
-    equal, but
-    for the last bits of half-precision outputs: onnxruntime computes them in float32 between casts whose places
+    `relative` is the largest difference allowed, as a part of an output's largest value. With 0 numbers must be equal,
+    but for the last bits of half-precision outputs: onnxruntime computes them in float32 between casts whose places
     depend on the neighbouring nodes. Whether every bit agreed stands in the runs.
     """
     fed = _fed(before, conditions, feeds or {})

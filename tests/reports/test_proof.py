@@ -8,7 +8,6 @@ import pytest
 from page_checks import check_page
 from report_models import FED, HOSTILE, PLAIN, document
 
-from resizefix.cli import main
 from resizefix.operations.diff import diff
 from resizefix.reports import proof
 from resizefix.reports.comparison import compare
@@ -86,17 +85,6 @@ def test_hostile_names_are_text_and_nothing_else():
     assert "<script>alert" not in html
     for active in ("<script>alert", "\x1b", "\u202e", " @someone", "https://evil", " www.evil"):
         assert active not in markdown
-
-
-@pytest.fixture
-def call(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as done:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return int(done.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

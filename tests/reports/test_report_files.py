@@ -7,22 +7,9 @@ from pathlib import Path
 import onnx
 import pytest
 
-from resizefix.cli import main
-
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SRCNN, UNET = (FIXTURES / f"{name}.onnx" for name in ("srcnn_x3_opset11", "unet_nearest_opset11"))
 COMMANDS = (["inspect", SRCNN], ["diff", SRCNN, UNET])
-
-
-@pytest.fixture
-def call(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as done:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return int(done.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=["inspect", "diff"])

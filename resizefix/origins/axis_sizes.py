@@ -16,6 +16,7 @@ from onnx import GraphProto, NodeProto, helper
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
 from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.opsets.node_schema import why_incomplete
+from resizefix.origins.borders import Borders
 from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
 
 
@@ -26,6 +27,7 @@ class AxisSizes:
         self.scopes = scopes
         self.shapes = shapes
         self._by_path = {scope.path: scope for scope in scopes.all}
+        self._borders = Borders(scopes)
         self._known: dict[Size, Expression] = {}
         self._ranks: dict[Key, int | None] = {}
         self._by_symbol: dict[str, Size] = {}
@@ -101,26 +103,14 @@ class AxisSizes:
     def _of_same_rank(self, definition: Definition) -> list[_Source]:
         """The tensors that this one is, one or the other, as far as its rank goes, or that are broadcast to it; none
         where nothing is known."""
-        if (
-            definition.node is not None
-            and definition.node.op_type == "If"
-            and definition.node.domain in DEFAULT_DOMAINS
-        ):
-            return self._given_by_branches(definition, definition.node)
+        if definition.node is not None and definition.node.domain in DEFAULT_DOMAINS:
+            branches = self._borders.branches(definition)
+            if branches is not None:
+                return [_Source(branch.scope, branch.name) for branch in branches]
         if definition.node is not None and _is_broadcasting(definition):
             return [_Source(definition.scope, name) for name in definition.node.input]
         one = _scanned(definition) if definition.node is None else _input_of_same_rank(definition)
         return [] if one is None else [one]
-
-    def _given_by_branches(self, definition: Definition, node: NodeProto) -> list[_Source]:
-        """What the branches of an If give under this name; one of them is what it is."""
-        position = list(node.output).index(definition.name)
-        owner = definition.scope.producers[definition.name]
-        return [
-            _Source(scope, scope.body.output[position].name)
-            for scope in self.scopes.held.get((definition.scope.path, owner), ())
-            if isinstance(scope.body, GraphProto) and position < len(scope.body.output)
-        ]
 
     def _listed(self, definition: Definition) -> int | None:
         """The rank of what a node makes with the sizes that an operand lists: inference gives up where it cannot read

@@ -63,6 +63,11 @@ class Feeder:
                     f"Input '{entry.name}' is a {entry.kind.value}: no values are made for such an input."
                 )
 
+    @property
+    def sizes_are_fixed(self) -> bool:
+        """Whether the file or `hints` fix the size of every input, so that no shape could be given instead."""
+        return all(entry.is_static or entry.name in self._hints for entry in self._inputs)
+
     def candidates(self) -> Iterator[dict[str, Value]]:
         """Feeds, the most sensible first, no two alike; empty only if every choice of sizes is too large."""
         seen: set[object] = set()

@@ -49,7 +49,7 @@ class Prover:
                 runs, notes = (*runs, *more), [*notes, *notes_of_bodies]
         else:
             runs, failure, notes = self._locally(promoted, inputs)
-            why = f"only around each changed node, because the model as a whole was not run: {self._why_local}"
+            why = f"only around each changed node, because the model as a whole was not compared: {self._why_local}"
             notes = [why, *notes]
         if failure is not None:
             return Verification(Status.FAILED, failure, runs, verdicts)

@@ -22,7 +22,7 @@ from resizefix.verification.runtime import CannotLoadError, CannotRunError, open
 from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.twin import may_be_passed_over, neighbourhoods
 from resizefix.verification.verification import Run, Status, Verification
-from resizefix.verification.verify import verify
+from resizefix.verification.verify import EMPTY, verify
 
 
 def prove_rewrite(
@@ -56,6 +56,7 @@ def prove_rewrite(
         return _with_bodies(whole, sites, alone) if whole.passed else whole
     alone = _Alone(before, after, relative, conditions, fed, open_sizes=too_large)
     runs: list[Run] = []
+    notes: list[str] = []
     paths = alone.common_paths()
     for key, data in sites.items():
         if not key[1]:
@@ -70,8 +71,10 @@ def prove_rewrite(
             return Verification(
                 Status.FAILED, f"around {key[1]!r}: {local.reason} As a whole: {why_local}", tuple(runs)
             )
-    reason = f"only around each changed node, because the model as a whole was not run: {why_local}"
-    return Verification(Status.PASSED, reason, tuple(runs))
+        if local.reason is not None:
+            notes.append(f"around {key[1]!r}: {local.reason}")
+    reason = f"only around each changed node, because the model as a whole was not compared: {why_local}"
+    return Verification(Status.PASSED, "; ".join(dict.fromkeys((*notes, reason))), tuple(runs))
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,8 @@ class _Alone:
             self.before, self.after, {key: data}, open_sizes=self.open_sizes, sizes_stay=not self.open_sizes
         )
         try:
-            return _verify(*pair, self.relative, self.conditions, {}, _those_of(pair, self.feeds))
+            feeds = _those_of(pair, self.feeds)
+            return _verify(*pair, self.relative, self.conditions, {}, feeds, empty_agree=True)
         except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
             return Verification(Status.FAILED, str(error))
 
@@ -150,11 +154,13 @@ def _why_not_whole(before: Document, conditions: Conditions, feeds: Mapping[str,
         )
         hints = {entry.name: as_feed(entry, list(feeds[entry.name])) for entry in session.inputs if entry.name in feeds}
         feeder = Feeder(session.inputs, conditions.shapes, conditions.seed, hints, conditions.limits.bytes)
-        fit_feeds(session, feeder, room=Room(before, conditions.limits))
+        fitted = fit_feeds(session, feeder, room=Room(before, conditions.limits))
     except NoRoomError:
         raise
     except (CannotLoadError, CannotRunError) as error:
         return str(error)
+    if fitted.vacuous and feeder.sizes_are_fixed:
+        return f"{EMPTY} at the shapes that the file fixes."
     return None
 
 
@@ -165,6 +171,8 @@ def _verify(
     conditions: Conditions,
     shapes: Mapping[str, tuple[int, ...]],
     feeds: Mapping[str, Sequence[float]],
+    *,
+    empty_agree: bool = False,
 ) -> Verification:
     return verify(
         before,
@@ -176,4 +184,5 @@ def _verify(
         custom_op_libraries=conditions.custom_op_libraries,
         limits=conditions.limits,
         tell=conditions.tell,
+        empty_agree=empty_agree,
     )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from resizefix.document.document import Document
 
 Outputs = Mapping[str, Value]
+EMPTY = "Every output is empty"
 
 
 def verify(
@@ -50,6 +51,7 @@ def verify(
     limits: Limits | None = None,
     tell: Tell | None = None,
     examples: Examples = dict,
+    empty_agree: bool = False,
 ) -> Verification:
     """Whether `after` computes what `before` does, on `runs` feeds of consecutive seeds, each at two levels.
 
@@ -63,6 +65,9 @@ def verify(
 
     `examples` is asked what to propose in place of a value that `feeds` lacks.
 
+    Outputs without any element fail, unless `empty_agree` and the file fixes all sizes: then they pass, with the note
+    that types and shapes alone were compared.
+
     A model that cannot be loaded or run, and models that cannot be compared, fail with that as the reason. When time is
     up, what was compared with optimisation disabled suffices if it was all of that.
     Raises UsageError for names, shapes and feeds that do not fit.
@@ -70,7 +75,7 @@ def verify(
     if runs < 1:
         raise UsageError(f"There must be at least one run, not {runs}.")
     limits = limits or Limits()
-    pair = _Pair(before, after, tuple(custom_op_libraries), limits, Steps(tell))
+    pair = _Pair(before, after, tuple(custom_op_libraries), limits, Steps(tell), empty_agree)
     done: list[Run] = []
     note = None
     try:
@@ -114,6 +119,7 @@ class _Pair:
     libraries: tuple[str, ...]
     limits: Limits
     steps: Steps
+    empty_agree: bool = False
     note: str | None = None
 
     def fit(self, feeders: Sequence[Feeder]) -> list[Fitted]:
@@ -126,9 +132,11 @@ class _Pair:
             fitted.append(fit_feeds(session, feeder, room=room))
             self.steps.done("running the model before")
         if any(one.vacuous for one in fitted):
-            raise NotComparableError(
-                "Every output is empty at the shapes tried, so nothing was compared. Give others with --shape."
-            )
+            fixed = all(feeder.sizes_are_fixed for feeder in feeders)
+            if not (fixed and self.empty_agree):
+                advice = "The file fixes them." if fixed else "Give others with --shape."
+                raise NotComparableError(f"{EMPTY} at the shapes tried, so nothing was compared. {advice}")
+            self.note = f"{EMPTY.lower()} at the only shapes that the file allows; types and shapes were compared"
         return fitted
 
     def disagreement(

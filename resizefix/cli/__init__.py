@@ -4,6 +4,7 @@ called."""
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import importlib
 import sys
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-from resizefix.cli.envelope import emit_usage_error
+from resizefix.cli.envelope import Call, emit_usage_error
 from resizefix.cli.streams import Streams
 from resizefix.version import __version__
 
@@ -31,6 +32,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
 # New objects between two searches for garbage that goes in circles. A command leaves next to none, and with Python's
 # usual 700 the searches are a tenth of the time that it takes to start.
 _MORE_THAN_IMPORTS_MAKE = 200_000
+_INTERRUPTED = "interrupted; nothing was written"
 
 
 class _Commands(click.Group):
@@ -62,17 +64,22 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 the answer is no, 2 unusable arguments or input."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    call = Call(tuple(sys.argv[1:] if arguments is None else arguments))
     gc.set_threshold(_MORE_THAN_IMPORTS_MAKE)
     atexit.register(gc.freeze)  # no search for garbage in a process that ends: a tenth of the time of a short command
     streams = Streams()
     try:
-        code = group.main(given, prog_name="resizefix", standalone_mode=False, obj=tuple(given)) or 0
+        with contextlib.redirect_stdout(sys.stderr) if call.as_json else contextlib.nullcontext():
+            code = group.main(list(call.typed), prog_name="resizefix", standalone_mode=False, obj=call) or 0
+        call.stop(code, None)
     except click.ClickException as error:
-        code = emit_usage_error(error, given, [name for name, _, _ in _COMMANDS])
+        code = emit_usage_error(error, call, [name for name, _, _ in _COMMANDS])
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; nothing was written", err=True)
+        click.echo(_INTERRUPTED, err=True)
         code = 130
+        call.stop(code, _INTERRUPTED)
+    if call.as_json:
+        call.print_document()
     # Files are spoken of where they are opened; what is left is that nothing can be printed, on a full disk say.
     unprinted = streams.why_not_printed()
     if unprinted is not None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.many import many_read
-from resizefix.cli.options import F, TargetOption, list_targets, manner, manner_of
+from resizefix.cli.options import F, manner_of, subcommand, target_option
 
 
 class ShapesOption(click.ParamType):  # type: ignore[type-arg]
@@ -42,16 +42,14 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
     return click.option(*names, type=ShapesOption(), multiple=True, help=text)
 
 
-@click.command("check", epilog="Example: resizefix check x3.onnx --target tensorrt-8.0")
-@click.argument("model", required=False, default="", type=click.Path())
+@subcommand("check", example="resizefix check x3.onnx --target tensorrt-8.0")
+@click.argument("model", type=click.Path())
 @many_read
-@click.option(
+@target_option(
     "--target",
     "targets",
     multiple=True,
-    required=True,
-    type=TargetOption(),
-    help="Whose rules to judge by (repeatable); `list` prints them all.",
+    help="Whose rules to judge by (repeatable); `list` prints them all.  [default: all, as a matrix]",
 )
 @click.option(
     "--live",
@@ -70,25 +68,20 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
     metavar="SECONDS",
     help="How long to wait for one answer of --live.",
 )
-@manner
-@click.version_option(package_name="resizefix", prog_name="resizefix")
 def command(model: str, targets: tuple[str, ...], as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Say whether TARGET takes the Upsample/Resize nodes of MODEL, rule by rule.
 
     Exit code 0: every target accepts them, and where --live asked a real parser, that accepts the whole model; 1: one
     does not.
     """
-    list_targets(targets)
-    conduct("check", model, manner_of(as_json, quiet, verbose), lambda: _work(model, targets, options))
+    how = manner_of(as_json, quiet, verbose)
+    conduct("check", model, how, lambda: _work(model, targets, how, options))
 
 
-def _work(model: str, targets: tuple[str, ...], options: dict[str, Any]) -> Answer:
-    from resizefix.errors import UsageError
+def _work(model: str, targets: tuple[str, ...], how: Manner, options: dict[str, Any]) -> Answer:
     from resizefix.library.check import check_all
     from resizefix.reports.json import verdict_json
 
-    if not model:
-        raise UsageError("which model? Give MODEL, or --target list")
     verdicts = check_all(
         model,
         targets,
@@ -101,9 +94,12 @@ def _work(model: str, targets: tuple[str, ...], options: dict[str, Any]) -> Answ
         click.echo(f"resizefix check: {reason}", err=True)
 
     def show() -> None:
-        from resizefix.reports.text import show_verdicts
+        from resizefix.reports.text import show_matrix, show_verdicts
 
-        show_verdicts(verdicts, chosen=None)
+        if targets or how.verbose:
+            show_verdicts(verdicts, chosen=None)
+        else:
+            show_matrix(verdicts)
 
     fields = {"targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts}}
     return Answer(fields, show, exit_code=0 if all(verdict.taken for verdict in verdicts) else 1)

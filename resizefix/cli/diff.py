@@ -7,16 +7,14 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, Manner, conduct
-from resizefix.cli.options import manner, manner_of
+from resizefix.cli.options import manner_of, subcommand
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
-@click.command("diff", epilog="Example: resizefix diff x3.onnx any.onnx --html changes.html")
+@subcommand("diff", example="resizefix diff x3.onnx any.onnx --html changes.html")
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @reporting
-@manner
-@click.version_option(package_name="resizefix", prog_name="resizefix")
 def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Show what changed between BEFORE and AFTER, node by node; what is not listed is the same.
 

@@ -33,6 +33,32 @@ class Answer:
     step: NextCommand | None = None
 
 
+@dataclass
+class Call:
+    """One call of the program: the words that were typed, and the JSON document that answers it under --json.
+
+    Under --json nothing else reaches stdout, whatever a command prints for a person.
+    """
+
+    typed: tuple[str, ...] = ()
+    document: dict[str, Any] | None = None
+
+    @property
+    def as_json(self) -> bool:
+        """Whether --json was typed."""
+        return "--json" in self.typed
+
+    def stop(self, exit_code: int, error: str | None) -> None:
+        """Answer a call that came to no command, or whose command printed text only (`--help`, `--version`)."""
+        command, model = [*(word for word in self.typed if not word.startswith("-")), "", ""][:2]
+        self.document = self.document or _envelope(command, model, Answer(error=error, exit_code=exit_code))
+
+    def print_document(self) -> None:
+        """Print the document on stdout."""
+        # In ASCII: a name out of a file may hold what a terminal acts on, and not every stdout takes every character.
+        click.echo(json.dumps(self.document, ensure_ascii=True, allow_nan=False))
+
+
 class Manner(NamedTuple):
     """How to answer: as JSON, quietly, verbosely."""
 
@@ -44,14 +70,14 @@ class Manner(NamedTuple):
 def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]) -> None:
     """Run `work` and report its answer; leaves through `click.exceptions.Exit` with the exit code."""
     step: NextCommand | None = None
-    typed: Sequence[str] = click.get_current_context().obj or ()
+    call = click.get_current_context().ensure_object(Call)
     try:
         answer = work()
         step = answer.step
         if answer.exit_code == 1 and answer.fields.get("outcomes"):
             step = after_no(command, model)
     except ResizefixError as error:
-        step = after_error(error, command, model, typed)
+        step = after_error(error, command, model, call.typed)
         answer = Answer(error=str(error), exit_code=error.exit_code, fields=dict(getattr(error, "fields", {})))
     except MemoryError:
         answer = Answer(error=f"{model}: needs more memory than there is. Nothing was written.", exit_code=2)
@@ -61,7 +87,7 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
             traceback.print_exc()
     close_progress()
     if manner.as_json:
-        click.echo(_json(_envelope(command, model, answer)))
+        call.document = _envelope(command, model, answer)
     elif answer.show is not None and not manner.quiet:
         answer.show()
     if answer.error is not None:
@@ -69,14 +95,10 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
     raise click.exceptions.Exit(answer.exit_code)
 
 
-def emit_usage_error(error: click.ClickException, arguments: Sequence[str], commands: Sequence[str]) -> int:
+def emit_usage_error(error: click.ClickException, call: Call, commands: Sequence[str]) -> int:
     """Report an error of click's own (an unknown option, a missing argument) in the manner the user asked for."""
-    step: NextCommand | None = after_wrong_words(error, arguments, commands)
-    if "--json" in arguments:
-        command, model = [*(word for word in arguments if not word.startswith("-")), "", ""][:2]
-        answer = Answer(error=error.format_message(), exit_code=error.exit_code)
-        click.echo(_json(_envelope(command, model, answer)))
-        step = None
+    step: NextCommand | None = None if call.as_json else after_wrong_words(error, call.typed, commands)
+    call.stop(error.exit_code, error.format_message())
     if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # since click 8.2
         error.show()
     else:
@@ -92,11 +114,6 @@ def _unforeseen(error: Exception, model: str) -> str:
         f"{model}: this is an error in resizefix ({type(error).__name__}: {error}; {Path(place.filename).name}:"
         f"{place.lineno}). Nothing was written. Please report it with the model; -v shows where it happened."
     )
-
-
-def _json(envelope: dict[str, Any]) -> str:
-    # In ASCII: a name out of a file may hold what a terminal acts on, and not every stdout takes every character.
-    return json.dumps(envelope, ensure_ascii=True, allow_nan=False)
 
 
 def _envelope(command: str, model: str, answer: Answer) -> dict[str, Any]:

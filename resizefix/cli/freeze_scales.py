@@ -8,16 +8,13 @@ import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
-from resizefix.cli.options import FeedOption, manner, manner_of, run_options, running, writing
+from resizefix.cli.options import FeedOption, manner_of, run_options, running, subcommand, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import why_not_all, written
 from resizefix.errors import VerificationFailedError
 
 
-@click.command(
-    "freeze-scales",
-    epilog="Example: resizefix freeze-scales any.onnx x2.onnx --set scales=1,1,2,2",
-)
+@subcommand("freeze-scales", example="resizefix freeze-scales any.onnx x2.onnx --set scales=1,1,2,2")
 @click.argument("model", metavar="IN", type=click.Path())
 @click.argument("out", required=False, type=click.Path())
 @many_written
@@ -26,8 +23,6 @@ from resizefix.errors import VerificationFailedError
 )
 @writing
 @running
-@manner
-@click.version_option(package_name="resizefix", prog_name="resizefix")
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Make scales that are fed or computed at run time constants: the way back from promote-scales."""
     conduct(

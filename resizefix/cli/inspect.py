@@ -8,16 +8,14 @@ import click
 
 from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.many import many_read
-from resizefix.cli.options import manner, manner_of
+from resizefix.cli.options import manner_of, subcommand
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
-@click.command("inspect", epilog="Example: resizefix inspect x3.onnx --html x3.html")
+@subcommand("inspect", example="resizefix inspect x3.onnx --html x3.html")
 @click.argument("model", type=click.Path())
 @many_read
 @reporting
-@manner
-@click.version_option(package_name="resizefix", prog_name="resizefix")
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Show every Upsample/Resize of MODEL: what it computes, where its scales come from, what can be done with it."""
     how, reports = manner_of(as_json, quiet, verbose), report_files_of(options)

@@ -8,42 +8,24 @@ import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
-from resizefix.cli.options import (
-    TargetOption,
-    list_targets,
-    manner,
-    manner_of,
-    rewriting,
-    run_options,
-    running,
-    writing,
-)
+from resizefix.cli.options import manner_of, rewriting, run_options, running, subcommand, target_option, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import why_not_all, written
 from resizefix.errors import VerificationFailedError
 
 
-@click.command("legalize", epilog="Example: resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
+@subcommand("legalize", example="resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
 @click.argument("model", metavar="IN", type=click.Path())
 @click.argument("out", required=False, type=click.Path())
 @many_written
-@click.option(
-    "--target", required=True, type=TargetOption(), help="What must accept the result; `list` prints them all."
-)
+@target_option("--target", required=True, help="What must accept the result; `list` prints them all.")
 @rewriting
 @writing
 @running
-@manner
-@click.version_option(package_name="resizefix", prog_name="resizefix")
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones it accepts, which compute the same."""
-    list_targets((options["target"],))
-    conduct(
-        "legalize",
-        model,
-        manner_of(as_json, quiet, verbose),
-        lambda: _work(model, options, verbose=verbose),
-    )
+    how = manner_of(as_json, quiet, verbose)
+    conduct("legalize", model, how, lambda: _work(model, options, verbose=verbose))
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:

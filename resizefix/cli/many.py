@@ -16,7 +16,9 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from resizefix.cli.envelope import Call
 from resizefix.cli.next_command import after_error, show_error
+from resizefix.cli.target_file import require_apart
 from resizefix.errors import UsageError
 from resizefix.reports.printable import printable
 from resizefix.version import __version__
@@ -40,8 +42,7 @@ def many_written(function: F) -> F:
 def _many(function: F, *, writes: bool) -> F:
     @functools.wraps(function)
     def call(*, more: tuple[str, ...], jobs: int, output_dir: str | None = None, **params: Any) -> None:
-        listing = "list" in (params.get("target"), *params.get("targets", ()))
-        if listing or (not more and output_dir is None):
+        if not more and output_dir is None:
             function(**params)
             return
         models = [params["model"], *([params["out"]] if params.get("out") else []), *more]
@@ -54,8 +55,7 @@ def _many(function: F, *, writes: bool) -> F:
             answers = _answers(command, function.__module__, models, calls, jobs)
             _report(command, models, answers, as_json=params["as_json"], quiet=params["quiet"])
         except UsageError as error:
-            if params["as_json"]:
-                click.echo(json.dumps(_envelope(command, UsageError.exit_code, str(error), [])))
+            context.ensure_object(Call).document = _envelope(command, UsageError.exit_code, str(error), [])
             quietly = params["as_json"] or params["quiet"]
             step = None if quietly else after_error(error, command, "", ())
             show_error(f"resizefix {command}: {printable(str(error))}", step)
@@ -82,18 +82,20 @@ def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None
         return [{**shared, "model": model} for model in models]
     if params["in_place"] or params["output_option"] is not None:
         raise UsageError("--output-dir says where to write; leave out --in-place and -o")
-    names = [Path(model).name for model in models]
-    double = sorted({name for name in names if names.count(name) > 1})
+    outs = [os.path.join(output_dir, Path(model).name) for model in models]
+    # Without regard to case: some file systems have none. Through links: two names may lead to one file.
+    files = [os.path.realpath(out).casefold() for out in outs]
+    double = sorted({Path(out).name for out, file in zip(outs, files, strict=True) if files.count(file) > 1})
     if double:
-        raise UsageError(f"two of the models are called {double[0]}, and would be one file in {output_dir}")
+        raise UsageError(f"two of the models are called {' or '.join(double)}, and would be one file in {output_dir}")
+    require_apart(outs, models, instead="name another folder")
     if not params["dry_run"]:
         try:
             os.makedirs(output_dir, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{output_dir} cannot be made a folder: {error.strerror or error}") from error
-    outs = (None if params["dry_run"] else os.path.join(output_dir, name) for name in names)
     return [
-        {**shared, "model": model, "out": None, "output_option": out, "output_dir": None}
+        {**shared, "model": model, "out": None, "output_option": None if params["dry_run"] else out, "output_dir": None}
         for model, out in zip(models, outs, strict=True)
     ]
 
@@ -138,9 +140,8 @@ def _report(
             for line in _violations(answer):
                 click.echo(f"         {printable(line)}")
     worst = max(answer["exit_code"] for answer in known)
-    if as_json:
-        click.echo(json.dumps(_envelope(command, worst, None, known)))
-    elif not quiet:
+    click.get_current_context().ensure_object(Call).document = _envelope(command, worst, None, known)
+    if not as_json and not quiet:
         counts = [(sum(answer["exit_code"] == code for answer in known), word) for code, word in _WORDS.items()]
         told = ", ".join(f"{count} {word}" for count, word in counts if count)
         click.echo(f"{len(known)} model{'s' * (len(known) > 1)}: {told}")

@@ -8,17 +8,21 @@ import sys
 
 import click
 
+from resizefix.cli.envelope import Call
+
 
 def main() -> None:
     """Run the one command and exit with its code."""
     module, name, params = pickle.load(sys.stdin.buffer)
     command: click.Command = importlib.import_module(module).command
-    with click.Context(command, info_name=name) as context:
+    call = Call()
+    with click.Context(command, info_name=name, obj=call) as context:
         context.params = params
         assert command.callback is not None
         try:
             command.callback(**params)
         except click.exceptions.Exit as exit_:
+            call.print_document()
             sys.exit(exit_.exit_code)
 
 

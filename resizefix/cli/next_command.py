@@ -52,8 +52,8 @@ def after_wrong_words(error: click.ClickException, typed: Sequence[str], command
     """After what click refuses."""
     context = getattr(error, "ctx", None)
     name = context.info_name if context is not None and context.parent is not None else None
-    if isinstance(error, click.MissingParameter) and error.param is not None and "--target" in error.param.opts:
-        return NextCommand("for the names of all targets", _TARGETS)
+    if isinstance(error, click.BadParameter) and error.param is not None and "--target" in error.param.opts:
+        return NextCommand("for the names of all targets", (str(name), "--target", "list"))
     if name is None and typed and typed[0] in commands:
         name = typed[0]
     elif name is None and typed and not typed[0].startswith("-"):

@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from resizefix.cli.envelope import Manner
+from resizefix.cli.envelope import Answer, Call, Manner, conduct
 from resizefix.cli.progress import progress_line
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Command(click.Command):
+    """A command that takes no empty words: they come of a variable that is not set."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Raises BadParameter for an empty value, whatever its type would make of it."""
+        rest = super().parse_args(ctx, args)
+        for param in self.params:
+            value = ctx.params.get(str(param.name))
+            if "" in (value if isinstance(value, tuple) else (value,)):
+                advice = "give a value" if param.required else "give a value, or leave it out"
+                raise click.BadParameter(f"it is empty; {advice}", ctx=ctx, param=param)
+        return rest
+
+
+def subcommand(name: str, *, example: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command of the program, with what every command has: --json, --quiet, --verbose, --version, an example."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        made = click.command(name, cls=_Command, epilog=f"Example: {example}")(function)
+        return click.version_option(package_name="resizefix", prog_name="resizefix")(manner(made))
+
+    return decorate
 
 
 class ShapeOption(click.ParamType):  # type: ignore[type-arg]
@@ -52,16 +76,34 @@ class SizeOption(click.ParamType):  # type: ignore[type-arg]
 
 
 class TargetOption(click.ParamType):  # type: ignore[type-arg]
-    """The name of a target; whether there is one of that name is the library's to say."""
+    """The name of a target, as the catalogue reads it; the value is the name of the row that covers it."""
 
     name = "TARGET"
+
+    def __init__(self, only: Sequence[str] = ()) -> None:
+        self._only = only
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name of the row, or `list`."""
+        from resizefix.errors import UsageError
+        from resizefix.targets.catalogue import target_named
+
+        if value == "list":
+            return "list"
+        try:
+            name = target_named(value).name
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+        if self._only and name not in self._only:
+            self.fail(f"{value!r} is none of {', '.join(self._only)}", param, ctx)
+        return name
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The targets of the catalogue."""
         from resizefix.targets.catalogue import TARGETS
 
-        names = (*(target.name for target in TARGETS), "list")
-        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        names = self._only or [target.name for target in TARGETS]
+        return [CompletionItem(name) for name in (*names, "list") if name.startswith(incomplete.lower())]
 
 
 class NumbersOption(click.ParamType):  # type: ignore[type-arg]
@@ -103,15 +145,15 @@ class FeedOption(click.ParamType):  # type: ignore[type-arg]
         return name, values
 
 
-def manner(function: F) -> F:
-    """--json, --quiet, --verbose: every command has them."""
+def manner(made: click.Command) -> click.Command:
+    """--json, --quiet, --verbose: every command has them, behind its own."""
     for decorate in (
-        click.option("-v", "--verbose", is_flag=True, help="Say more."),
-        click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something is wrong."),
         click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document to stdout."),
+        click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
+        click.option("-v", "--verbose", is_flag=True, help="Print more."),
     ):
-        function = decorate(function)
-    return function
+        decorate(made)
+    return made
 
 
 def running(function: F) -> F:
@@ -188,14 +230,22 @@ def rewriting(function: F) -> F:
     return function
 
 
-def list_targets(names: Iterable[str]) -> None:
-    """`--target list`: print all targets and leave."""
-    if "list" in names:
-        from resizefix.targets.catalogue import TARGETS
+def target_option(*names: str, help: str, only: Sequence[str] = (), **more: Any) -> Callable[[F], F]:
+    """`--target`; its value `list` prints every target that the command takes (`only`: those), and leaves."""
 
-        for target in TARGETS:
-            click.echo(target.name)
-        raise click.exceptions.Exit(0)
+    def listing(context: click.Context, _: click.Parameter, value: Any) -> Any:
+        if "list" not in (value if isinstance(value, tuple) else (value,)):
+            return value
+        from resizefix.reports.text import show_targets
+        from resizefix.targets.catalogue import covered
+
+        found = {name: text for name, text in covered().items() if not only or name in only}
+        fields = {"targets": {name: {"covers": text} for name, text in found.items()}}
+        as_json = context.ensure_object(Call).as_json
+        how = Manner(as_json, quiet=False, verbose=False)
+        return conduct(str(context.info_name), "", how, lambda: Answer(fields, lambda: show_targets(found)))
+
+    return click.option(*names, type=TargetOption(only), help=help, is_eager=True, callback=listing, **more)
 
 
 def manner_of(as_json: bool, quiet: bool, verbose: bool) -> Manner:

@@ -8,13 +8,13 @@ import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
-from resizefix.cli.options import NumbersOption, manner, manner_of, run_options, running, writing
+from resizefix.cli.options import NumbersOption, manner_of, run_options, running, subcommand, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import why_not_all, written
 from resizefix.errors import VerificationFailedError
 
 
-@click.command("promote-scales", epilog="Example: resizefix promote-scales x3.onnx any.onnx --input-name scales")
+@subcommand("promote-scales", example="resizefix promote-scales x3.onnx any.onnx --input-name scales")
 @click.argument("model", metavar="IN", type=click.Path())
 @click.argument("out", required=False, type=click.Path())
 @many_written
@@ -41,8 +41,6 @@ from resizefix.errors import VerificationFailedError
 @click.option("--allow-coupled", is_flag=True, help="Promote nodes whose scale cannot move alone, too.")
 @writing
 @running
-@manner
-@click.version_option(package_name="resizefix", prog_name="resizefix")
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Turn the constant scales of IN's Upsample/Resize nodes into graph inputs, prove it, and write OUT.
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from resizefix.cli.envelope import Manner
+from resizefix.cli.target_file import require_free
 from resizefix.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,12 +55,7 @@ class ReportFiles(NamedTuple):
         if len(files) == 2 and os.path.realpath(files[0]) == os.path.realpath(files[1]):
             raise UsageError(f"--html and --markdown both name {files[0]}")
         for path in files:
-            if os.path.realpath(path) in map(os.path.realpath, models):
-                raise UsageError(f"{path} is the model itself; name another file for the report")
-            if os.path.isdir(path):
-                raise UsageError(f"{path} is a folder; name the file to write in it")
-            if os.path.lexists(path) and not self.force:
-                raise UsageError(f"{path} exists; --force replaces it", again=("--force",))
+            require_free(path, models, force=self.force, instead="name another file for the report")
 
     def write(self, manner: Manner, html: Callable[[], str], markdown: Callable[[], str]) -> dict[str, str | None]:
         """Write what is wanted, all files or none, and print what goes to stdout.

@@ -1,13 +1,17 @@
-"""Where a command writes: OUT, -o OUT, --in-place or nowhere (--dry-run), checked before any work is done."""
+"""Where a command writes: OUT, -o OUT, --in-place or nowhere (--dry-run), checked before any work is done.
+
+A model that is given is replaced only where `--in-place` was typed, whatever path leads to it; its data files never.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from resizefix.errors import UsageError
+from resizefix.errors import UnreadableModelError, UsageError
 
 
 @dataclass(frozen=True)
@@ -19,43 +23,60 @@ class TargetFile:
 
 
 def target_file_of(model: str, options: Mapping[str, Any], *, default: str | None = None) -> TargetFile:
-    """What the options of `cli.options.writing` say; `default` is OUT where none is given."""
-    return target_file(
-        model,
-        options["out"],
-        options["output_option"],
-        force=options["force"],
-        in_place=options["in_place"],
-        dry_run=options["dry_run"],
-        default=default,
-    )
+    """What the options of `cli.options.writing` say; `default` is OUT where none is given.
 
-
-def target_file(
-    model: str,
-    out: str | None,
-    output_option: str | None,
-    *,
-    force: bool,
-    in_place: bool,
-    dry_run: bool,
-    default: str | None = None,
-) -> TargetFile:
-    """Where to write. Raises UsageError for contradicting or missing answers, and where OUT exists without --force."""
-    if out is not None and output_option is not None and out != output_option:
-        raise UsageError(f"OUT is given twice, as {out} and as -o {output_option}")
-    path = out if out is not None else output_option
+    Raises UsageError for contradicting or missing options, for an OUT that is the model or exists without --force, and
+    for --in-place where the file has hard links: they would go on leading to the old model.
+    """
+    out, option, in_place = options["out"], options["output_option"], options["in_place"]
+    if out is not None and option is not None and out != option:
+        raise UsageError(f"OUT is given twice, as {out} and as -o {option}")
+    path = out if out is not None else option
     if in_place and path is not None:
         raise UsageError(f"--in-place replaces {model}, so OUT ({path}) cannot be given with it")
-    if dry_run:
+    if options["dry_run"]:
         return TargetFile(None, overwrite=False)
     if in_place:
+        links = os.stat(model).st_nlink - 1 if os.path.isfile(model) else 0
+        if links:
+            names = "another name (a hard link)" if links == 1 else f"{links} other names (hard links)"
+            raise UsageError(f"{model} has {names}, where --in-place would leave the old model; give OUT")
         return TargetFile(model, overwrite=True)
     path = path if path is not None else default
     if path is None:
         raise UsageError("where to write? Give OUT, or --in-place, or --dry-run", again=("--dry-run",))
+    instead = "name another file, or give --in-place instead of OUT to replace it"
+    require_free(path, (model,), force=options["force"], instead=instead)
+    return TargetFile(path, overwrite=options["force"])
+
+
+def require_free(path: str, models: Sequence[str], *, force: bool, instead: str = "name another file") -> None:
+    """Raises UsageError for a folder, for one of the models or a file with their data, and for a file that exists
+    unless `force`; `instead` is what to do where it is one of the models."""
     if os.path.isdir(path):
         raise UsageError(f"{path} is a folder; name the file to write in it")
+    require_apart((path,), models, instead=instead)
     if os.path.lexists(path) and not force:
         raise UsageError(f"{path} exists; --force replaces it", again=("--force",))
-    return TargetFile(path, overwrite=force)
+
+
+def require_apart(paths: Sequence[str], models: Sequence[str], *, instead: str) -> None:
+    """Raises UsageError where writing one of `paths` would replace one of the models, or a file with their data.
+
+    Files are compared, not names: a link, another path to the folder or another case may lead to the same file.
+    """
+    existing = [path for path in paths if os.path.exists(path)]
+    if not existing:
+        return
+    from resizefix.document.document import Document
+
+    there = [model for model in models if os.path.isfile(model)]
+    for path, model in ((path, model) for path in existing for model in there):
+        if os.path.samefile(path, model):
+            named = "" if path == model else f" ({model})"
+            raise UsageError(f"{path} is the model that is read{named}; {instead}")
+    for model in there:
+        with suppress(UnreadableModelError):  # which the command itself reports
+            document = Document.open(model)
+            for path in existing:
+                document.require_apart(path)

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Any
 
 import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
-from resizefix.cli.options import manner, manner_of, rewriting, run_options, running, writing
+from resizefix.cli.options import manner_of, rewriting, run_options, running, subcommand, target_option, writing
 from resizefix.cli.target_file import target_file_of
 from resizefix.cli.written import written
 from resizefix.errors import VerificationFailedError
 from resizefix.outcome import Status
 
-_TARGETS = ["tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2"]
+_TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2")
 
 
-@click.command("trt-legacy", epilog="Example: resizefix trt-legacy bisenet.onnx bisenet_legacy.onnx")
+@subcommand("trt-legacy", example="resizefix trt-legacy bisenet.onnx bisenet_legacy.onnx")
 @click.argument("model", metavar="IN", type=click.Path())
 @click.argument("out", required=False, type=click.Path())
 @many_written
-@click.option(
+@target_option(
     "--target",
-    type=click.Choice(_TARGETS),
-    metavar="TARGET",
-    default="tensorrt-5.0",
+    only=_TARGETS,
+    default=_TARGETS[0],
     show_default=True,
-    help="Whose verdict to report: tensorrt-5.0 to -7.2.",
+    help="Whose verdict to report: tensorrt-5.0 to -7.2; `list` prints them.",
 )
 @click.option("--hybrid", is_flag=True, help="Import opset 9 all the same, as old tutorials do: no valid ONNX.")
 @rewriting
 @writing
 @running
-@manner
-@click.version_option(package_name="resizefix", prog_name="resizefix")
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Write IN as TensorRT's first ONNX parsers read it: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 
@@ -50,7 +47,7 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
-    target = target_file_of(model, options, default=str(Path(model).with_suffix("")) + ".trt-legacy.onnx")
+    target = target_file_of(model, options, default=os.path.splitext(model)[0] + ".trt-legacy.onnx")
     from resizefix.library.check import check_all
     from resizefix.library.rewrite import trt_legacy
     from resizefix.reports.json import verdict_json

@@ -8,14 +8,14 @@ import click
 
 from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.next_command import NextCommand
-from resizefix.cli.options import FeedOption, manner, manner_of, run_options, running
+from resizefix.cli.options import FeedOption, manner_of, run_options, running, subcommand
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 if TYPE_CHECKING:
     from resizefix.reports.comparison import Comparison
 
 
-@click.command("verify", epilog="Example: resizefix verify x3.onnx any.onnx --feed scales=1,1,3,3")
+@subcommand("verify", example="resizefix verify x3.onnx any.onnx --feed scales=1,1,3,3")
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @click.option(
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 @click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="How many feeds to compare on.")
 @reporting
 @running
-@manner
-@click.version_option(package_name="resizefix", prog_name="resizefix")
 def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Run BEFORE and AFTER in onnxruntime on the same feeds and compare their outputs, bit by bit unless told
     otherwise.

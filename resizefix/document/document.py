@@ -148,7 +148,7 @@ class Document:
             write.require_free(out, overwrite=overwrite)
             model = self._canonical()
             own = self._own_references(model)
-            require_not_referenced(out, own, home)
+            self.require_apart(out)
             new = self._new(own)
             if self._detached:
                 require_own(new)
@@ -169,6 +169,12 @@ class Document:
                     "in resizefix: please report it with the model."
                 )
             write.commit()
+
+    def require_apart(self, path: str | os.PathLike[str]) -> None:
+        """Raises UsageError if writing `path` would destroy data of the model, as it is or as it was opened."""
+        if self._home is not None and os.path.exists(path):
+            given = b"" if self._detached is None else self._detached.light
+            require_not_referenced(Path(path), self._own_references(self._canonical() + given), self._home)
 
     def to_proto(self) -> onnx.ModelProto:
         """The complete model in memory, what parsing the saved file gives; independent of the file."""

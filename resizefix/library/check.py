@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
 from resizefix.interop import Model, opened
-from resizefix.targets.catalogue import target_named
+from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.gather import facts_in
 from resizefix.targets.namesakes import namesakes_of
 from resizefix.targets.target import Target, Violation, accepted, judge
@@ -64,15 +64,15 @@ def check(
 
 def check_all(
     model: Model,
-    targets: Sequence[str],
+    targets: Sequence[str] = (),
     *,
     live: bool = False,
     build: bool = False,
     profile: Profile | None = None,
     timeout: float = 300.0,
 ) -> tuple[Verdict, ...]:
-    """`check` for several targets, with the model read, parsed and built once."""
-    judged = [target_named(name) for name in dict.fromkeys(targets)]
+    """`check` for several targets (none: all), with the model read, parsed and built once."""
+    judged = list({target_named(name).name: target_named(name) for name in targets}.values()) or TARGETS
     document = opened(model)
     snapshot = Snapshot(document)
     facts = facts_in(snapshot)

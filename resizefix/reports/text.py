@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 from resizefix.library.check import Verdict
 from resizefix.library.result import Result
@@ -11,6 +11,7 @@ from resizefix.outcome import Status
 from resizefix.reports import proof
 from resizefix.reports.printable import printable
 from resizefix.reports.screen import Part, Screen, screen
+from resizefix.reports.wording import count
 from resizefix.targets.tensorrt_live import LiveVerdict
 from resizefix.verification.verification import Verification
 
@@ -95,3 +96,27 @@ def show_verification(verification: Verification) -> None:
     style = {"passed": "green", "failed": "red", "skipped": "yellow"}[verification.status.value]
     parts: list[Part] = [(proof.verdict(verification), style), proof.basis(verification)]
     screen(2).wrapped(*parts, hang=4)
+
+
+def show_matrix(verdicts: Sequence[Verdict]) -> None:
+    """A line for each target: its verdict, and the rules that are broken with the number of nodes that break them."""
+    out = screen(4)
+    width = max(len(verdict.target.name) for verdict in verdicts)
+    for verdict in verdicts:
+        word = ("accepted", "green") if verdict.accepted else ("rejected", "red")
+        nodes: dict[str, set[str]] = {}
+        for violation in verdict.violations:
+            nodes.setdefault(violation.rule, set()).add(violation.node)
+        rules = ", ".join(f"{rule} ({count(len(found), 'node')})" for rule, found in nodes.items())
+        out.wrapped(f"{verdict.target.name:<{width}}  ", word, f"  {rules}" if rules else "", hang=width + 12)
+        if verdict.live is not None:
+            _show_live(out, verdict.live, {violation.node for violation in verdict.violations})
+    out.line("check with --target NAME, or -v, prints why")
+
+
+def show_targets(covered: Mapping[str, str]) -> None:
+    """Every target, and what its row stands for."""
+    out = screen(2)
+    width = max(map(len, covered))
+    for name, covers in covered.items():
+        out.line((name.ljust(width), "bold"), f"  {covers}")

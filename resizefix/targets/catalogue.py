@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from resizefix.errors import UsageError
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Target
@@ -9,10 +11,54 @@ from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
 TARGETS: tuple[Target, ...] = (*TENSORRT_TARGETS, ONNXRUNTIME)
 
+_VERSIONED = re.compile(r"(?P<runtime>[a-z]+)-(?P<version>[0-9]{1,4}(\.[0-9]{1,4}){0,3})")
+Row = tuple[tuple[int, ...], str]
+
 
 def target_named(name: str) -> Target:
-    """The target of that name. Raises UsageError, which lists them all."""
-    for target in TARGETS:
-        if target.name == name:
-            return target
-    raise UsageError(f"there is no target {name!r}; there are {', '.join(target.name for target in TARGETS)}")
+    """The target of that name, in any case.
+
+    A runtime's name alone is its newest numbered row, and a version between two rows is the older one's:
+    `tensorrt-8.6` is `tensorrt-8.5`. Raises UsageError, which lists them all.
+    """
+    by_name = {target.name: target for target in TARGETS}
+    wanted = name.strip().lower() if isinstance(name, str) else ""
+    if wanted not in by_name:
+        found = _VERSIONED.fullmatch(wanted)
+        rows = _rows(wanted if found is None else found["runtime"])
+        if found is not None:
+            version = _numbers(found["version"])
+            rows = [row for row in rows if row[0] <= version] if rows and version[0] <= rows[-1][0][0] else []
+        if not rows:
+            raise UsageError(f"there is no target {name!r}; there are {', '.join(by_name)}")
+        wanted = rows[-1][1]
+    return by_name[wanted]
+
+
+def covered() -> dict[str, str]:
+    """The name of every target with the versions that its row stands for, in words."""
+    return {target.name: _covers(target) for target in TARGETS}
+
+
+def _covers(target: Target) -> str:
+    found = _VERSIONED.fullmatch(target.name)
+    if found is None:
+        return target.parser
+    version = _numbers(found["version"])
+    rows = _rows(found["runtime"])
+    later = [row[0] for row in rows if row[0] > version and row[0][0] == version[0]]
+    if not later:
+        before = "" if len(version) == 1 or version[1] == 0 else f"{found['version']} and later "
+        return f"{before}{version[0]}.x"
+    last = f"{version[0]}.{later[0][1] - 1}"
+    return found["version"] if last == found["version"] else f"{found['version']} to {last}"
+
+
+def _rows(runtime: str) -> list[Row]:
+    """The numbered targets of a runtime, oldest first."""
+    found = (_VERSIONED.fullmatch(target.name) for target in TARGETS)
+    return sorted((_numbers(row["version"]), row[0]) for row in found if row is not None and row["runtime"] == runtime)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))

@@ -10,6 +10,7 @@ import pytest
 from resizefix.cli import main
 from resizefix.library import live as library_live
 from resizefix.targets import tensorrt_live
+from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.tensorrt_complaints import LiveError
 from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict, NetworkInput, unavailable
 
@@ -185,7 +186,6 @@ def test_ranges_that_were_chosen_are_told_as_such(call, answers) -> None:
         (["--target", "tensorrt-rtx", "--build", "--min-shapes", "input:1x1x8x8"], "opt, max is missing"),
         (["--target", "tensorrt-8.0", "--build", "--opt-shapes", "input:1x1x8x8"], "tensorrt-rtx or tensorrt-10"),
         (["--target", "tensorrt-rtx", "--live", "--timeout", "0"], "--timeout"),
-        ([], "--target"),
     ],
 )
 def test_what_cannot_be_meant_is_exit_2_with_a_sentence(call, arguments: list[str], says: str) -> None:
@@ -199,6 +199,46 @@ def test_several_shapes_may_stand_in_one_value() -> None:
 
     read = ShapesOption().convert("a:1x3x8x8,tower/b:0:2,c:1,3,[4]", None, None)
     assert read == {"a": (1, 3, 8, 8), "tower/b:0": (2,), "c": (1, 3, 4)}
+
+
+def test_without_a_target_all_of_them_are_judged(call) -> None:
+    code, text, _ = call(SRCNN, "--json")
+    answer = json.loads(text)
+    assert (code, list(answer["targets"])) == (1, [target.name for target in TARGETS])
+    for name, verdict in answer["targets"].items():
+        assert json.loads(call(SRCNN, "--target", name, "--json")[1])["targets"] == {name: verdict}
+    *lines, last = call(SRCNN)[1].splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        [name, "accepted" if verdict["accepted"] else "rejected"] for name, verdict in answer["targets"].items()
+    ]
+    assert "not-cubic (1 node)" in lines[6]
+    assert last == "check with --target NAME, or -v, prints why"
+
+
+@pytest.mark.parametrize(
+    ("typed", "row"),
+    [
+        ("TensorRT-8.6", "tensorrt-8.5"),
+        ("tensorrt-8.6.1.6", "tensorrt-8.5"),
+        ("tensorrt-8.2", "tensorrt-8.0"),
+        ("TENSORRT-5.1.5", "tensorrt-5.1"),
+        ("tensorrt-9.3", "tensorrt-9"),
+        ("tensorrt-10.16", "tensorrt-10"),
+        ("tensorrt", "tensorrt-10"),
+        ("TensorRT-RTX", "tensorrt-rtx"),
+        ("ONNXRuntime", "onnxruntime"),
+    ],
+)
+def test_a_version_is_judged_by_the_row_that_covers_it(call, typed: str, row: str) -> None:
+    assert json.loads(call(SRCNN, "--target", typed, "--json")[1])["targets"].keys() == {row}
+
+
+@pytest.mark.parametrize(
+    "typed", ["tensorrt-4", "tensorrt-11", "tensorrt-", "tensorrt-8.", "openmind", "tensorrt 8", "listing"]
+)
+def test_what_no_row_covers_is_no_target(call, typed: str) -> None:
+    code, _, err = call(SRCNN, "--target", typed)
+    assert (code, f"there is no target {typed!r}; there are tensorrt-5.0, " in err) == (2, True)
 
 
 @needs_tensorrt

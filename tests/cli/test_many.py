@@ -112,7 +112,7 @@ def test_of_a_command_that_writes_it_is_said_what_was_changed(run, tmp_path):
 def test_the_targets_are_listed_whatever_models_are_given(run, command):
     code, out, _ = run(command, SRCNN, ESRGAN, UNET, "--target", "list")
     assert code == 0
-    assert out.splitlines()[0] == "tensorrt-5.0"
+    assert out.splitlines()[0] == "tensorrt-5.0  5.0"
 
 
 def test_one_model_may_go_to_a_folder_too(run, tmp_path):

@@ -41,8 +41,9 @@ MISTAKES = [
     ),
     ("promote-scales srcnn_x3_opset11.onnx o.onnx -n nosuch", "inspect srcnn_x3_opset11.onnx"),
     ("freeze-scales srcnn_x3_opset11.onnx o.onnx", "inspect srcnn_x3_opset11.onnx -v"),
-    ("check srcnn_x3_opset11.onnx", "check --target list"),
-    ("check srcnn_x3_opset11.onnx --target tensorrt", "check --target list"),
+    ("check srcnn_x3_opset11.onnx --target tensorrt-99", "check --target list"),
+    ("legalize srcnn_x3_opset11.onnx o.onnx", "legalize --target list"),
+    ("trt-legacy srcnn_x3_opset11.onnx o.onnx --target tensorrt", "trt-legacy --target list"),
 ]
 # `any.onnx` is the first model, with its scales promoted.
 OF_VERIFY = [
@@ -133,7 +134,9 @@ def on_a_terminal(*typed: str, **settings: str) -> str:
 def test_a_terminal_of_80_columns_gets_no_longer_line_and_no_colour_that_it_does_not_want(folder):
     for typed in (
         ("check", "unet_nearest_opset11.onnx", "--target", "tensorrt-7.0"),
-        ("check", "unet_nearest_opset11.onnx", "--target", "tensorrt"),
+        ("check", "unet_nearest_opset11.onnx", "--target", "tensorrt-99"),
+        ("check", "unet_nearest_opset11.onnx"),
+        ("check", "--target", "list"),
         ("promote-scales", "unet_nearest_opset11.onnx", "o.onnx"),
     ):
         seen = on_a_terminal(*typed, NO_COLOR="1").splitlines()

@@ -1,0 +1,127 @@
+"""A model that is read is replaced by `--in-place` alone, and its data files never, whatever path leads to them."""
+
+import os
+import shutil
+from pathlib import Path
+
+import onnx
+import pytest
+
+import resizefix
+from resizefix.cli import main
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+WRITES = {
+    "promote-scales": ["promote-scales", "--no-verify"],
+    "freeze-scales": ["freeze-scales", "--no-verify"],
+    "trt-legacy": ["trt-legacy", "--no-verify"],
+    "legalize": ["legalize", "--no-verify", "--target", "tensorrt-7.0"],
+}
+REPORTS = {"inspect": [], "check": [], "verify": ["other.onnx"], "diff": ["other.onnx"]}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """`model.onnx` with its weights in `weights.bin`, `other.onnx`, and further names of both files."""
+    model = onnx.load(FIXTURES / "srcnn_x3_opset11.onnx")
+    (tmp_path / "models").mkdir()
+    monkeypatch.chdir(tmp_path / "models")
+    shutil.copy(FIXTURES / "unet_nearest_opset11.onnx", "other.onnx")
+    onnx.save_model(
+        model,
+        "model.onnx",
+        save_as_external_data=True,
+        location="weights.bin",
+        size_threshold=0,
+        convert_attribute=True,
+    )
+    for name in ("model.onnx", "weights.bin"):
+        os.symlink(name, f"link-{name}")
+        os.link(name, f"hard-{name}")
+    os.symlink(tmp_path / "models", tmp_path / "again")
+    return tmp_path / "models"
+
+
+def spellings(name: str) -> list[str]:
+    return [name, f"./{name}", f"../again/{name}", os.path.abspath(name), f"link-{name}", f"hard-{name}"]
+
+
+def answered(capsys, *words: str) -> tuple[int, str]:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as done:
+        main(list(words))
+    return int(done.value.code or 0), capsys.readouterr().err
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("command", WRITES)
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
+def test_no_path_to_the_model_or_to_its_data_is_taken_for_another_file(folder, capsys, command, force):
+    before = contents(folder)
+    for name, says in (("model.onnx", "is the model that is read"), ("weights.bin", "holds the data of tensor")):
+        for out in spellings(name):
+            code, err = answered(capsys, *WRITES[command], "model.onnx", out, *force)
+            assert (code, says in err) == (2, True), (out, err)
+            assert "--force" not in err
+            assert contents(folder) == before
+
+
+@pytest.mark.parametrize("command", REPORTS)
+@pytest.mark.parametrize("report", ["--html", "--markdown"])
+def test_no_report_replaces_a_model_or_its_data(folder, capsys, command, report):
+    before = contents(folder)
+    for name in ("model.onnx", "weights.bin"):
+        for out in spellings(name):
+            code, err = answered(capsys, command, "model.onnx", *REPORTS[command], report, out, "--force")
+            assert code == 2, (out, err)
+            assert contents(folder) == before
+
+
+@pytest.mark.parametrize("command", WRITES)
+def test_of_several_models_none_is_written_over_another_or_its_data(folder, tmp_path, capsys, command):
+    (tmp_path / "new").mkdir()
+    for name in ("model.onnx", "weights.bin"):
+        out = tmp_path / "new" / "other.onnx"
+        for link in (os.symlink, os.link):
+            link(folder / name, out)
+            before = contents(folder)
+            words = ["model.onnx", "other.onnx", "--output-dir", "../new", "--jobs", "2", "--force"]
+            code, err = answered(capsys, *WRITES[command], *words)
+            assert code == 2, err
+            assert contents(folder) == before
+            out.unlink()
+    code, err = answered(capsys, *WRITES[command], "model.onnx", "other.onnx", "--output-dir", ".", "--force")
+    assert (code, "name another folder" in err) == (2, True)
+
+
+def test_names_that_differ_in_case_alone_are_one_file_to_some_systems(folder, capsys):
+    shutil.copy("other.onnx", "OTHER.onnx")
+    code, err = answered(capsys, "promote-scales", "other.onnx", "OTHER.onnx", "--output-dir", "../new")
+    assert (code, "two of the models are called OTHER.onnx or other.onnx" in err) == (2, True)
+
+
+@pytest.mark.parametrize("command", WRITES)
+def test_in_place_leaves_no_other_name_with_the_old_model(folder, capsys, command):
+    before = contents(folder)
+    code, err = answered(capsys, *WRITES[command], "model.onnx", "--in-place")
+    assert (code, "another name (a hard link)" in err) == (2, True)
+    assert contents(folder) == before
+    os.unlink("hard-model.onnx")
+    code, err = answered(capsys, *WRITES[command], "model.onnx", "--in-place")
+    assert (code == 0) == (Path("model.onnx").read_bytes() != before["model.onnx"]), err
+
+
+def test_a_data_file_that_only_the_old_model_needs_is_not_replaced_either(folder):
+    """The promoted model no longer holds the scales."""
+    model = onnx.load("model.onnx", load_external_data=False)
+    (resize,) = (node for node in model.graph.node if node.op_type == "Resize")
+    (scales,) = (node.attribute[0].t for node in model.graph.node if node.output[0] == resize.input[2])
+    scales.external_data[0].value = "scales.bin"
+    onnx.save(model, "model.onnx")
+    shutil.copy("weights.bin", "scales.bin")
+    promoted = resizefix.promote_scales("model.onnx", verify=False).model
+    with pytest.raises(resizefix.UsageError, match="holds the data of tensor"):
+        promoted.save("scales.bin", overwrite=True)

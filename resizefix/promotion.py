@@ -9,6 +9,7 @@ from enum import Enum
 import numpy as np
 
 from resizefix.interpolation import ExtentKind
+from resizefix.scope_path import Key, ScopePath
 
 
 class Form(str, Enum):
@@ -33,7 +34,7 @@ class Driven:
     of the input is meant to change (None: it may).
     """
 
-    scope: tuple[str, ...]
+    scope: ScopePath
     input: str
     output: str
     label: str
@@ -55,7 +56,7 @@ class Driven:
         return ExtentKind.SIZES if self.by_shape else self.kind
 
     @property
-    def key(self) -> tuple[tuple[str, ...], str]:
+    def key(self) -> Key:
         """Finds the site's node in any copy of the document."""
         return self.scope, self.output
 

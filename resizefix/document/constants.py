@@ -20,6 +20,7 @@ from onnx import AttributeProto, NodeProto, TensorProto
 
 from resizefix.document.inference import infer_shapes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
+from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
@@ -79,7 +80,7 @@ class Constants:
     def __init__(self, document: Document, scopes: Scopes) -> None:
         self._document = document
         self._scopes = scopes
-        self._known: dict[tuple[tuple[str, ...], str], Constant | NotConstant] = {}
+        self._known: dict[Key, Constant | NotConstant] = {}
 
     def value_of(self, scope: Scope, name: str) -> Constant | NotConstant:
         """The constant value of `name` as read in `scope`."""
@@ -88,7 +89,7 @@ class Constants:
             return NotConstant(f"nothing in the model defines {name!r}")
         # Depth first with an explicit stack: chains may be longer than Python recurses; a cycle ends in NotConstant.
         pending: list[tuple[Definition, bool]] = [(definition, False)]
-        opened: set[tuple[tuple[str, ...], str]] = set()
+        opened: set[Key] = set()
         while pending:
             current, operands_known = pending.pop()
             if current.key in self._known:
@@ -107,7 +108,7 @@ class Constants:
 
     def _chain(self, definition: Definition) -> tuple[NodeProto, ...]:
         chain: list[NodeProto] = []
-        seen: set[tuple[tuple[str, ...], str]] = set()
+        seen: set[Key] = set()
         pending = [definition]
         while pending:
             current = pending.pop()

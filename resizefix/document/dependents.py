@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from resizefix.document.scopes import DefinitionKind, Reader, Scope, Scopes
-
-Key = tuple[tuple[str, ...], str]  # (scope path, name)
+from resizefix.scope_path import Key
 
 
 class Dependents:
@@ -18,13 +17,6 @@ class Dependents:
     def __init__(self, scopes: Scopes) -> None:
         self.reached: set[Key] = set()
         self._scopes = scopes
-        self._by_path = {scope.path: scope for scope in scopes.all}
-        self._calls: dict[tuple[str, ...], list[tuple[Scope, int]]] = {}
-        for scope in scopes.all:
-            for index, node in enumerate(scope.body.node):
-                function = (f"function {node.domain}::{node.op_type}",)
-                if function in self._by_path:
-                    self._calls.setdefault(function, []).append((scope, index))
 
     def add(self, keys: Iterable[Key]) -> None:
         """Add these names and all that depends on them."""
@@ -35,7 +27,7 @@ class Dependents:
             if key in self.reached:
                 continue
             self.reached.add(key)
-            definition = self._scopes.definition(self._by_path[key[0]], key[1])
+            definition = self._scopes.definition(self._scopes.by_path[key[0]], key[1])
             if definition is None or (definition.kind is DefinitionKind.INITIALIZER and key not in added):
                 continue
             for reader in self._scopes.readers(definition):
@@ -50,8 +42,9 @@ class Dependents:
         if scope.parent is not None and scope.owner is not None:
             found += self._outputs(scope.parent, scope.owner)
             found += [(scope.path, name) for name in scope.inputs]  # carried around the loop
-        for caller, index in self._calls.get(scope.path, ()):
-            found += self._outputs(caller, index)
+        elif scope.path.function is not None:
+            for caller, index in self._scopes.calls[scope.path.function]:
+                found += self._outputs(caller, index)
         return found
 
     def _read(self, reader: Reader) -> list[Key]:
@@ -61,7 +54,7 @@ class Dependents:
         found = self._outputs(reader.scope, reader.node_index)
         for body in self._scopes.held.get((reader.scope.path, reader.node_index), ()):
             found += [(body.path, name) for name in body.inputs]
-        function = self._by_path.get((f"function {reader.node.domain}::{reader.node.op_type}",))
+        function = self._scopes.called(reader.node)
         if function is not None:
             found += [(function.path, name) for name in function.inputs]
         return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, MutableSequence, Sequence
 from typing import Any
 
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto, helper
 
 from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
@@ -18,10 +18,9 @@ from resizefix.document.scopes import (
     Reader,
     Scope,
     Scopes,
-    bodies,
-    function_path,
-    is_function_path,
 )
+from resizefix.document.values import dims_in
+from resizefix.scope_path import FunctionName, Key, ScopePath
 
 # IR 4 is the first in which an initializer need not be, and if it is an input may be overridden (docs/IR.md,
 # ir_version 4).
@@ -38,17 +37,12 @@ def add_graph_input(model: ModelProto, value: ValueInfoProto, default: TensorPro
         model.ir_version = max(model.ir_version, FIRST_IR_WITH_DEFAULTS)
 
 
-def pass_into_functions(model: ModelProto, names: Iterable[tuple[str, str]]) -> None:
-    """For each (path, name) let the local function of scope path `path` take another input `name`, which every call
-    passes on.
+def pass_into_functions(model: ModelProto, names: Iterable[tuple[FunctionName, str]]) -> None:
+    """For each (function, name) let the local function take another input `name`, which every call passes on.
 
     `name` is a value of the main graph and free everywhere else. A function that calls this one takes it too.
     """
-    by_path = {function_path(function): function for function in model.functions}
-    callers: dict[tuple[str, str], list[tuple[tuple[str, ...], NodeProto]]] = {}
-    for path, body in bodies(model) if by_path else ():
-        for node in body.node:
-            callers.setdefault((node.domain, node.op_type), []).append((path, node))
+    scopes = Scopes(model)
     for start, name in names:
         pending, done = [start], set()
         while pending:
@@ -56,12 +50,12 @@ def pass_into_functions(model: ModelProto, names: Iterable[tuple[str, str]]) -> 
             if callee in done:
                 continue
             done.add(callee)
-            function = by_path[callee]
+            function = scopes.functions[callee].body
             position = len(function.input)
             function.input.append(name)
-            for path, node in callers.get((function.domain, function.name), ()):
-                set_input(node, position, name)
-                pending.extend(path[:1] if is_function_path(path) else ())
+            for caller, index in scopes.calls[callee]:
+                set_input(caller.body.node[index], position, name)
+                pending.extend(filter(None, [caller.path.function]))
 
 
 def drop_unread_arguments(model: ModelProto, names: Container[str]) -> None:
@@ -70,19 +64,17 @@ def drop_unread_arguments(model: ModelProto, names: Container[str]) -> None:
     while unread:  # a call that passes no more may leave the function around it with an unread input
         unread = False
         scopes = Scopes(model)
-        for function in model.functions:
-            scope = next(scope for scope in scopes.all if scope.path == (function_path(function),))
-            for position, name in reversed(list(enumerate(function.input))):
+        for called, scope in scopes.functions.items():
+            for position, name in reversed(list(enumerate(scope.body.input))):
                 definition = scopes.definition(scope, name)
                 if name not in names or definition is None or scopes.readers(definition):
                     continue
                 unread = True
-                del function.input[position]
-                for caller in scopes.all:
-                    for node in caller.body.node:
-                        called = (node.domain, node.op_type) == (function.domain, function.name)
-                        if called and position < len(node.input):
-                            del node.input[position]
+                del scope.body.input[position]
+                for caller, index in scopes.calls[called]:
+                    arguments = caller.body.node[index].input
+                    if position < len(arguments):
+                        del arguments[position]
 
 
 def insert_nodes(body: GraphProto | FunctionProto, index: int, nodes: Sequence[NodeProto]) -> None:
@@ -145,18 +137,17 @@ def drop_overridable_inputs(model: ModelProto) -> list[str]:
     return names
 
 
-def remove_unread(model: ModelProto, names: Iterable[tuple[tuple[str, ...], str]]) -> list[str]:
+def remove_unread(model: ModelProto, names: Iterable[Key]) -> list[str]:
     """Remove the given definitions (scope path, name) as far as nobody reads them any more, then what only they read.
 
     Goes: an initializer (with its listing among the graph's inputs, as IR 3 demands) and a node of the ai.onnx domain
     all of whose outputs are unread. An input that the caller feeds stays. Returns the names removed.
     """
     scopes = Scopes(model)
-    by_path = {scope.path: scope for scope in scopes.all}
-    pending = [found for path, name in names if (found := scopes.definition(by_path[path], name)) is not None]
-    dead_nodes: dict[tuple[tuple[str, ...], int], Scope] = {}
-    dead_tensors: dict[tuple[str, ...], set[str]] = {}
-    removed: dict[tuple[tuple[str, ...], str], None] = {}
+    pending = [found for path, name in names if (found := scopes.definition(scopes.by_path[path], name)) is not None]
+    dead_nodes: dict[tuple[ScopePath, int], Scope] = {}
+    dead_tensors: dict[ScopePath, set[str]] = {}
+    removed: dict[Key, None] = {}
 
     def unread(definition: Definition) -> bool:
         return not any(_is_alive(reader, dead_nodes) for reader in scopes.readers(definition))
@@ -178,20 +169,20 @@ def remove_unread(model: ModelProto, names: Iterable[tuple[tuple[str, ...], str]
             sources = (scopes.definition(scope, name) for name in node.input if name)
             pending.extend(source for source in sources if source is not None)
 
-    for (_, index), scope in sorted(dead_nodes.items(), key=lambda item: item[0], reverse=True):
+    for (_, index), scope in sorted(dead_nodes.items(), key=lambda item: item[0][1], reverse=True):
         del scope.body.node[index]
     for path, dead in dead_tensors.items():
-        _drop_named(by_path[path].body.initializer, dead)
-        _drop_named(by_path[path].body.input, dead)
-    gone: dict[tuple[str, ...], set[str]] = {}
+        _drop_named(scopes.by_path[path].body.initializer, dead)
+        _drop_named(scopes.by_path[path].body.input, dead)
+    gone: dict[ScopePath, set[str]] = {}
     for path, name in removed:
         gone.setdefault(path, set()).add(name)
     for path, unlisted in gone.items():
-        _drop_named(by_path[path].body.value_info, unlisted)
+        _drop_named(scopes.by_path[path].body.value_info, unlisted)
     return [name for _, name in removed]
 
 
-def _is_alive(reader: Reader, dead_nodes: Container[tuple[tuple[str, ...], int]]) -> bool:
+def _is_alive(reader: Reader, dead_nodes: Container[tuple[ScopePath, int]]) -> bool:
     # A reader is dead with its node, or with any node that holds the body it stands in.
     scope: Scope | None = reader.scope
     index = reader.node_index
@@ -210,15 +201,26 @@ def _drop_named(field: MutableSequence[Any], names: Container[str]) -> None:
 
 def set_shape(value: ValueInfoProto, dims: Sequence[int | str | None] | None) -> None:
     """Give a tensor value another shape: numbers stay numbers, names become symbols, None is unknown; no list, no
-    rank. A number above what the file can say (int64) is left unknown, too: nothing that long is ever run."""
-    shape = value.type.tensor_type.shape
+    rank. A number above what the file can say (int64) is left unknown, too: nothing that long is ever run.
+
+    A size that it has already stays as it is written; of another one the denotation and unknown fields stay.
+    """
     if dims is None:
         value.type.tensor_type.ClearField("shape")
         return
-    del shape.dim[:]
-    value.type.tensor_type.shape.SetInParent()
-    for size in dims:
-        dim = shape.dim.add()
+    write_dims(value.type.tensor_type.shape, dims)
+
+
+def write_dims(shape: TensorShapeProto, dims: Sequence[int | str | None]) -> None:
+    """`set_shape` for a shape by itself."""
+    shape.SetInParent()
+    if len(shape.dim) != len(dims):
+        del shape.dim[:]
+        shape.dim.extend(TensorShapeProto.Dimension() for _ in dims)
+    for dim, old, size in zip(shape.dim, dims_in(shape), dims, strict=True):
+        if size == old:
+            continue
+        dim.ClearField("value")
         if isinstance(size, str):
             dim.dim_param = size
         elif size is not None and abs(size) <= _LONGEST:

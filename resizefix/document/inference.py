@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
-from resizefix.document.scopes import bodies, is_function_path
+from resizefix.document.scopes import bodies
+from resizefix.scope_path import FunctionName
 
 # Shapes have a few numbers, lists of sizes to split into some more.
 _LONGEST_VALUE = 1 << 16
@@ -35,7 +36,7 @@ def _longest_value(model: ModelProto) -> int:
     """How many elements a value can have that is made of constants and shapes alone."""
     lengths = _Lengths(model)
     for path, body in bodies(model):
-        if not is_function_path(path):
+        if path.function is None:
             lengths.follow(body, lengths.of)
     return lengths.longest
 
@@ -49,8 +50,8 @@ class _Lengths:
     def __init__(self, model: ModelProto) -> None:
         self.of: dict[str, int] = {}
         self.longest = 0
-        self._functions = {(function.domain, function.name): function for function in model.functions}
-        self._growths: dict[tuple[str, str], int] = {}
+        self._functions = {FunctionName.of(function): function for function in model.functions}
+        self._growths: dict[FunctionName, int] = {}
         values = (*model.graph.input, *model.graph.output, *model.graph.value_info)
         self._rank = max((len(value.type.tensor_type.shape.dim) for value in values), default=0) + 8
 
@@ -72,11 +73,11 @@ class _Lengths:
             return max((_length(attribute.t) + len(attribute.ints) for attribute in node.attribute), default=0) or 1
         if not read or not all(read):
             return 0
-        if (node.domain, node.op_type) in self._functions:
-            return max(read) * self._growth((node.domain, node.op_type))
+        if (called := FunctionName.called_by(node)) in self._functions:
+            return max(read) * self._growth(called)
         return sum(read) if node.op_type == "Concat" else max(read)
 
-    def _growth(self, key: tuple[str, str]) -> int:
+    def _growth(self, key: FunctionName) -> int:
         """How many times longer than its arguments a function's results can be. Calls go no deeper than 100."""
         if key not in self._growths:
             function = self._functions[key]

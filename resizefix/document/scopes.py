@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto
 
+from resizefix.scope_path import MAIN, BodyName, FunctionName, Key, ScopePath
+
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
@@ -30,12 +32,9 @@ class DefinitionKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """One list of nodes.
+    """One list of nodes."""
 
-    `path` names the way to it from the main graph: `()`, `("If_3.then_branch",)`, `("function d::f",)`.
-    """
-
-    path: tuple[str, ...]
+    path: ScopePath
     body: GraphProto | FunctionProto
     opset: int
     parent: Scope | None = None
@@ -50,7 +49,7 @@ class Scope:
     @property
     def in_function(self) -> bool:
         """Whether the scope is a local function's body, or inside one."""
-        return is_function_path(self.path)
+        return self.path.function is not None
 
     @property
     def is_repeated(self) -> bool:
@@ -82,7 +81,7 @@ class Definition:
     tensor: TensorProto | None = None
 
     @property
-    def key(self) -> tuple[tuple[str, ...], str]:
+    def key(self) -> Key:
         """Tells one definition from another with the same name in a sibling body."""
         return self.scope.path, self.name
 
@@ -107,12 +106,12 @@ class Scopes:
         self.model = model
         self._overridable = model.ir_version >= 4
         opset = default_opset(model.opset_import, fallback=1)
-        self.main = _scope((), model.graph, opset, None, None, (0,))
+        self.main = _scope(MAIN, model.graph, opset, None, None, (0,))
         self.all: list[Scope] = [self.main]
         self._descend(self.main)
         for position, function in enumerate(model.functions, start=1):
             version = default_opset(function.opset_import, fallback=opset)
-            scope = _scope(_function_path(function), function, version, None, None, (position,))
+            scope = _scope(ScopePath([FunctionName.of(function)]), function, version, None, None, (position,))
             self.all.append(scope)
             self._descend(scope)
 
@@ -129,9 +128,34 @@ class Scopes:
             pending.extend(bodies)
 
     @cached_property
-    def held(self) -> dict[tuple[tuple[str, ...], int], list[Scope]]:
+    def by_path(self) -> dict[ScopePath, Scope]:
+        """Every scope by its path."""
+        return {scope.path: scope for scope in self.all}
+
+    @cached_property
+    def functions(self) -> dict[FunctionName, Scope]:
+        """The bodies of the local functions."""
+        return {name: self.by_path[ScopePath([name])] for name in map(FunctionName.of, self.model.functions)}
+
+    @cached_property
+    def calls(self) -> dict[FunctionName, list[tuple[Scope, int]]]:
+        """The nodes that call each local function: the scope and the position there."""
+        found: dict[FunctionName, list[tuple[Scope, int]]] = {name: [] for name in self.functions}
+        for scope in self.all if found else ():
+            for index, node in enumerate(scope.body.node):
+                name = FunctionName.called_by(node)
+                if name in found:
+                    found[name].append((scope, index))
+        return found
+
+    def called(self, node: NodeProto) -> Scope | None:
+        """The body of the local function that the node calls; None if it calls none."""
+        return self.functions.get(FunctionName.called_by(node)) if self.functions else None
+
+    @cached_property
+    def held(self) -> dict[tuple[ScopePath, int], list[Scope]]:
         """The bodies that a node holds, by the path of its scope and its position there."""
-        found: dict[tuple[tuple[str, ...], int], list[Scope]] = {}
+        found: dict[tuple[ScopePath, int], list[Scope]] = {}
         for scope in self.all:
             if scope.parent is not None and scope.owner is not None:
                 found.setdefault((scope.parent.path, scope.owner), []).append(scope)
@@ -153,8 +177,8 @@ class Scopes:
         return None
 
     @cached_property
-    def _readers(self) -> dict[tuple[tuple[str, ...], str], list[Reader]]:
-        found: dict[tuple[tuple[str, ...], str], list[Reader]] = {}
+    def _readers(self) -> dict[Key, list[Reader]]:
+        found: dict[Key, list[Reader]] = {}
         for scope in self.all:
             for name, reader in reads(scope):
                 home: Scope | None = scope
@@ -180,10 +204,10 @@ class Scopes:
         return taken
 
 
-def bodies(model: ModelProto) -> Iterator[tuple[tuple[str, ...], GraphProto | FunctionProto]]:
+def bodies(model: ModelProto) -> Iterator[tuple[ScopePath, GraphProto | FunctionProto]]:
     """Path and list of nodes of every scope, in the order of `Scopes.all`, for those who ask nothing of the names."""
-    starts: list[tuple[tuple[str, ...], GraphProto | FunctionProto]] = [((), model.graph)]
-    starts += [(_function_path(function), function) for function in model.functions]
+    starts: list[tuple[ScopePath, GraphProto | FunctionProto]] = [(MAIN, model.graph)]
+    starts += [(ScopePath([FunctionName.of(function)]), function) for function in model.functions]
     for start in starts:
         yield start
         pending = [start]
@@ -193,24 +217,17 @@ def bodies(model: ModelProto) -> Iterator[tuple[tuple[str, ...], GraphProto | Fu
             pending += found
 
 
-def _inside(
-    path: tuple[str, ...], body: GraphProto | FunctionProto
-) -> list[tuple[tuple[str, ...], GraphProto, int, int]]:
+def _inside(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[ScopePath, GraphProto, int, int]]:
     """The bodies that nodes of a body hold: path, graph, which node, and which of that node's."""
     holders = [(index, node) for index, node in enumerate(body.node) if node.attribute and any(subgraphs(node))]
     if not holders:
         return []
     names = Counter(node.name for node in body.node)
     return [
-        ((*path, f"{_holder(node, names)}.{name}"), graph, index, position)
+        (ScopePath((*path, BodyName(_holder(node, names), name))), graph, index, position)
         for index, node in holders
         for position, (name, graph) in enumerate(subgraphs(node))
     ]
-
-
-def _function_path(function: FunctionProto) -> tuple[str, ...]:
-    overload = f":{function.overload}" if function.overload else ""
-    return (f"function {function.domain}::{function.name}{overload}",)
 
 
 def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
@@ -230,16 +247,6 @@ def _holder(node: NodeProto, names: Counter[str]) -> str:
     return f"{node.name or node.op_type}({', '.join(node.output)})"
 
 
-def is_function_path(path: tuple[str, ...]) -> bool:
-    """Whether it leads to a local function's body, or into one."""
-    return bool(path) and path[0].startswith("function ")
-
-
-def function_path(function: FunctionProto) -> str:
-    """The first step of the scope path of a local function's body."""
-    return f"function {function.domain}::{function.name}"
-
-
 def node_label(node: NodeProto, index: int) -> str:
     """The node's name, or its operator and position where the exporter gave it none."""
     return node.name or f"{node.op_type}#{index}"
@@ -252,7 +259,7 @@ def default_opset(imports: object, *, fallback: int) -> int:
 
 
 def _scope(
-    path: tuple[str, ...],
+    path: ScopePath,
     body: GraphProto | FunctionProto,
     opset: int,
     parent: Scope | None,

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from onnx import GraphProto, ModelProto, TensorProto, TypeProto
+from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProto
 
-from resizefix.document.dependents import Dependents, Key
-from resizefix.document.edits import set_shape
+from resizefix.document.dependents import Dependents
+from resizefix.document.edits import set_shape, write_dims
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes, bodies
 from resizefix.document.size_rules import SizeRule, inferred
-from resizefix.document.values import Dims, dims_of, forget_shape, known_types, stored_values
+from resizefix.document.values import Dims, dims_in, dims_of, known_types, stored_values, tensor_of
+from resizefix.scope_path import Key, ScopePath
 
 __all__ = ["Dims", "Key", "Shapes", "dims_of", "rederive"]
 
@@ -44,6 +45,11 @@ class Shapes:
             return None
         return dims_of(found)
 
+    def inner_dims(self, key: Key) -> Dims | None:
+        """Known sizes of the tensors that a sequence or an optional holds; of a tensor, `dims`."""
+        tensor = tensor_of(self._types[key]) if key in self._types else None
+        return dims_in(tensor.shape) if tensor is not None and tensor.HasField("shape") else self.dims(key)
+
     def elem_type(self, key: Key) -> int | None:
         """The element type (a TensorProto.DataType), if known."""
         found = self._types.get(key)
@@ -64,38 +70,38 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule
     dependents = Dependents(scopes)
     dependents.add(seeds)
     tainted = dependents.reached
-    stored = [
-        (scope, value, dims_of(value.type) if value.type.tensor_type.HasField("shape") else None)
-        for scope in scopes.all
-        for value in stored_values(scope.body)
-        if (scope.path, value.name) in tainted
-    ]
+    stored: list[tuple[Key, TypeProto.Tensor, TensorShapeProto]] = []
     symbols = FreshNames(_symbols(model))
-    for _, value, _ in stored:
-        forget_shape(value)
+    for scope in scopes.all:
+        for value in stored_values(scope.body):
+            tensor = tensor_of(value.type)
+            if (scope.path, value.name) in tainted and tensor is not None and tensor.HasField("shape"):
+                old = TensorShapeProto()
+                old.CopyFrom(tensor.shape)
+                stored.append(((scope.path, value.name), tensor, old))
+                tensor.ClearField("shape")
     derived = _derive_from(model, seeds, rule)
     renamed: dict[str, str] = {}
     known_symbols = _symbols(model)
-    for scope, value, old in stored:
-        if old is None:
-            continue
-        dims = derived.dims((scope.path, value.name)) or (None,) * len(old)
+    for key, tensor, old in stored:
+        dims = derived.inner_dims(key)
         named: list[int | str | None] = []
-        for axis, size in enumerate(dims):
+        for axis, size in enumerate((None,) * len(old.dim) if dims is None else dims):
             if size is None:
-                size = symbols.fresh(f"{value.name}_dim_{axis}")
+                size = symbols.fresh(f"{key[1]}_dim_{axis}")
             elif isinstance(size, str) and size not in known_symbols:
                 if size not in renamed:
-                    renamed[size] = symbols.fresh(f"{value.name}_dim_{axis}")
+                    renamed[size] = symbols.fresh(f"{key[1]}_dim_{axis}")
                 size = renamed[size]
             named.append(size)
-        set_shape(value, named)
+        tensor.shape.CopyFrom(old)
+        write_dims(tensor.shape, named)
 
 
 def _derive_from(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule | None) -> Shapes:
     copy = ModelProto()
     copy.CopyFrom(model)
-    fixed: dict[tuple[str, ...], dict[str, Dims]] = {}
+    fixed: dict[ScopePath, dict[str, Dims]] = {}
     for (path, name), dims in seeds.items():
         if dims is not None:
             fixed.setdefault(path, {})[name] = dims

@@ -26,7 +26,7 @@ from onnx import (
     numpy_helper,
 )
 
-from resizefix.document.dependents import Dependents, Key
+from resizefix.document.dependents import Dependents
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, set_shape
 from resizefix.document.inference import infer_shapes
 from resizefix.document.scopes import (
@@ -35,10 +35,9 @@ from resizefix.document.scopes import (
     Scopes,
     bodies,
     default_opset,
-    function_path,
-    is_function_path,
 )
 from resizefix.document.values import Dims, dims_of, forget_shape, known_types, stored_values
+from resizefix.scope_path import MAIN, FunctionName, Key, ScopePath
 
 Array = npt.NDArray[Any]
 ValueOf = Callable[[str], "Array | None"]
@@ -119,21 +118,20 @@ def _without_defaults(model: ModelProto) -> tuple[ModelProto, list[TensorProto]]
 def _mend(model: ModelProto, known: _Known, wrong: Mapping[Key, Dims | None], *, at_once: bool = False) -> None:
     """Hide the wrong nodes that depend on no other wrong one (`at_once`: all), and forget what depends on them."""
     scopes = Scopes(model)
-    by_path = {scope.path: scope for scope in scopes.all}
     dependents = Dependents(scopes)
     chosen: dict[Key, Dims | None] = {}
-    there = [key for key in wrong if key[1] in by_path[key[0]].producers]
-    for key in sorted(there, key=lambda key: _place(by_path[key[0]], key[1])):
+    there = [key for key in wrong if key[1] in scopes.by_path[key[0]].producers]
+    for key in sorted(there, key=lambda key: _place(scopes.by_path[key[0]], key[1])):
         if at_once or key not in dependents.reached:
             chosen[key] = wrong[key]
             dependents.add([key])
     for path, name in chosen:
-        scope = by_path[path]
+        scope = scopes.by_path[path]
         scope.body.node[scope.producers[name]].domain = _HIDDEN
     for holder in (model, *model.functions):
         if not any(entry.domain == _HIDDEN for entry in holder.opset_import):
             holder.opset_import.add(domain=_HIDDEN, version=1)
-    names: dict[tuple[str, ...], set[str]] = {}
+    names: dict[ScopePath, set[str]] = {}
     for path, name in dependents.reached:
         names.setdefault(path, set()).add(name)
     for path, body in bodies(model):
@@ -147,7 +145,7 @@ def _place(scope: Scope, name: str) -> tuple[bool, tuple[int, ...]]:
 
 
 def _relax(
-    path: tuple[str, ...],
+    path: ScopePath,
     body: GraphProto | FunctionProto,
     names: set[str],
     known: _Known,
@@ -176,9 +174,9 @@ class _Known:
         """`defaults` of inputs: a size that is stored behind one is what inference once made of it."""
         self._model = model
         self._rule = rule
-        self._functions = {function_path(function): function for function in model.functions}
-        self._nodes: list[tuple[tuple[str, ...], NodeProto]] = []
-        self._constants: dict[Key, NodeProto | TensorProto] = {((), tensor.name): tensor for tensor in defaults}
+        self._functions = {FunctionName.of(function): function for function in model.functions}
+        self._nodes: list[tuple[ScopePath, NodeProto]] = []
+        self._constants: dict[Key, NodeProto | TensorProto] = {(MAIN, tensor.name): tensor for tensor in defaults}
         for path, body in bodies(model):
             for node in body.node:
                 operator = node.op_type
@@ -210,13 +208,13 @@ class _Known:
         get wrong."""
         found: dict[Key, Dims | None] = {}
         for path, node in self._nodes:
-            function = self._functions.get(path[0]) if path else None
+            function = self._functions.get(path.function) if path.function else None
             opset = default_opset((function or self._model).opset_import, fallback=1)
 
-            def value_of(name: str, path: tuple[str, ...] = path) -> Array | None:
+            def value_of(name: str, path: ScopePath = path) -> Array | None:
                 return self._value(path, name)
 
-            if is_function_path(path):
+            if path.function is not None:
                 if self._rule.may_mislead(node, opset, value_of):
                     found[path, node.output[0]] = None
                 continue
@@ -235,15 +233,15 @@ class _Known:
         keys = [(path, node.output[0]) for path, node in self._nodes]
         return [key for key in keys if key in dependents.reached]
 
-    def _dims(self, path: tuple[str, ...], name: str) -> Dims | None:
-        found = next((self._around[key] for key in _visible(path, name) if key in self._around), None)
+    def _dims(self, path: ScopePath, name: str) -> Dims | None:
+        found = next((self._around[scope, name] for scope in path.visible if (scope, name) in self._around), None)
         if found is None or not found.tensor_type.HasField("shape"):
             return None
         return dims_of(found)
 
-    def _value(self, path: tuple[str, ...], name: str) -> Array | None:
+    def _value(self, path: ScopePath, name: str) -> Array | None:
         constants = self._constants
-        found = next((constants[key] for key in _visible(path, name) if key in constants), None)
+        found = next((constants[scope, name] for scope in path.visible if (scope, name) in constants), None)
         if isinstance(found, TensorProto):
             return _array(found)
         if found is not None:
@@ -256,39 +254,31 @@ class _Known:
             )
         return self._argument(path, name)
 
-    def _argument(self, path: tuple[str, ...], name: str) -> Array | None:
+    def _argument(self, path: ScopePath, name: str) -> Array | None:
         """What calls give a function's parameter."""
-        function = self._functions.get(path[0]) if path else None
+        function = self._functions.get(path.function) if path.function else None
         if function is None or name not in function.input:
             return None
         position = list(function.input).index(name)
 
-        def given(caller: tuple[str, ...], call: NodeProto) -> Array | None:
+        def given(caller: ScopePath, call: NodeProto) -> Array | None:
             argument = call.input[position] if position < len(call.input) else ""
             return self._value(caller, argument) if argument else None
 
         return self._at_calls(path, given)
 
-    def _at_calls(
-        self, path: tuple[str, ...], given: Callable[[tuple[str, ...], NodeProto], Array | None]
-    ) -> Array | None:
+    def _at_calls(self, path: ScopePath, given: Callable[[ScopePath, NodeProto], Array | None]) -> Array | None:
         """All numbers that calls of the function around `path` give, one call's after another's; None where one is
         not known. Calls inside functions, which may go in circles, are not followed."""
-        function = self._functions.get(path[0]) if path else None
+        function = self._functions.get(path.function) if path.function else None
         if function is None:
             return None
         values: list[Array | None] = []
         for caller, body in bodies(self._model):
-            calls = (node for node in body.node if (node.domain, node.op_type) == (function.domain, function.name))
-            values += [None if is_function_path(caller) else given(caller, call) for call in calls]
+            calls = (node for node in body.node if FunctionName.called_by(node) == path.function)
+            values += [None if caller.function else given(caller, call) for call in calls]
         known = [value for value in values if value is not None and value.ndim == 1]
         return np.concatenate(known) if known and len(known) == len(values) else None
-
-
-def _visible(path: tuple[str, ...], name: str) -> Sequence[Key]:
-    """Where a name that is read in a scope may stand, inside out."""
-    outermost = 1 if is_function_path(path) else 0
-    return [(path[:length], name) for length in range(len(path), outermost - 1, -1)]
 
 
 def _array(tensor: TensorProto) -> Array | None:

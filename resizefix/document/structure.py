@@ -17,6 +17,7 @@ from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label, reads, subgraphs
 from resizefix.document.text import counted
 from resizefix.errors import UnreadableModelError
+from resizefix.scope_path import FunctionName, ScopePath
 
 # onnx itself follows calls no deeper (onnx/shape_inference/implementation.cc); in versions without a limit it dies.
 _DEEPEST_CALLS = 100
@@ -52,7 +53,7 @@ def _why_not(model: ModelProto) -> str | None:
     paths = Counter(scope.path for scope in scopes.all)
     for path, count in paths.items():
         if count > 1:
-            return f"{' / '.join(path)!r} is in it {count} times"
+            return f"{str(path)!r} is in it {count} times"
     return _circular_call(scopes) or _circular_data(scopes)
 
 
@@ -97,30 +98,25 @@ def _body_missing(node: NodeProto) -> str | None:
 
 def _circular_call(scopes: Scopes) -> str | None:
     """Whether functions call each other in a circle, too deep, or too often."""
-    names = {scope.path: scope.path[0] for scope in scopes.all if scope.in_function}
-    called = {(function.domain, function.name) for function in scopes.model.functions}
-    calls: dict[str, list[str]] = {"": [], **{name: [] for name in names.values()}}
+    calls: dict[FunctionName | None, list[FunctionName]] = {None: [], **{name: [] for name in scopes.functions}}
     sizes = dict.fromkeys(calls, 0)
-    for scope in scopes.all if called else ():
-        caller = names.get(scope.path, "")
-        sizes[caller] += len(scope.body.node)
-        calls[caller] += [
-            f"function {node.domain}::{node.op_type}"
-            for node in scope.body.node
-            if (node.domain, node.op_type) in called
-        ]
-    depths: dict[str, int] = {}
+    for scope in scopes.all if scopes.functions else ():
+        sizes[scope.path.function] += len(scope.body.node)
+    for name, callers in scopes.calls.items():
+        for scope, _ in callers:
+            calls[scope.path.function].append(name)
+    depths: dict[FunctionName | None, int] = {}
     try:
         for caller in TopologicalSorter(calls).static_order():
             below = calls.get(caller, ())
             depths[caller] = 1 + max((depths[call] for call in below), default=0)
             sizes[caller] = sizes.get(caller, 0) + sum(sizes[call] for call in below)
     except CycleError as error:
-        return f"its functions call each other in a circle ({' ← '.join(error.args[1])})"
-    if depths[""] > _DEEPEST_CALLS:
-        return f"its functions call each other {depths['']} deep, and onnx follows {_DEEPEST_CALLS} calls at most"
-    if sizes[""] > _MOST_NODES_UNFOLDED:
-        return f"with its functions unfolded it has {sizes['']:.1e} nodes, more than anything can run"
+        return f"its functions call each other in a circle ({' ← '.join(map(str, error.args[1]))})"
+    if depths[None] > _DEEPEST_CALLS:
+        return f"its functions call each other {depths[None]} deep, and onnx follows {_DEEPEST_CALLS} calls at most"
+    if sizes[None] > _MOST_NODES_UNFOLDED:
+        return f"with its functions unfolded it has {sizes[None]:.1e} nodes, more than anything can run"
     return None
 
 
@@ -128,7 +124,7 @@ def _circular_data(scopes: Scopes) -> str | None:
     """Whether a node computes, by way of others, what it reads itself."""
     if all(index is None or home.producers.get(name, -1) < index for name, home, index in _followed(scopes)):
         return None  # as ONNX wants it: every node stands behind those that it reads
-    needed: dict[tuple[str, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    needed: dict[ScopePath, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for name, home, index in _followed(scopes):
         if index is not None and name in home.producers:
             needed[home.path][index].append(home.producers[name])

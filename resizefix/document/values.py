@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnx import FunctionProto, GraphProto, TypeProto, ValueInfoProto
+from onnx import FunctionProto, GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
 
 Dims = tuple[int | str | None, ...]
 
@@ -37,18 +37,28 @@ def _told(value_type: TypeProto) -> tuple[bool, bool, int, int]:
 
 def dims_of(value_type: TypeProto) -> Dims:
     """The sizes stored in a tensor type; a negative one is a spelling of "unknown"."""
+    return dims_in(value_type.tensor_type.shape)
+
+
+def dims_in(shape: TensorShapeProto) -> Dims:
+    """`dims_of` for a shape by itself."""
     return tuple(
         dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else (dim.dim_param or None)
-        for dim in value_type.tensor_type.shape.dim
+        for dim in shape.dim
     )
+
+
+def tensor_of(value_type: TypeProto) -> TypeProto.Tensor | None:
+    """The type of the tensor that a value is, or that a sequence or an optional holds; None for other values."""
+    kind = value_type.WhichOneof("value")
+    while kind in ("sequence_type", "optional_type"):
+        value_type = getattr(value_type, kind).elem_type
+        kind = value_type.WhichOneof("value")
+    return value_type.tensor_type if kind == "tensor_type" else None
 
 
 def forget_shape(value: ValueInfoProto) -> None:
     """Leave nothing but the kind of value and the element type."""
-    kind = value.type.WhichOneof("value")
-    if kind == "tensor_type":
-        value.type.tensor_type.ClearField("shape")
-    elif kind == "sequence_type":
-        value.type.sequence_type.elem_type.tensor_type.ClearField("shape")
-    elif kind == "optional_type":
-        value.type.optional_type.elem_type.tensor_type.ClearField("shape")
+    tensor = tensor_of(value.type)
+    if tensor is not None:
+        tensor.ClearField("shape")

@@ -16,6 +16,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scope, Scopes, subgraphs
 from resizefix.document.text import counted, node_text, value_text
+from resizefix.scope_path import MAIN, ScopePath
 
 _SHOWN_ELEMENTS = 16
 
@@ -29,18 +30,17 @@ class Change:
     name: str
     before: str | None
     after: str | None
-    scope: tuple[str, ...] = ()
+    scope: ScopePath = MAIN
 
 
 def diff(before: Document, after: Document) -> list[Change]:
     """All differences between two models, the model's own fields first, then scope by scope."""
     changes = list(_model_fields(before.proto, after.proto))
-    old_scopes = {scope.path: scope for scope in Scopes(before.proto).all}
-    new_scopes = {scope.path: scope for scope in Scopes(after.proto).all}
+    old_scopes, new_scopes = Scopes(before.proto).by_path, Scopes(after.proto).by_path
     for path in [*old_scopes, *(path for path in new_scopes if path not in old_scopes)]:
         old, new = old_scopes.get(path), new_scopes.get(path)
         if old is None or new is None:
-            text = " / ".join(path)
+            text = str(path)
             changes.append(Change("scope", text, None if old is None else text, None if new is None else text, path))
         else:
             changes.extend(_Scopes(before, after, old, new).changes())
@@ -69,7 +69,7 @@ def _properties(owner: Any) -> dict[str, str]:
     return {entry.key: entry.value for entry in owner.metadata_props}
 
 
-def _by_name(what: str, old: dict[str, str], new: dict[str, str], scope: tuple[str, ...] = ()) -> Iterator[Change]:
+def _by_name(what: str, old: dict[str, str], new: dict[str, str], scope: ScopePath = MAIN) -> Iterator[Change]:
     for name in [*old, *(name for name in new if name not in old)]:
         if old.get(name) != new.get(name):
             yield Change(what, name, old.get(name), new.get(name), scope)

@@ -30,6 +30,7 @@ from resizefix.operations.sites import Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.recover import Recoverer
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import MAIN
 
 Array = npt.NDArray[np.generic]
 
@@ -98,7 +99,6 @@ class _Planner:
     def __init__(self, document: Document, given: GivenValues) -> None:
         self._given = given
         self._scopes = given.scopes
-        self._by_path = {scope.path: scope for scope in self._scopes.all}
         constants = Constants(document, self._scopes)
         self._recoverer = Recoverer(self._scopes, constants, shapes_of(document.proto), given.arrays)
 
@@ -130,7 +130,7 @@ class _Planner:
             return f"its {kind.value} follow the input {missing[0]!r}; say what it shall be with --set {missing[0]}=…"
         operand = site.reading.operands.scales if kind is ExtentKind.SCALES else site.reading.operands.sizes
         assert operand is not None
-        scope = self._by_path[site.scope.path]
+        scope = self._scopes.by_path[site.scope.path]
         value = self._recoverer.constant(scope, operand)
         if value is None:
             found = self._recoverer.recover(scope, site.input, operand, kind, site.reading.interpolation)
@@ -244,7 +244,7 @@ def _drop_inputs(model: ModelProto, names: set[str]) -> tuple[str, ...]:
     unread = [found.name for found in definitions if found is not None and not scopes.readers(found)]
     for name in unread:
         drop_input(model, name)
-    remove_unread(model, [((), name) for name in unread])  # defaults
+    remove_unread(model, [(MAIN, name) for name in unread])  # defaults
     kinds = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
     left = Scopes(model)
     found = (left.definition(left.main, name) for name in names)
@@ -256,8 +256,7 @@ def _write_shapes(model: ModelProto, plans: Sequence[_Plan]) -> None:
     seeds: dict[Key, Dims | None] = {}
     for _ in range(len(plans)):
         shapes, scopes = shapes_of(model), Scopes(model)
-        by_path = {scope.path: scope for scope in scopes.all}
-        found = {plan.site.key: _output_dims(plan, shapes, scopes, by_path[plan.site.scope.path]) for plan in plans}
+        found = {plan.site.key: _output_dims(plan, shapes, scopes, _scope(scopes, plan.site)) for plan in plans}
         if found == seeds:
             return
         seeds = found
@@ -302,7 +301,7 @@ def _by_axis(plan: _Plan, rank: int) -> dict[int, float | None] | None:
 
 
 def _scope(scopes: Scopes, site: Site) -> Scope:
-    return next(scope for scope in scopes.all if scope.path == site.scope.path)
+    return scopes.by_path[site.scope.path]
 
 
 def _node(scopes: Scopes, site: Site) -> NodeProto:

@@ -19,6 +19,7 @@ from resizefix.errors import UsageError
 from resizefix.operations.sites import Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.trace import Tracer
+from resizefix.scope_path import MAIN
 
 Array = npt.NDArray[np.generic]
 
@@ -32,7 +33,6 @@ class GivenValues:
     def __init__(self, document: Document, sites: Sequence[Site], values: Mapping[str, Sequence[float]]) -> None:
         self.scopes = Scopes(document.proto)
         self._tracer = Tracer(self.scopes, Constants(document, self.scopes), shapes_of(document.proto))
-        self._by_path = {scope.path: scope for scope in self.scopes.all}
         self._chains: dict[int, dict[Key, Definition]] = {
             site.index: self._chain(site)
             for site in sites
@@ -65,7 +65,7 @@ class GivenValues:
     def other_reader(self, site: Site) -> str | None:
         """What but selected sites reads an input behind this one, or what is computed from it; None if nothing does."""
         inside = {key for chain in self._chains.values() for key in chain}
-        pending = [self._chains[site.index][(), name] for name in self._inputs(site.index)]
+        pending = [self._chains[site.index][MAIN, name] for name in self._inputs(site.index)]
         seen: set[Key] = set()
         while pending:
             definition = pending.pop()
@@ -89,7 +89,7 @@ class GivenValues:
 
     def _chain(self, site: Site) -> dict[Key, Definition]:
         """Everything behind the site's operand, up to constants and sizes."""
-        scope = self._by_path[site.scope.path]
+        scope = self.scopes.by_path[site.scope.path]
         start = self.scopes.definition(scope, operand_of(site)[1])
         assert start is not None
         found = {start.key: start}

@@ -16,12 +16,13 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.document.names import FreshNames
 from resizefix.promotion import Driven, Form
+from resizefix.scope_path import ScopePath
 
 
 class Place(NamedTuple):
     """Before which node new ones must stand: the scope's path and the position in it."""
 
-    path: tuple[str, ...]
+    path: ScopePath
     position: int
 
 

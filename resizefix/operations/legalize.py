@@ -36,6 +36,7 @@ from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.sites import Site, sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import ScopePath
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.gather import facts_in
 from resizefix.targets.target import Target, Violation, accepted, judge
@@ -117,19 +118,18 @@ def _once(
     ]
     legal = snapshot.document.copy()
     scopes = Scopes(legal.proto)
-    by_path = {scope.path: scope for scope in scopes.all}
     unread: list[Key] = []
-    instead: dict[tuple[str, ...], dict[str, Sequence[NodeProto]]] = {}
+    instead: dict[ScopePath, dict[str, Sequence[NodeProto]]] = {}
     for site, (_, replacement) in zip(sites, found, strict=True):
         if replacement is None:
             continue
-        operands = (scopes.definition(by_path[site.scope.path], name) for name in site.node.input[1:] if name)
+        operands = (scopes.definition(scopes.by_path[site.scope.path], name) for name in site.node.input[1:] if name)
         unread.extend(definition.key for definition in operands if definition is not None)
         for tensor in replacement.initializers:
             add_initializer(legal.proto, tensor)
         instead.setdefault(site.scope.path, {})[site.output] = replacement.nodes
     for path, nodes in instead.items():
-        replace_nodes(by_path[path].body, nodes)
+        replace_nodes(scopes.by_path[path].body, nodes)
     remove_unread(legal.proto, unread)
     changed = [site for site, (_, replacement) in zip(sites, found, strict=True) if replacement is not None]
     mend_shapes(legal, changed)

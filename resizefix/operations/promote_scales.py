@@ -149,7 +149,6 @@ def _apply(
     names: FreshNames,
 ) -> dict[int, Outcome]:
     model = scopes.model
-    by_path = {scope.path: scope for scope in scopes.all}
     by_key = {driven.key: source for source in inputs for driven in source.sites}
     nodes: dict[int, NodeProto] = {}
     old_operands: list[Key] = []
@@ -157,21 +156,21 @@ def _apply(
     for site in sites:
         if site.index not in plans:
             continue
-        scope = by_path[site.scope.path]
+        scope = scopes.by_path[site.scope.path]
         nodes[site.index] = node = scope.body.node[scope.producers[site.output]]
         found = (scopes.definition(scope, name) for name in node.input[1:] if name)
         old_operands.extend(definition.key for definition in found if definition is not None)
         # What feeds an operand stands in the outermost scope, before the node or the one around the node's body.
         here = Place(site.scope.path, scope.producers[site.output])
-        outside = Place(scope.path[:1] if scope.in_function else (), scope.order[1]) if scope.parent else here
+        outside = Place(scope.path.outermost, scope.order[1]) if scope.parent else here
         _rewire(site, plans[site.index], node, by_key[site.key], glue, outside, here)
-    for place, made in sorted(glue.nodes.items(), reverse=True):
-        insert_nodes(by_path[place.path].body, place.position, made)
+    for place, made in sorted(glue.nodes.items(), key=lambda item: item[0].position, reverse=True):
+        insert_nodes(scopes.by_path[place.path].body, place.position, made)
     remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
     for source in inputs:
         add_graph_input(model, _value_info(source), _default(source) if source.optional else None)
-    inside = (driven for driven in plans.values() if by_path[driven.scope].in_function)
-    pass_into_functions(model, dict.fromkeys((driven.scope[0], by_key[driven.key].name) for driven in inside))
+    inside = ((driven.scope.function, by_key[driven.key].name) for driven in plans.values())
+    pass_into_functions(model, dict.fromkeys((function, name) for function, name in inside if function is not None))
     rederive(model, {driven.key: driven.output_dims for driven in plans.values()})
     return {index: _outcome(site, nodes[index], plans[index]) for site in sites if (index := site.index) in nodes}
 

@@ -155,7 +155,7 @@ def mend_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site
     """
     rewritten_any = bool(changed or kept)
     # A site's own scope counts the nodes as they were; Scan-8 is another node than Scan, and its body with it.
-    there = {scope.path: scope for scope in Scopes(document.proto).all}
+    there = Scopes(document.proto).by_path
     repeated = [site.key for site in changed if site.scope.path in there and there[site.scope.path].is_repeated]
     if repeated:
         rederive(document.proto, dict.fromkeys(repeated))

@@ -23,6 +23,7 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
+from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
     from resizefix.origins.recover import Recoverer
@@ -75,7 +76,7 @@ class Site:
         return self.node.output[0] if self.node.output else ""
 
     @property
-    def key(self) -> tuple[tuple[str, ...], str]:
+    def key(self) -> Key:
         """Tells the site from all others, and finds it again in a copy of the document."""
         return self.scope.path, self.output
 
@@ -187,7 +188,7 @@ class _Finder:
             warning=_rounding_warning(extent, reading, dims),
         )
 
-    def _home(self, scope: Scope, name: str) -> tuple[tuple[str, ...], str] | None:
+    def _home(self, scope: Scope, name: str) -> Key | None:
         definition = self._scopes.definition(scope, name)
         return None if definition is None else definition.key
 

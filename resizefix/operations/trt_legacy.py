@@ -47,6 +47,7 @@ from resizefix.opsets.prune import Unread
 from resizefix.opsets.verdict import Blocker
 from resizefix.opsets.verdict import Step as OpsetStep
 from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import ScopePath
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,18 +215,19 @@ def _apply(legacy: Document, sites: Sequence[Site], found: Sequence[Replacement 
                 Outcome(site.index, site.label, Status.CHANGED, reason, before, after, exact=replacement.exact)
             )
     scopes = Scopes(legacy.proto)
-    by_path = {scope.path: scope for scope in scopes.all}
     unread: list[Key] = []
-    instead: dict[tuple[str, ...], dict[str, Sequence[NodeProto]]] = {}
+    instead: dict[ScopePath, dict[str, Sequence[NodeProto]]] = {}
     for site, replacement in zip(sites, found, strict=True):
         if isinstance(replacement, Replacement):
-            operands = (scopes.definition(by_path[site.scope.path], name) for name in site.node.input[1:] if name)
+            operands = (
+                scopes.definition(scopes.by_path[site.scope.path], name) for name in site.node.input[1:] if name
+            )
             unread.extend(definition.key for definition in operands if definition is not None)
             for tensor in replacement.initializers:
                 add_initializer(legacy.proto, tensor)
             instead.setdefault(site.scope.path, {})[site.output] = replacement.nodes
     for path, nodes in instead.items():
-        replace_nodes(by_path[path].body, nodes)
+        replace_nodes(scopes.by_path[path].body, nodes)
     remove_unread(legacy.proto, unread)
     return tuple(outcomes)
 

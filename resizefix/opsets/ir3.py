@@ -115,7 +115,7 @@ def _hoist_initializers(model: ModelProto) -> list[Step]:
             if seen[old] > 1 or any(value.name == old for value in graph.output):
                 hoisted.name = names.fresh(old)
                 _rename_reads(graph, old, hoisted.name)
-            steps.append(Step(hoisted.name, "", 0, f"initializer of {'/'.join(scope.path)} moved to the main graph"))
+            steps.append(Step(hoisted.name, "", 0, f"initializer of {scope.path} moved to the main graph"))
     return steps
 
 

@@ -9,13 +9,14 @@ from onnx import GraphProto, ModelProto, NodeProto, inliner
 from resizefix.document.scopes import Scopes, subgraphs
 from resizefix.opsets.constants import replace_nodes
 from resizefix.opsets.verdict import Step
+from resizefix.scope_path import FunctionName
 
 
 def inline_functions(model: ModelProto) -> list[Step]:
     """Replace every call of a local function by its body: functions came with IR 8. What cannot be inlined stays."""
     if not model.functions:
         return []
-    names = [f"{function.domain}::{function.name}" for function in model.functions]
+    names = [str(FunctionName.of(function)) for function in model.functions]
     try:
         inlined = inliner.inline_local_functions(model)
     except (RuntimeError, ValueError):

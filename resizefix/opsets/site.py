@@ -64,7 +64,7 @@ class Site:
     def __init__(self, node: NodeProto, index: int, since_version: int, draft: Draft) -> None:
         self.node = node
         self.index = index
-        self.label = "/".join((*draft.scope.path, node_label(node, index)))
+        self.label = "/".join((*draft.scope.path.steps, node_label(node, index)))
         self.since_version = since_version
         self.nodes: list[NodeProto] = []
         self.closeness: Closeness | None = None  # set by a rewrite that comes nearer, or less near, than its row says

@@ -26,7 +26,6 @@ class AxisSizes:
     def __init__(self, scopes: Scopes, shapes: Shapes) -> None:
         self.scopes = scopes
         self.shapes = shapes
-        self._by_path = {scope.path: scope for scope in scopes.all}
         self._borders = Borders(scopes)
         self._known: dict[Size, Expression] = {}
         self._ranks: dict[Key, int | None] = {}
@@ -57,7 +56,7 @@ class AxisSizes:
         source = self.source(tensor, axis)
         if isinstance(source, Number):
             return int(source.value)
-        if self._by_path[tensor[0]].is_repeated:
+        if self.scopes.by_path[tensor[0]].is_repeated:
             return None
         dims = self.shapes.dims(tensor)
         size = dims[axis] if dims is not None and axis < len(dims) else None
@@ -70,7 +69,7 @@ class AxisSizes:
         while pending:
             current = pending[-1]
             if current not in self._ranks:
-                definition = self.scopes.definition(self._by_path[current[0]], current[1])
+                definition = self.scopes.definition(self.scopes.by_path[current[0]], current[1])
                 dims = self.shapes.dims(current)
                 known = len(dims) if dims is not None else None if definition is None else self._listed(definition)
                 ways = [] if known is not None or definition is None else self._ways(definition)
@@ -130,7 +129,7 @@ class AxisSizes:
         return self._known[size]
 
     def _step(self, size: Size) -> Expression:
-        definition = self.scopes.definition(self._by_path[size.tensor[0]], size.tensor[1])
+        definition = self.scopes.definition(self.scopes.by_path[size.tensor[0]], size.tensor[1])
         if definition is None or definition.kind is not DefinitionKind.NODE or definition.node is None:
             return self._root(size)
         row = _row(definition.node, definition.name)
@@ -143,7 +142,7 @@ class AxisSizes:
         dims = self.shapes.dims(size.tensor)
         symbol = dims[size.axis] if dims is not None and size.axis < len(dims) else None
         # Equal symbols are equal sizes; but those of a function or loop are other sizes in each call or round.
-        scope = self._by_path[size.tensor[0]]
+        scope = self.scopes.by_path[size.tensor[0]]
         if isinstance(symbol, str) and not scope.in_function and not scope.is_repeated:
             return self._by_symbol.setdefault(symbol, size)
         return size

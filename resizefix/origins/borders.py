@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from onnx import AttributeProto, NodeProto
+from onnx import AttributeProto, FunctionProto, NodeProto
 
 from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes
+from resizefix.scope_path import Key
 
 
 class Borders:
@@ -12,26 +13,16 @@ class Borders:
 
     def __init__(self, scopes: Scopes) -> None:
         self._scopes = scopes
-        self._functions: dict[tuple[str, ...], Scope] = {
-            scope.path: scope for scope in scopes.all if scope.in_function and len(scope.path) == 1
-        }
-        self._calls: dict[tuple[str, ...], list[tuple[Scope, NodeProto]]] = {}
-        if self._functions:
-            for scope in scopes.all:
-                for node in scope.body.node:
-                    path = _function_path(node)
-                    if path in self._functions:
-                        self._calls.setdefault(path, []).append((scope, node))
 
     def argument(self, definition: Definition) -> Definition | None:
         """What a function's input is in all its calls; None if it is no such input, or they give it different things.
 
         An argument that is the input of another function is followed to that one's calls.
         """
-        if definition.kind is not DefinitionKind.INPUT or definition.scope.path not in self._functions:
+        if definition.kind is not DefinitionKind.INPUT or not isinstance(definition.scope.body, FunctionProto):
             return None
-        given: dict[object, Definition] = {}
-        for scope, node in self._calls.get(definition.scope.path, []):
+        given: dict[Key, Definition] = {}
+        for scope, node in self._calls(definition.scope):
             names = dict(zip(definition.scope.body.input, node.input, strict=False))
             name = names.get(definition.name)
             argument = self._scopes.definition(scope, name) if name else None
@@ -55,13 +46,18 @@ class Borders:
 
     def only_call(self, scope: Scope) -> tuple[Scope, NodeProto] | None:
         """The one node that calls a function, with the scope it stands in; None if there are several or none."""
-        calls = self._calls.get(scope.path, [])
+        calls = self._calls(scope)
         return calls[0] if len(calls) == 1 else None
+
+    def _calls(self, scope: Scope) -> list[tuple[Scope, NodeProto]]:
+        function = scope.path.function
+        calls = () if function is None or scope.path.is_body else self._scopes.calls[function]
+        return [(caller, caller.body.node[index]) for caller, index in calls]
 
     def result(self, definition: Definition) -> Definition | None:
         """The tensor inside a local function that a call's output is; None if the node calls no local function."""
         node = definition.node
-        function = None if node is None else self._functions.get(_function_path(node))
+        function = None if node is None else self._scopes.called(node)
         if node is None or function is None:
             return None
         names = dict(zip(node.output, function.body.output, strict=False))
@@ -74,14 +70,10 @@ class Borders:
             return None
         position = list(node.output).index(definition.name)
         bodies = self._scopes.held.get((definition.scope.path, definition.scope.producers[definition.name]), [])
-        found = {body.path[-1].rpartition(".")[2]: self._output(body, position) for body in bodies}
+        found = {body.path.attribute: self._output(body, position) for body in bodies}
         then_branch, else_branch = found.get("then_branch"), found.get("else_branch")
         return None if then_branch is None or else_branch is None else (then_branch, else_branch)
 
     def _output(self, body: Scope, position: int) -> Definition | None:
         outputs = body.body.output
         return self._scopes.definition(body, outputs[position].name) if position < len(outputs) else None
-
-
-def _function_path(node: NodeProto) -> tuple[str, ...]:
-    return (f"function {node.domain}::{node.op_type}",)

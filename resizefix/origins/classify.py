@@ -137,7 +137,7 @@ class _Walk:
     def _at_input(self, definition: Definition, *, direct: bool) -> None:
         name = definition.name
         if definition.scope is not self._scopes.main:
-            where = definition.scope.path[-1]
+            where = definition.scope.path.steps[-1]
             several = " whose calls give it different things" if definition.scope.in_function else ""
             self.data.append(f"it comes from {name!r}, an input of {where}{several}")
         elif direct or _is_few(self._shapes.dims(definition.key)):

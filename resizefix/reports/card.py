@@ -101,7 +101,7 @@ def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
         "Makes": join(_code(site.output), f" {tensor(site.output_dims, site.elem_type)}"),
     }
     if site.scope.path:
-        told["Stands in"] = join(*(_code(step) for step in site.scope.path))
+        told["Stands in"] = join(*(_code(step) for step in site.scope.path.steps))
     told["Promotable"] = {
         Standing.PROMOTABLE: "yes",
         Standing.FED: "fed by an input already",

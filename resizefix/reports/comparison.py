@@ -95,10 +95,9 @@ class _Marker:
         self._other = other
         self._word = word
         self._scopes = Scopes(other.proto)
-        self._by_path = {scope.path: scope for scope in self._scopes.all}
 
     def __call__(self, made: Definition) -> Mark | None:
-        scope = self._by_path.get(made.scope.path)
+        scope = self._scopes.by_path.get(made.scope.path)
         found = self._scopes.definition(scope, made.name) if scope is not None and scope.defines(made.name) else None
         if found is None or (found.kind in _INPUTS) != (made.kind in _INPUTS):
             return self._word

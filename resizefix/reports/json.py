@@ -28,7 +28,7 @@ def site_json(site: Site) -> dict[str, Any]:
         "node": site.label,
         "op": site.op_type,
         "since_version": site.since_version,
-        "scope": list(site.scope.path),
+        "scope": list(site.scope.path.steps),
         "input": site.input,
         "output": site.output,
         "interpolation": None if site.interpolation is None else _interpolation_json(site.interpolation),
@@ -156,7 +156,7 @@ def change_json(change: Change) -> dict[str, Any]:
     return {
         "what": change.what,
         "name": change.name,
-        "scope": list(change.scope),
+        "scope": list(change.scope.steps),
         "before": change.before,
         "after": change.after,
     }

@@ -160,7 +160,7 @@ def _pair(pair: Pair, *, is_open: bool) -> str:
 def _changes(changes: tuple[Change, ...]) -> str:
     lines = []
     for change in changes[:_MOST_CHANGES]:
-        where = f" in {' / '.join(change.scope)}" if change.scope else ""
+        where = f" in {' / '.join(change.scope.steps)}" if change.scope else ""
         lines.append(printable(f"@@ {change.what} {change.name}{where}"))
         lines += [printable(f"- {change.before}")] if change.before is not None else []
         lines += [printable(f"+ {change.after}")] if change.after is not None else []

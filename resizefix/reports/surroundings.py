@@ -41,11 +41,10 @@ class Surroundings:
         self.mark_of: MarkOf = mark_of or (lambda definition: None)
         self._document = snapshot.document
         self._shapes = snapshot.shapes
-        self._by_path = {scope.path: scope for scope in self.scopes.all}
 
     def definition(self, key: Key) -> Definition | None:
         """What a scope path and a name stand for in this model."""
-        scope = self._by_path.get(key[0])
+        scope = self.scopes.by_path.get(key[0])
         return self.scopes.definition(scope, key[1]) if scope is not None and scope.defines(key[1]) else None
 
     def around(self, key: Key) -> Neighbourhood | None:
@@ -204,9 +203,9 @@ class _Walk:
         node = reader.node
         if node is None:
             value = reader.scope.body.output[reader.position]
-            title = "graph output" if not reader.scope.path else f"output of {reader.scope.path[-1]}"
+            title = "graph output" if not reader.scope.path else f"output of {reader.scope.path.steps[-1]}"
             return Box(key, BoxKind.OUTPUT, title, value if isinstance(value, str) else value.name)
-        inside = () if reader.scope is self.start.scope else (f"in {reader.scope.path[-1]}",)
+        inside = () if reader.scope is self.start.scope else (f"in {reader.scope.path.steps[-1]}",)
         made = next((self.around.definition((reader.scope.path, name)) for name in node.output if name), None)
         mark = None if made is None else self.around.mark_of(made)
         kind = BoxKind.RESIZE if _is_resize(node) else BoxKind.OPERATOR
@@ -266,4 +265,4 @@ def _input_title(definition: Definition) -> str:
         return "optional input" if definition.kind is DefinitionKind.DEFAULTED_INPUT else "graph input"
     if isinstance(definition.scope.body, FunctionProto):
         return "function input"
-    return f"input of {definition.scope.path[-1]}"
+    return f"input of {definition.scope.path.steps[-1]}"

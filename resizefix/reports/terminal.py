@@ -104,7 +104,7 @@ def show_changes(changes: Sequence[Change]) -> None:
         out.line("the models are the same")
         return
     for change in changes:
-        where = f" in {printable(' / '.join(change.scope))}" if change.scope else ""
+        where = f" in {printable(' / '.join(change.scope.steps))}" if change.scope else ""
         out.line((f"{change.what} {printable(change.name)}{where}", "bold"))
         for sign, value, style in (("-", change.before, "red"), ("+", change.after, "green")):
             if value is not None:

@@ -29,7 +29,7 @@ def operator(site: Site) -> str:
 
 def place(site: Site) -> str:
     """The node's name, and the bodies and functions that it stands in, innermost first."""
-    return " in ".join([printable(site.label), *(printable(step) for step in reversed(site.scope.path))])
+    return " in ".join([printable(site.label), *(printable(step) for step in reversed(site.scope.path.steps))])
 
 
 def meaning(interpolation: Interpolation | None) -> str:

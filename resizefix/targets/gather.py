@@ -25,6 +25,7 @@ from resizefix.document.scopes import (
 from resizefix.document.shapes import Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
+from resizefix.scope_path import FunctionName
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
@@ -210,9 +211,8 @@ class _Gatherer:
         position = list(function.input).index(name)
         given = {
             self._source(scope, node.input[position])
-            for scope in self._scopes.all
-            for node in scope.body.node
-            if (node.domain, node.op_type) == (function.domain, function.name) and len(node.input) > position
+            for scope, index in self._scopes.calls[FunctionName.of(function)]
+            if len((node := scope.body.node[index]).input) > position
         }
         return next((source for source in _WORST if source in given), given.pop() if len(given) == 1 else _UNKNOWN)
 

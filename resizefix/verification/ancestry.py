@@ -12,6 +12,7 @@ from onnx import ModelProto
 
 from resizefix.document.scopes import Scope, Scopes, node_label, reads
 from resizefix.document.shapes import Key
+from resizefix.scope_path import ScopePath
 
 
 class Ancestry:
@@ -21,7 +22,7 @@ class Ancestry:
         scopes = Scopes(model)
         producers = scopes.main.producers
         self._producers = producers
-        self._held: dict[tuple[str, ...], int] = {}
+        self._held: dict[ScopePath, int] = {}
         inner: dict[int, set[str]] = {}
         for scope in scopes.all:
             holder = _holder(scope)

@@ -295,9 +295,8 @@ class Bench:
     def _last_bits(self, inputs: Sequence[PromotedInput]) -> float:
         """How far outputs may differ for what is resized in half precision before them."""
         scopes, shapes = Scopes(self._original.proto), shapes_of(self._original.proto)
-        by_path = {scope.path: scope for scope in scopes.all}
         sites = (driven for source in inputs for driven in source.sites)
-        homes = (scopes.definition(by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
+        homes = (scopes.definition(scopes.by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
         return half_units(shapes.elem_type(home.key) for home in homes if home is not None)
 
 

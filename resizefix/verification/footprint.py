@@ -18,6 +18,7 @@ from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.scopes import Scope, Scopes
 from resizefix.document.shapes import Key, Shapes
+from resizefix.scope_path import MAIN
 
 _USUAL_LIMIT = 4 * 2**30  # where the system does not say how much memory is free
 
@@ -41,7 +42,7 @@ def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
             peak = _peak(scope, sizes[scope.path], inner)
             holder = scope.parent.path, str(scope.owner)
             inner[holder] = max(inner.get(holder, 0), peak)
-    return _peak(scopes.main, sizes[()], inner)
+    return _peak(scopes.main, sizes[MAIN], inner)
 
 
 def free_bytes() -> int:

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes
+from resizefix.document.scopes import bodies
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError
+from resizefix.scope_path import ScopePath
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder, as_feed
 from resizefix.verification.fitting import NoRoomError, fit_feeds
@@ -88,9 +89,9 @@ class _Alone:
     feeds: Mapping[str, Sequence[float]]
     open_sizes: bool = False
 
-    def common_paths(self) -> set[tuple[str, ...]]:
+    def common_paths(self) -> set[ScopePath]:
         """The scopes that both models have; a function that was inlined is none."""
-        return set.intersection(*({scope.path for scope in Scopes(one.proto).all} for one in (self.before, self.after)))
+        return set.intersection(*({path for path, _ in bodies(one.proto)} for one in (self.before, self.after)))
 
     def proof(self, key: Key, data: str) -> Verification:
         """Of the node `key`, which resizes the tensor `data`."""

@@ -15,8 +15,9 @@ import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from resizefix.document.scopes import Scopes
+from resizefix.document.scopes import bodies
 from resizefix.errors import ResizefixError, UsageError
+from resizefix.scope_path import FunctionName
 from resizefix.verification.complaint import read_complaint
 from resizefix.verification.inputs import Array, Feeds, Value, model_inputs
 from resizefix.verification.limits import Limits, OutOfMemoryError
@@ -287,9 +288,9 @@ def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_give
 
 def unregistered_operators(model: ModelProto) -> tuple[str, ...]:
     """The operators, as `domain:Name`, that neither onnxruntime nor a local function of the model defines."""
-    local = {(function.domain, function.name) for function in model.functions}
-    used = {(node.domain, node.op_type) for scope in Scopes(model).all for node in scope.body.node}
-    return tuple(sorted(f"{domain}:{name}" for domain, name in used - local if not _is_registered(domain, name)))
+    local = {FunctionName.of(function) for function in model.functions}
+    used = {FunctionName.called_by(node) for _, body in bodies(model) for node in body.node} - local
+    return tuple(sorted(f"{one.domain}:{one.name}" for one in used if not _is_registered(one.domain, one.name)))
 
 
 def _is_registered(domain: str, name: str) -> bool:

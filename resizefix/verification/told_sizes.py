@@ -19,6 +19,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
 from resizefix.document.shapes import Dims, Shapes
 from resizefix.errors import RefusedError
 from resizefix.origins.axis_sizes import BROADCASTING, KEEPING
+from resizefix.scope_path import MAIN
 from resizefix.verification.inputs import Array
 
 
@@ -48,7 +49,7 @@ def told_sizes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[s
             dialect = dialect_of(node.op_type, scopes.main.opset)
         except RefusedError:  # another node, that is not valid
             continue
-        before, after = shapes.dims(((), node.input[0])), _behind(scopes, shapes, node)
+        before, after = shapes.dims((MAIN, node.input[0])), _behind(scopes, shapes, node)
         lengths = _lengths(node, before), _lengths(node, after)
         if lengths[0] is None or lengths[1] is None or len(lengths[0]) != len(lengths[1]):
             continue
@@ -65,7 +66,7 @@ def _behind(scopes: Scopes, shapes: Shapes, node: NodeProto) -> Dims | None:
     seen = set(pending)
     while pending:
         name = pending.pop()
-        dims = shapes.dims(((), name))
+        dims = shapes.dims((MAIN, name))
         if dims is not None and all(isinstance(size, int) for size in dims):
             return dims
         definition = scopes.definition(scopes.main, name)
@@ -77,7 +78,7 @@ def _behind(scopes: Scopes, shapes: Shapes, node: NodeProto) -> Dims | None:
             if keeps and made.output[0] not in seen:
                 seen.add(made.output[0])
                 pending.append(made.output[0])
-    return shapes.dims(((), node.output[0]))
+    return shapes.dims((MAIN, node.output[0]))
 
 
 def _lengths(node: NodeProto, dims: Dims | None) -> list[int] | None:

@@ -51,8 +51,7 @@ def rebake(original: Document, operands: Mapping[Key, Baked]) -> Document:
     model = twin.proto
     scopes = Scopes(model)
     names = FreshNames(scopes.names())
-    by_path = {scope.path: scope for scope in scopes.all}
-    homes = [(by_path.get(path, scopes.main), output, baked) for (path, output), baked in operands.items()]
+    homes = [(scopes.by_path.get(path, scopes.main), output, baked) for (path, output), baked in operands.items()]
     nodes = [(scope, scope.body.node[scope.producers[output]], baked) for scope, output, baked in homes]
     old = [
         definition.key
@@ -106,7 +105,7 @@ def _forget_shapes(scope: Scope) -> None:
 
 def may_be_passed_over(key: Key) -> bool:
     """Whether the node stands in a body (of If, Loop, Scan) that need not run when the model does."""
-    return any(not step.startswith("function ") for step in key[0])
+    return key[0].is_body
 
 
 def neighbourhood(document: Document, data: Mapping[Key, str], *, open_sizes: bool = False) -> Document:
@@ -123,11 +122,11 @@ def neighbourhood(document: Document, data: Mapping[Key, str], *, open_sizes: bo
     shapes = shapes_of(document.proto)
     cutter = _Cutter(document, scopes, shapes, open_sizes)
     for (path, output), resized in data.items():
-        scope = next(scope for scope in scopes.all if scope.path == path)
-        cutter.take(scope, output, resized)
+        cutter.take(scopes.by_path[path], output, resized)
     model = ModelProto()
     model.ir_version = document.proto.ir_version
-    model.opset_import.extend(scope.body.opset_import if scope.in_function else document.proto.opset_import)
+    homes = [scopes.by_path[path.outermost] for path, _ in data]
+    model.opset_import.extend((homes[-1].body if homes[-1].in_function else document.proto).opset_import)
     model.graph.CopyFrom(cutter.graph)
     return Document.from_proto(model, folder=document.folder)
 

@@ -14,6 +14,7 @@ import resizefix
 from resizefix.dialects.output_size import RESIZED, inference_length, kernel_length
 from resizefix.dialects.shapes import rederive, shapes_of
 from resizefix.document.shapes import Shapes
+from resizefix.scope_path import BodyName, ScopePath
 
 PACKAGE = Path(__file__).parents[2] / "resizefix"
 MAIN = '<ir_version: 8, opset_import: ["" : 13, "l" : 1, "foreign" : 1]>'
@@ -102,7 +103,7 @@ def test_in_a_branch_the_size_is_the_kernels_and_so_is_what_the_if_makes():
       y = If (c) <then_branch = t () => (float[p,q] u) <float[2] s = {1, 1.8}> { u = Resize (x, "", s) },
                   else_branch = e () => (float[p,q] v) <float[2] r = {1, 1.8}> { v = Resize (x, "", r) }>
       z = Relu (y) }"""
-    assert dims(model, "u", path=("If(y).then_branch",)) == (1, 9)
+    assert dims(model, "u", path=ScopePath([BodyName("If(y)", "then_branch")])) == (1, 9)
     assert sizes(dims(model, "z")) in ((1, 9), (None, None), None)
 
 

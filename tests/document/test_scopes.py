@@ -26,9 +26,9 @@ F (a) => (b) { b = Relu (a) }
 
 def test_bodies_and_functions_are_scopes_of_their_own():
     scopes = Scopes(onnx.parser.parse_model(NESTED))
-    assert [scope.path for scope in scopes.all] == [(), ("If(y).then_branch",), ("If(y).else_branch",)]
+    assert [scope.path.steps for scope in scopes.all] == [(), ("If(y).then_branch",), ("If(y).else_branch",)]
     scopes = Scopes(onnx.parser.parse_model(FUNCTION))
-    assert [(scope.path, scope.opset) for scope in scopes.all] == [((), 13), (("function d::F",), 11)]
+    assert [(scope.path.steps, scope.opset) for scope in scopes.all] == [((), 13), (("function d::F",), 11)]
 
 
 def test_a_body_sees_the_names_around_it_and_a_function_does_not():
@@ -45,7 +45,7 @@ def test_readers_in_bodies_are_found_from_the_outer_definition():
     scopes = Scopes(onnx.parser.parse_model(NESTED))
     definition = scopes.definition(scopes.main, "s")
     assert definition is not None
-    assert [(reader.scope.path, reader.position) for reader in scopes.readers(definition)] == [
+    assert [(reader.scope.path.steps, reader.position) for reader in scopes.readers(definition)] == [
         (("If(y).else_branch",), 2)
     ]
 

@@ -4,6 +4,8 @@ import onnx.parser
 from onnx import helper, numpy_helper
 
 from resizefix.document.shapes import Shapes, dims_of, rederive
+from resizefix.document.values import dims_in, stored_values, tensor_of
+from resizefix.scope_path import BodyName, ScopePath
 
 
 def stored(model):
@@ -76,7 +78,7 @@ def test_shapes_inside_a_body_and_behind_it_are_relaxed():
       >
     }
     """)
-    paths = [("If(y).then_branch",), ("If(y).else_branch",)]
+    paths = [ScopePath([BodyName("If(y)", branch)]) for branch in ("then_branch", "else_branch")]
     rederive(model, {(paths[0], "u"): (1, 3, None, None), (paths[1], "b"): (1, 3, None, None)})
     then_branch = model.graph.node[0].attribute[0].g
     for value in (*then_branch.value_info, *then_branch.output, *model.graph.output):
@@ -119,3 +121,29 @@ def test_an_input_that_is_an_output_too_has_the_shape_that_one_of_the_two_places
             if told == "float[]":
                 value.type.tensor_type.ClearField("shape")
         assert Shapes(model).dims(((), "x")) == (1, 4), dims
+
+
+UNKNOWN_FIELD = b"\xd2\x02\x04kept"  # number 42, of a later version of ONNX
+
+
+def test_a_size_that_changes_keeps_its_denotation_and_unknown_fields_and_the_others_stay_as_they_are():
+    model = chain()
+    model.graph.value_info.append(helper.make_tensor_sequence_value_info("all", 1, [1, 3, 16, 16]))
+    model.graph.output.append(helper.make_tensor_value_info("shape", onnx.TensorProto.INT64, [4]))
+    model.graph.node.append(helper.make_node("SequenceConstruct", ["r", "r"], ["all"]))
+    model.graph.node.append(helper.make_node("Shape", ["r"], ["shape"]))
+    tensors = [tensor_of(value.type) for value in stored_values(model.graph) if value.name not in ("x", "s")]
+    for tensor in tensors:
+        tensor.shape.MergeFromString(UNKNOWN_FIELD)
+        for axis, dim in enumerate(tensor.shape.dim):
+            dim.denotation = f"AXIS_{axis}"
+            dim.MergeFromString(UNKNOWN_FIELD)
+    before = [tensor.shape.SerializeToString() for tensor in tensors]
+    rederive(model, {((), "up"): (1, 3, None, None)})
+    changed = [tensor for tensor, old in zip(tensors, before, strict=True) if tensor.shape.SerializeToString() != old]
+    assert [dims_in(tensor.shape)[:2] for tensor in changed] == [(1, 3)] * 4  # up, r, all, y
+    for tensor, old in zip(tensors, before, strict=True):
+        sizes_aside = onnx.TensorShapeProto.FromString(old)
+        for dim in (*tensor.shape.dim, *sizes_aside.dim):
+            dim.ClearField("value")
+        assert tensor.shape == sizes_aside

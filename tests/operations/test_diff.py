@@ -24,7 +24,7 @@ def changes(edit):
     before, after = onnx.parser.parse_model(TEXT), onnx.parser.parse_model(TEXT)
     edit(after)
     found = diff(Document.from_proto(before), Document.from_proto(after))
-    return [(change.what, change.name, change.scope) for change in found]
+    return [(change.what, change.name, change.scope.steps) for change in found]
 
 
 def test_a_model_does_not_differ_from_itself():

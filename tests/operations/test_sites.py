@@ -97,7 +97,7 @@ def test_sites_in_bodies_come_in_the_order_of_the_file():
     }
     """)
     assert [site.label for site in sites] == ["first", "second", "third", "fourth"]
-    assert sites[1].scope.path == ("if.then_branch",)
+    assert sites[1].scope.path.steps == ("if.then_branch",)
     assert all(site.promotable for site in sites)
 
 

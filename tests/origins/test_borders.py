@@ -70,6 +70,6 @@ def test_an_attribute_of_a_function_is_the_calls_or_the_default():
 
 def test_only_a_loops_body_is_repeated():
     assert [scope.is_repeated for scope in SCOPES.all if scope.parent is not None] == [
-        "body" in scope.path[-1] for scope in SCOPES.all if scope.parent is not None
+        "body" in scope.path.attribute for scope in SCOPES.all if scope.parent is not None
     ]
     assert sum(scope.is_repeated for scope in SCOPES.all) == 1

@@ -3,6 +3,7 @@
 import onnx
 import pytest
 
+from resizefix.scope_path import FunctionName, ScopePath
 from resizefix.verification.ancestry import Ancestry
 
 TWO_BRANCHES = """<ir_version: 8, opset_import: ["" : 13]>
@@ -43,5 +44,5 @@ def test_growth_is_the_largest_product_along_a_path(ancestry):
 
 
 def test_a_site_in_a_function_is_not_followed(ancestry):
-    assert ancestry.growth({(("function d::f",), "a"): 2.0}) is None
-    assert ancestry.above("add", [(("function d::f",), "a")]) is None
+    assert ancestry.growth({(ScopePath([FunctionName("d", "f")]), "a"): 2.0}) is None
+    assert ancestry.above("add", [(ScopePath([FunctionName("d", "f")]), "a")]) is None

@@ -7,10 +7,11 @@ import onnx.parser
 
 from resizefix.document.document import Document
 from resizefix.library.promote_scales import promote_scales
+from resizefix.scope_path import BodyName, FunctionName, ScopePath
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.rewrite import prove_rewrite
 
-ELSE = (("If_0.else_branch",), "y2")
+ELSE = (ScopePath([BodyName("If_0", "else_branch")]), "y2")
 
 
 def model(mode: str, body: str = "") -> onnx.ModelProto:
@@ -41,7 +42,7 @@ def test_a_rewrite_that_is_wrong_where_nothing_runs_fails():
 
 def test_what_cannot_be_compared_alone_is_said_to_be_unproven():
     before = Document.from_proto(model("nearest"))
-    inlined = (("function local::f", "If_0.else_branch"), "y2")
+    inlined = (ScopePath([FunctionName("local", "f"), BodyName("If_0", "else_branch")]), "y2")
     reason = prove_rewrite(before, before.copy(), {inlined: "x"}, 0.0, Conditions()).reason
     assert reason == "'y2' is proven only if the body it stood in was run: its function was inlined"
 

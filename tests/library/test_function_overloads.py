@@ -1,0 +1,121 @@
+"""Two functions of one name that differ in their overload (since IR 10) are two functions, in every command."""
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import resizefix
+from resizefix.document.document import Document
+from resizefix.document.scopes import Scopes
+from resizefix.operations.diff import diff
+from resizefix.reports.json import site_json
+from resizefix.scope_path import BodyName, FunctionName, ScopePath
+
+IMPORTS = [helper.make_opsetid("", 18), helper.make_opsetid("d", 1)]
+X = np.arange(48, dtype=np.float32).reshape(1, 3, 4, 4)
+
+
+def function(overload, scales, name="up", domain="d"):
+    constant = helper.make_node("Constant", [], ["s"], value=numpy_helper.from_array(np.array(scales, np.float32)))
+    resize = helper.make_node(
+        "Resize",
+        ["a", "", "s"],
+        ["b"],
+        name=f"resize{overload}",
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )
+    made = helper.make_function(domain, name, ["a"], ["b"], [constant, resize], IMPORTS)
+    made.overload = overload
+    return made
+
+
+def call(source, result, overload, name="up", domain="d"):
+    node = helper.make_node(name, [source], [result], domain=domain, name=f"call{overload}")
+    node.overload = overload
+    return node
+
+
+def model(nodes, functions):
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 4, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", "c", "h", "w"])],
+    )
+    return helper.make_model(graph, functions=functions, opset_imports=IMPORTS, ir_version=10)
+
+
+def two():
+    functions = [function("A", [1, 1, 2, 2]), function("B", [1, 1, 3, 3]), function("", [1, 1, 5, 5])]
+    return model([call("x", "m", "A"), call("m", "y", "B")], functions)
+
+
+def run(proto, **feeds):
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, {"x": X, **{name: np.array(value) for name, value in feeds.items()}})[0]
+
+
+def test_each_overload_is_promoted_and_frozen_by_itself():
+    expected = run(two())
+    promoted = resizefix.promote_scales(two(), node=["resizeA", "resizeB"])
+    assert promoted.verification.passed
+    values = {entry.name: np.array(entry.value, np.float32) for entry in promoted.inputs}
+    assert np.array_equal(run(promoted.model, **values), expected)
+    assert run(promoted.model, **{**values, "resizeB_scales": np.float32([1, 1, 2, 2])}).shape == (1, 3, 16, 16)
+    frozen = resizefix.freeze_scales(
+        promoted.model, node=["resizeA", "resizeB"], set={name: value.tolist() for name, value in values.items()}
+    )
+    assert frozen.verification.passed
+    assert [list(one.input) for one in frozen.model.functions] == [["a"], ["a"], ["a"]]
+    assert [value.name for value in frozen.model.graph.input] == ["x"]
+    assert [list(node.input) for node in frozen.model.graph.node] == [["x"], ["m"]]
+
+
+@pytest.mark.parametrize("target", ["onnxruntime", "tensorrt-7.0", "tensorrt-10"])
+def test_overloads_are_judged_and_rewritten_one_by_one(target):
+    assert {found.node for found in resizefix.check(two(), target="tensorrt-8.0").violations} >= {"resizeA", "resizeB"}
+    result = resizefix.legalize(two(), target=target)
+    assert [outcome.node for outcome in result.outcomes] == ["resizeA", "resizeB", "resize"]
+
+
+def test_the_overload_of_a_call_decides_which_function_gives_the_sizes():
+    legacy = resizefix.trt_legacy(two())
+    assert legacy.verification.passed
+    assert np.array_equal(run(legacy.model), run(two()))
+
+
+def test_the_scope_of_a_site_names_the_overload():
+    sites = resizefix.inspect(two())
+    assert [site_json(site)["scope"] for site in sites] == [
+        ["function d::up:A"],
+        ["function d::up:B"],
+        ["function d::up"],
+    ]
+    promoted = resizefix.promote_scales(two(), node=["resizeA"]).model
+    changes = diff(Document.from_proto(two()), Document.from_proto(promoted))
+    assert {change.scope.steps for change in changes if change.what == "node"} <= {(), ("function d::up:A",)}
+
+
+def test_names_that_read_alike_are_different_scopes():
+    functions = [
+        function("", [1, 1, 2, 2], name="up:A"),
+        function("A", [1, 1, 3, 3]),
+        function("", [1, 1, 5, 5], name="b::up", domain="d"),
+        function("", [1, 1, 7, 7], name="up", domain="d::b"),
+    ]
+    made = model([call("x", "m", "", name="up:A"), call("m", "y", "A")], functions)
+    made.opset_import.add(domain="d::b", version=1)
+    scopes = Scopes(Document.from_proto(made).proto)
+    assert len(scopes.by_path) == 5
+    assert [len(scopes.calls[FunctionName.of(one)]) for one in functions] == [1, 1, 0, 0]
+    assert resizefix.promote_scales(made, node=["#0", "#1"]).verification.passed
+
+
+def test_a_node_that_is_called_like_a_function_makes_no_function_of_its_bodies():
+    path = ScopePath([BodyName("function d::up", "then_branch")])
+    assert path.steps == ("function d::up.then_branch",)
+    assert path.function is None
+    assert path.outermost == ()
+    assert path.visible == [path, ScopePath()]

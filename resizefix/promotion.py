@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -10,6 +10,21 @@ import numpy as np
 
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import Key, ScopePath
+
+LARGEST_DENOMINATOR = 10_000
+"""The largest that is proposed: sizes times numerators stay within the 32 bits of TensorRT's older shape tensors."""
+
+
+def numerator(scale: float, denominator: int) -> int | None:
+    """The whole number that, divided by `denominator`, is the float32 `scale`; None: there is none above 0."""
+    found = round(scale * denominator)
+    return found if found > 0 and np.float32(found / denominator) == np.float32(scale) else None
+
+
+def common_denominator(scales: Collection[float]) -> int | None:
+    """The smallest denominator that every scale has a numerator over; None: none up to LARGEST_DENOMINATOR."""
+    candidates = range(1, LARGEST_DENOMINATOR + 1)
+    return next((one for one in candidates if all(numerator(scale, one) for scale in scales)), None)
 
 
 class Form(str, Enum):
@@ -61,9 +76,9 @@ class Driven:
         return self.scope, self.output
 
     def input_value(self, operand: Sequence[float]) -> tuple[float, ...]:
-        """What to feed so that the node gets `operand`, as nearly as whole numbers over the denominator say it."""
+        """What to feed so that the node gets `operand`; numerators are rounded, and 1 at least."""
         if self.denominator is not None:
-            operand = [round(scale * self.denominator) for scale in operand]
+            operand = [max(1, round(scale * self.denominator)) for scale in operand]
         if self.form is Form.FACTOR:
             return (operand[self.entries[0]],)
         if self.form is Form.SPATIAL:

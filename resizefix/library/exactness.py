@@ -22,8 +22,10 @@ def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification:
     Runs at the default level do not count: there the original itself is fused, and its sums are in another order.
     """
     runs = [run for run in verification.runs if not run.optimized]
-    same_bits = all(run.bitwise for run in runs) and not any(site.elem_type in HALF for site in moved)
-    largest = max((run.max_abs_diff for run in runs), default=None)
+    same_bits = all(run.bitwise and run.from_scales is None for run in runs) and not any(
+        site.elem_type in HALF for site in moved
+    )
+    largest = max((max(run.max_abs_diff, run.from_scales or 0.0) for run in runs), default=None)
     return tuple(
         outcome
         if outcome.status is not Status.CHANGED or (outcome.exact and same_bits)

@@ -26,6 +26,7 @@ from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
 from resizefix.verification.conditions import conditions
 from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.steps import Tell
+from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Coupling, Status, Verification
 
 RUNTIMES = ("onnxruntime", "tensorrt")
@@ -86,6 +87,7 @@ def promote_scales(
 
     candidate = promoted({})
     if not candidate.inputs or not verify:
+        asked_trials(candidate.inputs, at)
         reason = "nothing was promoted" if not candidate.inputs else "switched off (--no-verify)"
         return _result(candidate, sites, model, Verification(Status.SKIPPED, reason), integers, shape or {})
 

@@ -12,7 +12,7 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.sites import Site
 from resizefix.origins.words import figure
-from resizefix.promotion import Driven, Form
+from resizefix.promotion import LARGEST_DENOMINATOR, Driven, Form, common_denominator, numerator
 
 _BATCH_AND_CHANNEL = 2
 _LONGEST = 2**31 - 1  # of an axis; sizes are int64, but runtimes count the elements of a tensor so
@@ -64,15 +64,9 @@ def drive_by_integers(site: Site, form: Form | None, denominator: int | None) ->
     if form is None and len(set(scales)) == 1:
         floats = drive(site, Form.FACTOR)
     chosen = denominator or (1 if all(float(scale).is_integer() for scale in scales) else 1000)
-    for scale in scales:
-        if np.float32(round(scale * chosen) / chosen) != np.float32(scale):
-            raise RefusedError(
-                f"its scale {figure(scale)} is no whole number over {chosen}; give another --denominator",
-                rule="denominator",
-            )
     assert site.dialect is not None
     by_shape = site.dialect.sizes_input is not None
-    if not by_shape and chosen != 1:
+    if not by_shape and not all(float(scale).is_integer() and chosen == 1 for scale in scales):
         raise RefusedError(
             f"{site.dialect.name} has no input for sizes, and TensorRT builds no quotient of an input as scales; bring "
             "the model to opset 11 or later",
@@ -81,10 +75,29 @@ def drive_by_integers(site: Site, form: Form | None, denominator: int | None) ->
     assert site.interpolation is not None
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
         raise RefusedError("tf_crop_and_resize reads sizes and scales differently", rule="form")
+    if not all(numerator(scale, chosen) for scale in scales):
+        raise _no_numerator(site, floats, chosen)
     driven = replace(floats, denominator=chosen, by_shape=by_shape)
     if by_shape:
         _refuse_other_samples(driven)
     return driven
+
+
+def _no_numerator(site: Site, floats: Driven, chosen: int) -> RefusedError:
+    """The refusal of scales that are no whole numbers over `chosen`, with what can be asked for instead."""
+    scales = [floats.base[position] for position in floats.scaled]
+    needed = common_denominator(scales)
+    if needed is not None:
+        _refuse_other_samples(replace(floats, denominator=needed))
+        instead = f"add --denominator {needed}"
+    else:
+        try:
+            _as_sizes(site)
+            instead = "ask for --form sizes"
+        except RefusedError:
+            instead = f"and no denominator up to {LARGEST_DENOMINATOR:,} makes it one; ask --for onnxruntime"
+    scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
+    return RefusedError(f"its scale {scale} is no whole number over {chosen}; {instead}", rule="denominator")
 
 
 def _refuse_other_samples(driven: Driven) -> None:

@@ -86,7 +86,10 @@ def verification_json(verification: Verification) -> dict[str, Any]:
                 "shapes": {name: list(shape) for name, shape in run.shapes.items()},
                 "optimized": run.optimized,
                 "bitwise": run.bitwise,
-                "max_abs_diff": run.max_abs_diff if math.isfinite(run.max_abs_diff) else None,
+                "max_abs_diff": _finite(run.max_abs_diff),
+                "bound": run.bound,
+                "reference": None if run.reference is None else run.reference.value,
+                "max_abs_diff_from_scales": _finite(run.from_scales),
             }
             for run in verification.runs
         ],
@@ -176,6 +179,11 @@ def _interpolation_json(interpolation: Interpolation) -> dict[str, Any]:
         "axes": None if interpolation.axes is None else list(interpolation.axes),
         "keep_aspect_ratio_policy": text(interpolation.keep_aspect_ratio_policy),
     }
+
+
+def _finite(number: float | None) -> float | None:
+    """A difference; null where no number says it."""
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _numbers(values: Iterable[float] | Sequence[int]) -> list[float | int]:

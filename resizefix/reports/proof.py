@@ -53,6 +53,6 @@ def _fed(values: Mapping[str, Sequence[Any]]) -> str:
 
 def _result(run: Run) -> str:
     if run.bitwise:
-        return "bitwise equal"
+        return "bitwise equal" + (" to the original with these sizes" if run.reference == "sizes" else "")
     allowed = f"; {run.bound:.2g} allowed" if run.bound else ""
     return f"differs by up to {run.max_abs_diff:.2g} ({run.max_rel_diff:.2g} of the largest value{allowed})"

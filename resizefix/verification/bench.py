@@ -7,6 +7,7 @@ optimisation disabled, where every node runs as it stands; at the default level 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,11 +17,10 @@ from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.errors import UsageError
-from resizefix.interpolation import ExtentKind
 from resizefix.promotion import PromotedInput
 from resizefix.verification.ancestry import Ancestry
 from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
@@ -37,9 +37,9 @@ from resizefix.verification.runtime import (
 )
 from resizefix.verification.steps import Steps
 from resizefix.verification.told_sizes import told_sizes
-from resizefix.verification.trials import Trial, asked_trial, trials_of
-from resizefix.verification.twin import Baked, rebake
-from resizefix.verification.verification import Coupling, Run
+from resizefix.verification.trials import Trial, asked_trials, sampled_by_sizes, trials_of
+from resizefix.verification.twin import Baked, Ratio, rebake
+from resizefix.verification.verification import Coupling, Reference, Run
 
 Outputs = Mapping[str, Value]
 Tried = list[tuple[Trial, Mapping[str, Value] | CannotRunError]]  # a trial, and what the promoted model made of it
@@ -65,6 +65,7 @@ class Bench:
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
         self._bounds: Mapping[str, Bound] | None = None
+        self._by_sizes: list[tuple[Trial, float]] = []  # that differ from the original with scales, and by how much
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
         self.notes: list[str] = []  # differences that the promotion brings with it and that are to be told
 
@@ -112,6 +113,7 @@ class Bench:
 
         Those with optimisation disabled come first.
         """
+        asked = asked_trials(inputs, self._conditions.at)
         old = _at_old_values(inputs)
         tried: Tried = []
         for optimized in (False, True):
@@ -127,12 +129,13 @@ class Bench:
             if optimized:
                 tried = [(trial, self._result(session, trial, inputs)) for trial, _ in tried]
             else:
-                tried = self._tried(session, inputs)
+                tried = self._tried(session, inputs, asked)
                 self._steps.expect(2 * (len(tried) - _USUAL_TRIALS))
             del session  # before the next one is opened: each maps or holds all weights
-            yield from self._against(at_old, old, baseline, inputs, optimized)
-            for trial, found in tried:
-                yield from self._against(found, trial, self._rebaked(trial, inputs, optimized), inputs, optimized)
+            for trial, found in ((old, at_old), *tried):
+                expected = baseline if trial is old else self._rebaked(_operands(trial, inputs), optimized)
+                yield from self._against(found, trial, expected, inputs, optimized)
+        self._note_sizes(promoted, inputs)
 
     def _result(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Outputs | CannotRunError:
         too_large = self._room.why_not_at(self._feeds, trial)
@@ -144,13 +147,13 @@ class Bench:
             return error
 
     def _rebaked(
-        self, trial: Trial, inputs: Sequence[PromotedInput], optimized: bool
+        self, operands: Mapping[Key, Baked | Ratio], optimized: bool
     ) -> Outputs | CannotRunError | CannotLoadError:
-        """What the original makes with these scales in it, or why it makes nothing.
+        """What the original makes with these operands in it, or why it makes nothing.
 
         Where constants make it contradict itself when optimised, what its nodes compute counts.
         """
-        twin = rebake(self._original, _operands(trial, inputs))
+        twin = rebake(self._original, operands)
         if optimized:
             try:
                 return self._open(twin, optimized=True).run(self._feeds)
@@ -161,31 +164,20 @@ class Bench:
         except (CannotLoadError, CannotRunError) as error:
             return error
 
-    def _sized(self, trial: Trial, inputs: Sequence[PromotedInput], optimized: bool) -> Outputs | None:
-        """What the original makes with these scales said as sizes, where that is what the promoted model was asked for.
-
-        None where no scale is fractional, or a node stands in a body, where the sizes of its input are not seen.
-        """
-        sampled = trial.sampled_by_size(inputs)
+    def _note_sizes(self, promoted: Document, inputs: Sequence[PromotedInput]) -> None:
+        """One sentence for all runs in which sizes decided where a node samples: the difference, and what avoids it."""
+        if not self._by_sizes:
+            return
+        trial, difference = max(self._by_sizes, key=lambda pair: pair[1])
+        ratios = trial.by_sizes(inputs)
+        names = [ratio.data for ratio in ratios.values()]
         bodies = {scope.path for scope in Scopes(self._original.proto).all if scope.parent is not None}
-        if not sampled or any(driven.scope in bodies for driven, _ in sampled):
-            return None
-        baked = _operands(trial, inputs)
-        twin = rebake(self._original, baked)
-        try:
-            names = list(dict.fromkeys(driven.input for driven, _ in sampled))
-            seen = self._open(twin, optimized=False, extra_outputs=names).run(self._feeds)
-            for driven, numerators in sampled:
-                image = seen[driven.input]
-                assert isinstance(image, np.ndarray)
-                lengths = image.shape
-                axes = range(len(lengths)) if driven.axes is None else driven.axes
-                sizes = (lengths[axis] * number for axis, number in zip(axes, numerators, strict=True))
-                whole = tuple(size // (driven.denominator or 1) for size in sizes)
-                baked[driven.key] = Baked(ExtentKind.SIZES, whole)
-            return self._open(rebake(self._original, baked), optimized=optimized).run(self._feeds)
-        except CannotRunError:
-            return None
+        lengths: Mapping[str, Value] = {}
+        if not any(path in bodies for path, _ in ratios):  # else the lengths are not seen
+            session = self._open(promoted, optimized=False, extra_outputs=names)
+            lengths = session.run({**self._feeds, **trial.feeds(inputs)})
+        shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
+        self.notes.append(sampled_by_sizes(trial, inputs, shapes, difference))
 
     def _fits(self, trial: Trial) -> bool:
         return self._room.why_not_at(self._feeds, trial) is None
@@ -209,9 +201,8 @@ class Bench:
                 self._outputs[optimized] = plain
         return self._outputs[optimized]
 
-    def _tried(self, session: Session, inputs: Sequence[PromotedInput]) -> Tried:
+    def _tried(self, session: Session, inputs: Sequence[PromotedInput], asked: Sequence[Trial]) -> Tried:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
-        asked = [asked_trial(inputs, at) for at in self._conditions.at]
         usual = _most_inclusive(self._ran, inputs) if len(inputs) > MOST_ALONE else self._usual(inputs)
         if len(inputs) > MOST_ALONE:
             moved = {source.name for trial in usual for source, _ in trial.values}
@@ -268,8 +259,15 @@ class Bench:
         if isinstance(expected, CannotRunError):
             yield f"at {at} ({level}) the new model runs, the original with these scales does not: {expected.reason}"
             return
-        comparison = compare(expected, found)
-        bounds = self._bounds if optimized else None
+        reference, from_scales = Reference.SCALES, None
+        judged = self._judged(expected, found, inputs, optimized)
+        if not judged.same and trial.by_sizes(inputs):
+            sized = self._rebaked({**_operands(trial, inputs), **trial.by_sizes(inputs)}, optimized)
+            if not isinstance(sized, (CannotRunError, CannotLoadError)):
+                reference, from_scales = Reference.SIZES, judged.comparison.max_abs_diff
+                self._by_sizes.append((trial, from_scales))
+                judged = self._judged(sized, found, inputs, optimized)
+        comparison = judged.comparison
         yield Run(
             told,
             {name: np.shape(value) for name, value in feeds.items() if isinstance(value, np.ndarray)},
@@ -277,20 +275,31 @@ class Bench:
             comparison.bitwise,
             comparison.max_abs_diff,
             comparison.max_rel_diff,
-            max((bound.relative for bound in bounds.values()), default=0.0) if bounds else 0.0,
+            judged.bound,
+            reference,
+            from_scales,
         )
-        same = within(comparison, bounds) if bounds is not None else comparison.bitwise
-        if same:
-            return
-        if within(comparison, relative_bounds(expected, 0.0)) or within(comparison, self._last_bits(inputs)):
+        if not judged.same:
+            held = f"these {reference.value}"
+            yield f"at {at} ({level}) the new model differs from the original with {held}: {comparison.reason}"
+        elif judged.last_bits:
             # onnxruntime computes half precision between casts whose places depend on the neighbours
             self.notes.append(f"at {at} the last bits of half precision differ: {comparison.reason}")
-        elif (sized := self._sized(trial, inputs, optimized)) and within(
-            compare(sized, found), bounds or relative_bounds(sized, 0.0)
-        ):
-            self.notes.append(f"at {at} sizes decide where it samples, not the scale: {comparison.reason}")
-        else:
-            yield f"at {at} ({level}) the new model differs from the original with these scales: {comparison.reason}"
+
+    def _judged(self, expected: Outputs, found: Outputs, inputs: Sequence[PromotedInput], optimized: bool) -> _Judged:
+        """Whether the outputs are the same: bit for bit with optimisation disabled, else within the level's bounds;
+        or but for the last bits of half precision."""
+        comparison = compare(expected, found)
+        bounds = self._bounds if optimized else None
+        same = comparison.bitwise if bounds is None else within(comparison, bounds)
+        last_bits = False
+        if not same:
+            wider = relative_bounds(expected, self._last_bits(inputs))
+            wider = {name: max(bound, (bounds or wider)[name], key=_relative) for name, bound in wider.items()}
+            differing = (difference.output for difference in comparison.differences if not difference.bitwise)
+            same = last_bits = within(comparison, wider) and all(wider[name].relative for name in differing)
+            bounds = wider if same else bounds
+        return _Judged(comparison, same, last_bits, max(map(_relative, (bounds or {}).values()), default=0.0))
 
     def _last_bits(self, inputs: Sequence[PromotedInput]) -> float:
         """How far outputs may differ for what is resized in half precision before them."""
@@ -298,6 +307,20 @@ class Bench:
         sites = (driven for source in inputs for driven in source.sites)
         homes = (scopes.definition(scopes.by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
         return half_units(shapes.elem_type(home.key) for home in homes if home is not None)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A comparison, whether it passes, whether only as half precision may differ, and the bound that it passes by."""
+
+    comparison: Comparison
+    same: bool
+    last_bits: bool
+    bound: float
+
+
+def _relative(bound: Bound) -> float:
+    return bound.relative
 
 
 def _at_old_values(inputs: Sequence[PromotedInput]) -> Trial:

@@ -146,7 +146,7 @@ def _array_difference(output: str, label: str, before: Array, after: Array) -> D
         distance = _distance(b, a)
         unequal += int(np.count_nonzero(distance))
         unequal_bits += int(np.count_nonzero((_bits(b) != _bits(a)).any(axis=-1)))
-        reference = max(reference, _largest_finite(b))
+        reference = max(reference, largest_finite(b))
         if distance.max() > largest:
             largest, worst = float(distance.max()), start + int(np.argmax(distance))
     if largest == 0.0:
@@ -202,7 +202,10 @@ def _distances_within(before: Array, after: Array, atol: float, rtol: float) -> 
     return bool(np.all(_distance(before, after) <= allowed))
 
 
-def _largest_finite(array: Array) -> float:
+def largest_finite(array: Array) -> float:
+    """The largest magnitude of the numbers that are finite; 0 where there is none."""
+    if not _has_numbers(array):
+        return 0.0
     size = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
     return float(np.max(size, where=np.isfinite(size), initial=0.0))
 

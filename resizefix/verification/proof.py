@@ -15,6 +15,7 @@ from resizefix.verification.bench import Bench
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.limits import BrokenOffError, OutOfMemoryError
 from resizefix.verification.runtime import CannotLoadError, CannotRunError
+from resizefix.verification.trials import asked_trials
 from resizefix.verification.twin import may_be_passed_over, neighbourhoods
 from resizefix.verification.verification import Coupling, Run, Status, Verification
 
@@ -39,7 +40,11 @@ class Prover:
     def prove(
         self, promoted: Document, inputs: Sequence[PromotedInput], coupling: Mapping[Key, Coupling]
     ) -> Verification:
-        """Compare the promoted model with the original at the old values and at others."""
+        """Compare the promoted model with the original at the old values and at others.
+
+        Raises UsageError for a scale to try (`--at`) that an input cannot hold.
+        """
+        asked_trials(inputs, self._conditions.at)
         verdicts = tuple(coupling.values())
         if self._bench is not None:
             runs, failure = _collect(self._bench, promoted, inputs)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
@@ -14,9 +15,9 @@ from resizefix.document.text import counted
 from resizefix.equivalences.output_size import output_size
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
-from resizefix.promotion import Driven, Form, PromotedInput
+from resizefix.promotion import LARGEST_DENOMINATOR, Driven, Form, PromotedInput, common_denominator, numerator
 from resizefix.verification.inputs import Array
-from resizefix.verification.twin import Baked
+from resizefix.verification.twin import Baked, Ratio
 
 
 @dataclass(frozen=True)
@@ -39,24 +40,19 @@ class Trial:
             for driven in source.sites
         }
 
-    def sampled_by_size(self, inputs: Sequence[PromotedInput]) -> list[tuple[Driven, tuple[int, ...]]]:
-        """The nodes that read scales, now read sizes that the graph makes, and get scales that are no whole numbers;
-        each with the numerators over its denominator.
+    def by_sizes(self, inputs: Sequence[PromotedInput]) -> dict[Key, Ratio]:
+        """The nodes that now read sizes which the graph makes of a fractional scale, and that scale as a ratio.
 
-        Fed sizes, a runtime samples at float32(out)/float32(in), which only whole scales are sure to equal.
+        Fed sizes, a runtime samples at float32(out)/float32(in), which is the scale only where scale × in is whole.
         """
         chosen = {source.name: value for source, value in self.values}
-        operands = (
-            (driven, driven.operand(chosen.get(source.name, tuple(source.value))))
-            for source in inputs
-            for driven in source.sites
-            if driven.by_shape
-        )
-        return [
-            (driven, tuple(round(scale * (driven.denominator or 1)) for scale in operand))
-            for driven, operand in operands
-            if not all(float(scale).is_integer() for scale in operand)
-        ]
+        found: dict[Key, Ratio] = {}
+        for driven, value in ((site, chosen.get(one.name, one.value)) for one in inputs for site in one.sites):
+            if driven.by_shape and not all(float(scale).is_integer() for scale in driven.operand(value)):
+                over = driven.denominator or 1
+                numerators = tuple(round(scale * over) for scale in driven.operand(value))
+                found[driven.key] = Ratio(driven.input, numerators, over, driven.axes)
+        return found
 
     def split(self) -> Iterator[Trial]:
         """One trial for each input alone."""
@@ -122,25 +118,47 @@ def _moved_size(old: int, resized: int, step: _Step) -> int:
     return max(1, old - resized if step is _Step.DOWN and old > resized else old * 3 // 4)
 
 
-def asked_trial(inputs: Sequence[PromotedInput], at: Sequence[float]) -> Trial:
-    """The trial that `--at S` or `--at H,W` asks for: these numbers for the scaled axes of every promoted input.
+def asked_trials(inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]) -> list[Trial]:
+    """The trials that `--at S` or `--at H,W` ask for: these numbers for the scaled axes of every promoted input.
 
-    Raises UsageError where the count fits no promoted input.
+    Raises UsageError where the count fits no promoted input, or an integer input cannot hold a number.
     """
-    values = []
-    for source in inputs:
-        driven = source.sites[0]
-        operand = list(driven.base)
-        if len(at) not in (1, len(driven.scaled)) or (driven.form is Form.FACTOR and len(set(at)) > 1):
-            raise UsageError(
-                f"--at {','.join(f'{value:g}' for value in at)}: {source.name} scales "
-                f"{counted(len(driven.scaled), 'axis', 'axes')}; give one number, or one for each"
-            )
-        for count, position in enumerate(driven.scaled):
-            scale = at[0] if len(at) == 1 else at[count]
-            operand[position] = _at_scale(driven, position, scale)
-        values.append((source, driven.input_value(operand)))
-    return Trial(tuple(values), asked=True)
+    return [
+        Trial(tuple((source, _asked(source, numbers, inputs, at)) for source in inputs), asked=True) for numbers in at
+    ]
+
+
+def _asked(
+    source: PromotedInput, numbers: Sequence[float], inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]
+) -> tuple[float, ...]:
+    driven = source.sites[0]
+    said = f"--at {','.join(f'{number:g}' for number in numbers)}: {source.name}"
+    if len(numbers) not in (1, len(driven.scaled)) or (driven.form is Form.FACTOR and len(set(numbers)) > 1):
+        raise UsageError(
+            f"{said} scales {counted(len(driven.scaled), 'axis', 'axes')}; give one number, or one for each"
+        )
+    over = driven.denominator
+    lacking = [] if over is None else [number for number in numbers if numerator(number, over) is None]
+    if lacking:
+        holds = "whole numbers" if over == 1 else f"numerators over {over}"
+        instead, again = _instead(inputs, at)
+        raise UsageError(f"{said} holds {holds}, and {lacking[0]:.9g} is none; {instead}", again=again)
+    operand = list(driven.base)
+    for count, position in enumerate(driven.scaled):
+        operand[position] = _at_scale(driven, position, numbers[0] if len(numbers) == 1 else numbers[count])
+    return driven.input_value(operand)
+
+
+def _instead(inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]) -> tuple[str, tuple[str, ...]]:
+    """What lets integer inputs hold the scales of `at` beside the old ones, in words and as options to type."""
+    sites = [driven for source in inputs for driven in source.sites if driven.denominator is not None]
+    if not all(driven.by_shape for driven in sites):
+        return "before opset 11 TensorRT takes whole factors only", ()
+    old = {driven.base[position] for driven in sites for position in driven.scaled}
+    needed = common_denominator({*old, *(number for numbers in at for number in numbers)})
+    if needed is None:
+        return f"no denominator up to {LARGEST_DENOMINATOR:,} holds all scales asked for; give fewer digits", ()
+    return f"add --denominator {needed}", ("--denominator", str(needed))
 
 
 def _at_scale(driven: Driven, position: int, scale: float) -> float:
@@ -152,3 +170,38 @@ def _at_scale(driven: Driven, position: int, scale: float) -> float:
             f"--at {scale:g}: the input of {driven.label} has no fixed size, so a scale says no output size"
         )
     return output_size(scale, size)
+
+
+def sampled_by_sizes(
+    trial: Trial, inputs: Sequence[PromotedInput], lengths: Mapping[str, Sequence[int]], difference: float
+) -> str:
+    """The sentence about a trial at which sizes decide where nodes sample; it names factors that avoid this.
+
+    `lengths` are the shapes of the resized tensors that are known, `difference` is the largest from the original that
+    holds the scales.
+    """
+    chosen = {source.name: tuple(value) for source, value in trial.values}
+    pairs = [(source, chosen.get(source.name, tuple(source.value))) for source in inputs]
+    fractional = [(source, value) for source, value in pairs if any(site.by_shape for site in source.sites)]
+    fed = ", ".join(f"{source.name}={list(value)}" for source, value in fractional)
+    instead = []
+    for source, value in fractional:
+        steps = [_whole_steps(driven, lengths[driven.input]) for driven in source.sites if driven.input in lengths]
+        least = [math.lcm(*column) for column in zip(*steps, strict=True)]
+        if any(number % step for number, step in zip(value, least, strict=False)):
+            instead.append(f"{source.name}: multiples of {','.join(map(str, least))}")
+    whole = f" ({'; '.join(instead)})" if instead else ""
+    far = f"by up to {difference:.2g}" if difference < math.inf else "in the size of the output"
+    return (
+        f"at {fed} an input size times the factor is no whole number; the size that is rounded down decides where the "
+        f"node samples, which differs from the original with scales {far}. Factors that make every size whole avoid "
+        f"this{whole}"
+    )
+
+
+def _whole_steps(driven: Driven, shape: Sequence[int]) -> list[int]:
+    """Of which numbers the entries of the input must be multiples so that its numerators make whole sizes."""
+    over = driven.denominator or 1
+    axes = range(len(shape)) if driven.axes is None else driven.axes
+    steps = [over // math.gcd(over, shape[axes[position]]) for position in driven.entries]
+    return [math.lcm(*steps)] if driven.form is Form.FACTOR else steps

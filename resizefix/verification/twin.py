@@ -6,8 +6,9 @@ A twin is made with as little machinery as possible and shares none with the ope
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
@@ -41,7 +42,44 @@ class Baked:
         return numpy_helper.from_array(np.array(self.values, dtype), name)
 
 
-def rebake(original: Document, operands: Mapping[Key, Baked]) -> Document:
+@dataclass(frozen=True)
+class Ratio:
+    """Sizes to make of the lengths of the tensor `data`: times `numerators`, over `denominator`, rounded down.
+
+    `axes` are those that the numerators stand for; None: all, in order.
+    """
+
+    data: str
+    numerators: tuple[int, ...]
+    denominator: int
+    axes: tuple[int, ...] | None
+
+    def nodes(self, fresh: Callable[[str], str]) -> list[NodeProto]:
+        """Nodes that make the sizes; the last one's output holds them.
+
+        In float64, where the quotient of whole numbers below 2⁵³ is never rounded up to a whole number.
+        """
+        made: list[NodeProto] = []
+
+        def add(op_type: str, *inputs: str, **attributes: Any) -> str:
+            output = fresh(f"{self.data}_{op_type}")
+            made.append(helper.make_node(op_type, inputs, [output], **attributes))
+            return output
+
+        def constant(values: Sequence[int], dtype: type[np.generic]) -> str:
+            return add("Constant", value=numpy_helper.from_array(np.array(values, dtype)))
+
+        lengths = add("Shape", self.data)
+        if self.axes is not None:
+            lengths = add("Gather", lengths, constant(self.axes, np.int64))
+        lengths = add("Cast", lengths, to=TensorProto.DOUBLE)
+        products = add("Mul", lengths, constant(self.numerators, np.float64))
+        quotients = add("Div", products, constant([self.denominator], np.float64))
+        add("Cast", add("Floor", quotients), to=TensorProto.INT64)
+        return made
+
+
+def rebake(original: Document, operands: Mapping[Key, Baked | Ratio]) -> Document:
     """The original as it would have been exported with other scales: constants, and no shape that the old ones imply.
 
     `operands` names each node by scope path and output. The node keeps everything but its scales and sizes. In a
@@ -60,25 +98,29 @@ def rebake(original: Document, operands: Mapping[Key, Baked]) -> Document:
         if name and (definition := scopes.definition(scope, name)) is not None
     ]
     for scope, node, baked in nodes:
-        body = scope.body if scope.in_function else model.graph
-        constant = names.fresh(f"{node.output[0]}_{baked.kind.value}")
-        insert_nodes(body, 0, [_constant_node(baked.tensor(constant))])
         dialect = dialect_of(node.op_type, scope.opset)
         scales, sizes = dialect.scales_input, dialect.sizes_input
-        if baked.kind is ExtentKind.SCALES and scales is not None:
-            if sizes is not None:
-                set_input(node, sizes, "")
-            set_input(node, scales, constant)
-        elif baked.kind is ExtentKind.SIZES and scales is not None and sizes is not None:
-            if not dialect.inputs[scales].optional:  # Resize-11 wants a tensor there, if an empty one
-                empty = names.fresh(f"{constant}_no_scales")
-                insert_nodes(body, 0, [_constant_node(Baked(ExtentKind.SCALES, ()).tensor(empty))])
-                set_input(node, scales, empty)
-            else:
-                node.input[scales] = ""
-            set_input(node, sizes, constant)
+        by_sizes = isinstance(baked, Ratio) or baked.kind is ExtentKind.SIZES
+        if scales is None or (by_sizes and sizes is None):
+            raise ValueError(f"{dialect.name} takes no {'sizes' if by_sizes else 'scales'} as an input")
+        outermost = scope.body if scope.in_function else model.graph
+        if isinstance(baked, Ratio):
+            made = baked.nodes(names.fresh)
+            insert_nodes(scope.body, list(scope.body.node).index(node), made)
+            operand = made[-1].output[0]
         else:
-            raise ValueError(f"{dialect.name} takes no {baked.kind.value} as an input")
+            operand = names.fresh(f"{node.output[0]}_{baked.kind.value}")
+            insert_nodes(outermost, 0, [_constant_node(baked.tensor(operand))])
+        if sizes is not None:
+            set_input(node, sizes, operand if by_sizes else "")
+        if not by_sizes:
+            set_input(node, scales, operand)
+        elif dialect.inputs[scales].optional:
+            node.input[scales] = ""
+        else:  # Resize-11 wants a tensor there, if an empty one
+            empty = names.fresh(f"{operand}_no_scales")
+            insert_nodes(outermost, 0, [_constant_node(Baked(ExtentKind.SCALES, ()).tensor(empty))])
+            set_input(node, scales, empty)
     remove_unread(model, old)  # onnxruntime refuses a model of IR 3 with an initializer that nobody reads
     for scope in scopes.all:
         _forget_shapes(scope)

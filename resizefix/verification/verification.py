@@ -23,13 +23,21 @@ class Verdict(str, Enum):
     COUPLED = "coupled"
 
 
+class Reference(str, Enum):
+    """What the original held in a run: the scales that were fed, or the sizes that an integer factor makes of them."""
+
+    SCALES = "scales"
+    SIZES = "sizes"
+
+
 @dataclass(frozen=True)
 class Run:
     """One feed, run with both models at one optimisation level.
 
     `values` are what inputs were fed that were given values, `shapes` the shapes of all fed tensors. `max_abs_diff` is
     infinite where no number says the difference. `bound` is the largest difference allowed, relative to an output's
-    largest value: 0 where every bit must agree.
+    largest value: 0 where every bit must agree. `from_scales`, where `reference` is sizes: the largest difference from
+    the original that holds the scales.
     """
 
     values: Mapping[str, Sequence[Any]]
@@ -39,6 +47,8 @@ class Run:
     max_abs_diff: float
     max_rel_diff: float = 0.0
     bound: float = 0.0
+    reference: Reference | None = None
+    from_scales: float | None = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from resizefix.errors import UsageError
 from resizefix.verification.bounds import Bound, default_level_bounds, relative_bounds, within
-from resizefix.verification.compare import Comparison, allclose, compare
+from resizefix.verification.compare import Comparison, allclose, compare, largest_finite
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.inputs import Feeds, Value
@@ -102,6 +102,16 @@ class _Tolerance:
     rtol: float
     relative: float | None
 
+    def bound(self, before: Outputs) -> float:
+        """The largest difference that is allowed, as a part of the largest value of an output."""
+        parts = [self.rtol]
+        if self.relative is not None:
+            parts += [bound.relative for bound in relative_bounds(before, self.relative).values()]
+        if self.atol:
+            largest = (largest_finite(value) for value in before.values() if isinstance(value, np.ndarray))
+            parts += [self.rtol + self.atol / size for size in largest if size]
+        return max(parts)
+
     def allows(self, before: Outputs, after: Outputs) -> bool:
         if self.relative is not None and within(compare(before, after), relative_bounds(before, self.relative)):
             return True
@@ -147,7 +157,7 @@ class _Pair:
         plain = [one.outputs for one in fitted]
         for at, after in enumerate(self._run_after(feeds, optimized=False)):
             comparison = compare(plain[at], after)
-            done.append(_run(feeds[at], shown, comparison, optimized=False, bound=0.0))
+            done.append(_run(feeds[at], shown, comparison, optimized=False, bound=tolerance.bound(plain[at])))
             if not comparison.bitwise and not tolerance.allows(plain[at], after):
                 return f"With optimisation disabled, {comparison.reason}."
         try:
@@ -159,7 +169,8 @@ class _Pair:
             bounds = default_level_bounds(plain[at], fused[at])
             comparison = compare(fused[at], after)
             widest = max(bounds.values(), key=lambda bound: bound.relative, default=Bound(0.0, "no outputs"))
-            done.append(_run(feeds[at], shown, comparison, optimized=True, bound=widest.relative))
+            allowed = max(widest.relative, tolerance.bound(fused[at]))
+            done.append(_run(feeds[at], shown, comparison, optimized=True, bound=allowed))
             if within(comparison, bounds) or tolerance.allows(fused[at], after):
                 continue
             # An original with stale shapes contradicts itself when optimised; then what it really computes counts.

@@ -99,7 +99,7 @@ def type_command(command: Command, where: str, symptom: str, capsys: pytest.Capt
     if "--live" in command.arguments and command.exit_code and find_spec("tensorrt_rtx_bindings"):
         _, live = printed.out.split("live:")
         assert words(symptom) in words(live), (where, "the real parser says something else", live)
-    return printed.out
+    return printed.out + printed.err * (command.exit_code == 2)
 
 
 def shown(text: str) -> list[str]:

@@ -44,31 +44,76 @@ def test_a_fraction_is_a_numerator_over_a_denominator():
     assert result.inputs[0].value == (3,)
 
 
-def test_a_fraction_that_no_numerator_says_is_refused_with_the_mend():
-    result = resizefix.promote_scales(
-        model("y = Resize (x, , s)", "<float[4] s = {1, 1, 1.3333334, 1.3333334}>"), for_="tensorrt"
-    )
-    assert not result.changed
-    assert "--denominator" in (result.outcomes[0].reason or "")
+def test_a_fraction_that_no_numerator_says_is_refused_with_the_denominator_that_says_it():
+    third = model("y = Resize (x, , s)", "<float[4] s = {1, 1, 1.3333334, 1.3333334}>", x="float[1,3,9,9]")
+    (outcome,) = resizefix.promote_scales(third, for_="tensorrt").outcomes
+    assert outcome.reason == "its scale 1.3333334 is no whole number over 1000; add --denominator 3"
+    assert resizefix.promote_scales(third, for_="tensorrt", denominator=3).inputs[0].value == (4,)
+
+
+@pytest.mark.parametrize(("given", "at", "needed"), [(None, 2.5, 2), (None, 0.4, 5), (10, 2.25, 4), (3, 3.3, 10)])
+def test_a_scale_to_try_that_the_input_cannot_hold_is_a_usage_error_that_names_the_denominator(given, at, needed):
+    for verify in (True, False):
+        with pytest.raises(resizefix.UsageError, match=f"--at {at}.* add --denominator {needed}$"):
+            resizefix.promote_scales(model(*DOUBLE), for_="tensorrt", denominator=given, at=[[at]], verify=verify)
+    result = resizefix.promote_scales(model(*DOUBLE), for_="tensorrt", denominator=needed, at=[[at]])
+    assert any(run.values == {"up_scales": (round(at * needed),)} for run in result.verification.runs)
+
+
+def test_before_opset_11_no_denominator_is_proposed():
+    with pytest.raises(resizefix.UsageError, match="whole factors only"):
+        resizefix.promote_scales(model("y = Upsample (x, s)", DOUBLE[1], opset=9), for_="tensorrt", at=[[2.5]])
+
+
+@pytest.mark.parametrize("name", ["02-function-scale-1", "02-function-scale-1-nearest"])
+def test_a_scale_of_one_is_tried_at_no_numerator_of_zero(name):
+    found = resizefix.promote_scales(f"../shared/finds/{name}.onnx", for_="tensorrt")
+    assert found.verification.passed
+    assert all(min(run.values["R_scales"]) >= 1 for run in found.verification.runs)
 
 
 LINEAR = '[up] y = Resize <mode = "linear"> (x, , s)'
 
 
-def test_a_scale_that_is_no_numerator_is_told_with_the_digits_that_make_it_none():
+def test_a_scale_that_no_small_denominator_holds_is_told_with_the_digits_that_make_it_none():
     nodes = "shape = Shape (x) kept = Gather (shape, k) s = Concat <axis = 0> (kept, hw) y = Resize (x, , , s)"
     text = model(nodes, "<int64[2] k = {0, 1}, int64[2] hw = {23, 20}>", x="float[n,3,10,10]")
     (outcome,) = resizefix.promote_scales(text, for_="tensorrt", verify=False).outcomes
-    assert outcome.reason == "its scale 2.3000002 is no whole number over 1000; give another --denominator"
+    asked = "and no denominator up to 10,000 makes it one; ask --for onnxruntime"
+    assert outcome.reason == f"its scale 2.3000002 is no whole number over 1000; {asked}"
 
 
-def test_where_sizes_move_the_samples_the_difference_is_stated():
-    scales = "<float[4] s = {1, 1, 1.3, 1.3}>"
-    result = resizefix.promote_scales(
-        model(LINEAR, scales, x="float[1,3,h,w]"), for_="tensorrt", shape={"x": (1, 3, 9, 9)}
-    )
-    assert result.verification.passed
-    assert "sizes decide where it samples" in (result.verification.reason or "")
+def test_where_sizes_decide_the_samples_the_original_with_those_sizes_is_the_reference():
+    """A factor that makes a whole size samples as the scale does; else the size decides, and the difference is said."""
+    static = model(LINEAR, DOUBLE[1], x="float[1,3,10,14]")
+    result = resizefix.promote_scales(static, for_="tensorrt", denominator=10, at=[[1.5], [1.7]])
+    runs = {(run.values["up_scales"], run.optimized): run for run in result.verification.runs}
+    for optimized in (False, True):
+        whole, rounded = runs[(15,), optimized], runs[(17,), optimized]
+        assert (whole.reference, whole.bitwise, whole.from_scales) == ("scales", True, None)
+        assert (rounded.reference, rounded.bitwise or optimized) == ("sizes", True)
+        assert rounded.from_scales is not None
+        assert rounded.from_scales > 1e-3
+    reason = result.verification.reason or ""
+    assert reason.count("no whole number") == 1
+    assert reason.endswith("(up_scales: multiples of 5)")
+
+
+@pytest.mark.parametrize("place", ["main", "function"])
+def test_the_reference_by_sizes_is_found_wherever_the_node_stands(place):
+    """Its lengths need not be seen: the original works the sizes out itself, in another way than the new model."""
+    resize = '[R] y = Resize <mode = "linear"> (x, , s)'
+    scales = "s = Constant <value = float[4] {1, 1, 1.3, 1.3}> ()"
+    if place == "function":
+        text = f"""<ir_version: 8, opset_import: ["" : 13, "d" : 1]> g (float[1,1,h,w] x) => (float[?,?,?,?] z)
+        {{ z = d.F (x) }} <domain: "d", opset_import: ["" : 13]> F (x) => (y) {{ {scales} {resize} }}"""
+    else:
+        text = f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,h,w] x) => (float[?,?,?,?] y)
+        {{ {scales} {resize} }}"""
+    original = onnx.parser.parse_model(text)
+    result = resizefix.promote_scales(original, for_="tensorrt", denominator=10, shape={"x": (1, 1, 9, 9)})
+    assert {run.reference for run in result.verification.runs} >= {"sizes"}
+    assert all(run.bitwise for run in result.verification.runs if not run.optimized)
     (outcome,) = result.outcomes
     assert (outcome.exact, (outcome.max_abs_diff or 0) > 0) == (False, True)
     assert "at which other points are sampled" in (outcome.reason or "")

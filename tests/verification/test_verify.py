@@ -236,3 +236,12 @@ def test_neither_document_is_changed() -> None:
     bytes_before = before.light_bytes(), after.light_bytes()
     verify(before, after, feeds={"x_scales": np.array([1, 1, 3, 3], np.float32)})
     assert (before.light_bytes(), after.light_bytes()) == bytes_before
+
+
+def test_every_run_says_what_it_allowed_as_a_part_of_the_largest_value() -> None:
+    node = "g (float[1,1,4,4] x) => (float[1,1,4,4] y) { y = Abs (x) }"
+    document = Document.from_proto(parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> {node}'))
+    assert {run.bound for run in verify(document, document).runs} == {0.0, 2e-5}
+    assert all(run.bound == 0.5 for run in verify(document, document, rtol=0.5).runs)
+    for run in verify(document, document, atol=0.5).runs:
+        assert 0.1 < run.bound < 1  # unit-normal values: the largest of 16 is about 2

@@ -25,6 +25,7 @@ from resizefix.version import __version__
 if TYPE_CHECKING:
     from resizefix.document.document import Document
     from resizefix.library.check import Verdict, check
+    from resizefix.library.diff import diff
     from resizefix.library.freeze_scales import freeze_scales
     from resizefix.library.inspect import inspect
     from resizefix.library.promote_scales import promote_scales
@@ -46,6 +47,7 @@ __all__ = [
     "VerificationFailedError",
     "__version__",
     "check",
+    "diff",
     "freeze_scales",
     "inspect",
     "legalize",
@@ -60,6 +62,7 @@ _HOMES = {
     "Site": "resizefix.operations.sites",
     "Verdict": "resizefix.library.check",
     "check": "resizefix.library.check",
+    "diff": "resizefix.library.diff",
     "freeze_scales": "resizefix.library.freeze_scales",
     "inspect": "resizefix.library.inspect",
     "legalize": "resizefix.library.rewrite",
@@ -67,6 +70,10 @@ _HOMES = {
     "trt_legacy": "resizefix.library.rewrite",
     "verify": "resizefix.library.verify",
 }
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

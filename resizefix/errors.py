@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from resizefix.printable import printable
+
 
 class ResizefixError(Exception):
-    """Base of all errors resizefix raises on purpose.
+    """Base of all errors resizefix raises on purpose; no control character of a file reaches its text.
 
     `node` is the label of the node concerned, `rule` the name of the rule that failed; both may be None. `again` are
     words that make the same command work, where some do.
@@ -22,7 +24,7 @@ class ResizefixError(Exception):
     def __init__(
         self, message: str, *, node: str | None = None, rule: str | None = None, again: tuple[str, ...] = ()
     ) -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.node = node
         self.rule = rule
         self.again = again

@@ -14,7 +14,7 @@ import click
 from resizefix.cli.next_command import NextCommand, after_error, after_no, after_wrong_words, show_error
 from resizefix.cli.progress import close_progress
 from resizefix.errors import ResizefixError
-from resizefix.reports.printable import printable
+from resizefix.printable import printable
 from resizefix.version import __version__
 
 

@@ -20,7 +20,7 @@ from resizefix.cli.envelope import Call
 from resizefix.cli.next_command import after_error, show_error
 from resizefix.cli.target_file import require_apart
 from resizefix.errors import UsageError
-from resizefix.reports.printable import printable
+from resizefix.printable import printable
 from resizefix.version import __version__
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
-from resizefix.reports.printable import printable
+from resizefix.printable import printable
 
 _PROGRAM = "resizefix"
 _TARGETS = ("check", "--target", "list")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from resizefix.document.pieces import Piece, as_bytes
 from resizefix.document.source import Source
 from resizefix.document.structure import require_sound
 from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
+from resizefix.printable import summary
 
 
 class Document:
@@ -59,10 +61,15 @@ class Document:
         self._home = home
         self._detached = detached
 
+    def __repr__(self) -> str:
+        graph = self.proto.graph
+        size = f"{len(graph.node)} nodes, {len(graph.initializer)} initializers"
+        return summary(self, "in memory" if self.path is None else str(self.path), size)
+
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Document:
         """The model in the file `path`. Raises UnreadableModelError, which says what the file is instead."""
-        path = Path(path)
+        path = _path(path)
         detached, proto, home, folder = open_detached(path)
         return cls(proto, path=path, folder=folder, home=home, detached=detached)
 
@@ -75,7 +82,7 @@ class Document:
         """
         proto = onnx.ModelProto()
         proto.CopyFrom(model)
-        absolute = Path(os.path.abspath(folder)) if folder is not None else None
+        absolute = Path(os.path.abspath(_path(folder))) if folder is not None else None
         home = Home(absolute, absolute) if absolute is not None else None
         document = cls(proto, path=None, folder=absolute, home=home, detached=None)
         require_utf8(document._canonical(), "the model")
@@ -142,7 +149,7 @@ class Document:
         `path` is replaced only with `overwrite`, a data file never. Raises UsageError, CannotWriteError,
         UnreadableModelError, RefusedError.
         """
-        out = Path(path)
+        out = _path(path)
         home = self._home or Home(out.parent, out.parent)
         with AtomicWrite() as write:
             write.require_free(out, overwrite=overwrite)
@@ -207,6 +214,17 @@ class Document:
         given = references_in(self._detached.light) if references and self._detached else []
         places = {reference._replace(tensor="") for reference in given}
         return {reference for reference in references if reference._replace(tensor="") not in places}
+
+
+def _path(path: str | os.PathLike[str]) -> Path:
+    """The path, where it can be one. Raises UsageError."""
+    try:
+        name = os.fsdecode(path)
+        if not name or b"\0" in os.fsencode(name):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise UsageError(f"{reprlib.repr(path)} is no path; name a file.") from None
+    return Path(name)
 
 
 def _with_raw_data(tensor: onnx.TensorProto, content: bytes) -> onnx.TensorProto:

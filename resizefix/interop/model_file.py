@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from resizefix.document.document import Document
 
@@ -15,7 +14,7 @@ def is_one(model: object) -> bool:
 
 def opened(model: str | os.PathLike[str] | Document) -> Document:
     """The file at the path, opened; a document as it is. Raises UnreadableModelError."""
-    return model if isinstance(model, Document) else Document.open(Path(model))
+    return model if isinstance(model, Document) else Document.open(model)
 
 
 def returned(document: Document, like: object) -> Document:

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import opened, returned
+from resizefix.library.options import checked_options
 from resizefix.library.result import Result
 from resizefix.verification.verification import Status, Verification
 
@@ -39,13 +40,15 @@ class _NoAnswer:
 
 
 def bounded(function: F) -> F:
-    """Makes a library call work in a process of its own where it is given `timeout` or `memory_limit`.
+    """Makes a library call check its options, and work in a process of its own where it is given `timeout` or
+    `memory_limit`.
 
     A process that does not answer in time, or dies, is a failed verification that says so.
     """
 
     @functools.wraps(function)
     def call(*models: Any, **options: Any) -> Any:
+        options = checked_options(options)
         timeout, memory_limit = options.get("timeout"), options.get("memory_limit")
         if (timeout is None and memory_limit is None) or not options.get("verify", True):
             return function(*models, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
 from resizefix.interop import Model, opened
+from resizefix.library.options import checked
+from resizefix.printable import summary
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.gather import facts_in
 from resizefix.targets.namesakes import namesakes_of
@@ -19,7 +22,7 @@ if TYPE_CHECKING:  # a parser of its own process is asked by few
     from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """What a target says to every Upsample/Resize of a model; `accepted` unless a rule is broken.
 
@@ -32,6 +35,13 @@ class Verdict:
     live: LiveVerdict | None = None
     live_reason: str | None = None
 
+    def __repr__(self) -> str:
+        broken = Counter(violation.rule for violation in self.violations)
+        word = "accepted" if self.accepted else "rejected"
+        live = None if self.live is None else f"{self.live.parser}: {'accepted' if self.live.taken else 'rejected'}"
+        rules = ", ".join(f"{rule} ({count})" for rule, count in broken.items())
+        return summary(self, f"{self.target.name} {word}", rules, live, self.live_reason)
+
     @property
     def accepted(self) -> bool:
         """Whether the target runs all of them and computes what ONNX says, by its rules."""
@@ -43,6 +53,7 @@ class Verdict:
         return self.accepted and (self.live is None or self.live.taken)
 
 
+@checked
 def check(
     model: Model,
     *,

@@ -29,8 +29,6 @@ from resizefix.verification.steps import Tell
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Coupling, Status, Verification
 
-RUNTIMES = ("onnxruntime", "tensorrt")
-
 
 @bounded
 def promote_scales(
@@ -66,8 +64,6 @@ def promote_scales(
     Raises UsageError for options that do not fit the model, VerificationFailedError (with a `result` whose model is the
     original) where the new model is not proven to compute what the old one does.
     """
-    if for_ not in RUNTIMES:
-        raise UsageError(f"for whom? {' or '.join(RUNTIMES)}, not {for_!r}")
     if for_ == "tensorrt" and keep_default:
         raise UsageError(
             "--keep-default with --for tensorrt: TensorRT takes the default for a constant and drops the input"
@@ -77,10 +73,15 @@ def promote_scales(
     integers = Integers(denominator) if for_ == "tensorrt" else None
 
     def promoted(refused: Mapping[int, str]) -> Promotion:
-        wanted = None if form is None else Form(form)
         naming = Naming(input_name, shared)
         made = promote(
-            document, sites, form=wanted, naming=naming, keep_default=keep_default, integers=integers, refused=refused
+            document,
+            sites,
+            form=None if form is None else Form(form),
+            naming=naming,
+            keep_default=keep_default,
+            integers=integers,
+            refused=refused,
         )
         rejected = _rejected(made) if integers is not None else {}
         return promoted({**refused, **rejected}) if rejected else made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,11 +12,12 @@ from resizefix.document.document import Document
 from resizefix.library.tensorrt_profile import Range
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome, Status
+from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
 from resizefix.verification.verification import Verification
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """What an operation made.
 
@@ -31,6 +33,17 @@ class Result:
     """Operators that keep a whole model from an older opset (`trt_legacy`)."""
     profile: Mapping[str, Range] | None = None
     """The optimization profile with which TensorRT builds the model (`promote_scales` for TensorRT)."""
+
+    def __repr__(self) -> str:
+        counts = Counter(outcome.status.value for outcome in self.outcomes)
+        inputs = ", ".join(source.name for source in self.inputs)
+        return summary(
+            self,
+            ", ".join(f"{count} {status}" for status, count in counts.items()) or "no Upsample or Resize",
+            inputs and f"inputs: {inputs}",
+            f"verification: {self.verification.status.value}, {len(self.verification.runs)} runs",
+            self.verification.reason,
+        )
 
     @property
     def changed(self) -> bool:

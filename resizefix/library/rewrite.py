@@ -56,19 +56,18 @@ def legalize(
     Where TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Raises UsageError for a
     target or pattern that does not exist, VerificationFailedError where the proof fails.
     """
-    wanted = target_named(target)
     document = opened(model)
     snapshot = Snapshot(document)
     sites = select(sites_in(snapshot), node)
     allowance = Allowance(allow_inexact, lower)
-    made = make_legal(document, sites, wanted, allowance=allowance, snapshot=snapshot)
+    made = make_legal(document, sites, target_named(target), allowance=allowance, snapshot=snapshot)
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     rules = (
         conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
         if verify
         else None
     )
-    if verify and changed and wanted.name in SPEAKS_FOR:
+    if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
             result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))

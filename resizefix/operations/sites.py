@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
+from resizefix.printable import summary
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Extent:
     values: tuple[float, ...] | tuple[int, ...] | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Site:
     """One resize node. `output` with the scope's path identifies it; names of nodes may be empty or double."""
 
@@ -53,8 +54,8 @@ class Site:
     label: str  # the node's name, or "#index" where it has none
     op_type: str
     since_version: int
-    scope: Scope = field(repr=False)
-    node: NodeProto = field(repr=False)
+    scope: Scope
+    node: NodeProto
     dialect: Dialect | None
     reading: Reading | None
     extent: Extent
@@ -64,6 +65,18 @@ class Site:
     elem_type: int | None
     reason: str | None  # why it cannot be promoted; None: it can
     warning: str | None = None  # what may go wrong with the node as it is
+
+    def __repr__(self) -> str:
+        mode = "not valid" if self.interpolation is None else self.interpolation.mode.value
+        values = "not constant" if self.extent.values is None else list(self.extent.values)
+        return summary(
+            self,
+            f"#{self.index} {self.node.name}",
+            f"{self.op_type}-{self.since_version}, {mode}, {self.extent.kind.value} {values}",
+            f"{self.input} → {self.output}",
+            f"from {self.origin.kind.value} {self.origin.name or ''}",
+            "promotable" if self.reason is None else self.reason,
+        )
 
     @property
     def input(self) -> str:

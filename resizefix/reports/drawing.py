@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from resizefix.printable import printable
 from resizefix.reports.layering import Gaps, Link, Point, Size, place
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Neighbourhood
-from resizefix.reports.printable import printable
 from resizefix.reports.wording import shortened
 
 _WIDTH = 156.0

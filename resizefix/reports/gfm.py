@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from resizefix.reports.printable import printable
+from resizefix.printable import printable
 
 # What counts within a line; a cell or an item of a list never begins one with text of a file.
 _PUNCTUATION = re.compile(r"([*_\[\]<>~$])")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from resizefix.operations.diff import Change
+from resizefix.printable import printable
 from resizefix.reports import proof
 from resizefix.reports.comparison import Comparison, Fate, Pair
 from resizefix.reports.gfm import code, fenced, folded, prose, summary, table
 from resizefix.reports.mermaid import flowchart
 from resizefix.reports.neighbourhood import Neighbourhood
 from resizefix.reports.next_step import next_step
-from resizefix.reports.printable import printable
 from resizefix.reports.survey import Broken, Survey, Surveyed
 from resizefix.reports.wording import (
     Standing,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from resizefix.reports.printable import printable
+from resizefix.printable import printable
 
 _VOID = frozenset({"br", "input", "link", "meta", "wbr"})
 

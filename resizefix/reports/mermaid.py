@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from resizefix.printable import printable
 from resizefix.reports.neighbourhood import Box, BoxKind, Mark, Neighbourhood
-from resizefix.reports.printable import printable
 from resizefix.reports.wording import shortened
 
 _MOST_COLUMNS = 40

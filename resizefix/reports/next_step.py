@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.operations.sites import Site
-from resizefix.reports.printable import printable
+from resizefix.printable import printable
 from resizefix.reports.wording import Standing, standing
 
 if TYPE_CHECKING:

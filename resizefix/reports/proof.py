@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from resizefix.reports.printable import printable
+from resizefix.printable import printable
 from resizefix.reports.wording import times
 from resizefix.verification.verification import Run, Verification
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from resizefix.printable import printable
 from resizefix.reports.next_step import next_step
-from resizefix.reports.printable import printable
 from resizefix.reports.screen import Screen, screen
 from resizefix.reports.survey import Survey, Surveyed
 from resizefix.reports.wording import (

@@ -8,8 +8,8 @@ from resizefix.library.check import Verdict
 from resizefix.library.result import Result
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Status
+from resizefix.printable import printable
 from resizefix.reports import proof
-from resizefix.reports.printable import printable
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import count
 from resizefix.targets.tensorrt_live import LiveVerdict

@@ -13,7 +13,7 @@ from resizefix.document.text import counted
 from resizefix.interpolation import Interpolation
 from resizefix.operations.sites import Extent, Site
 from resizefix.origins.origin import Origin, OriginKind
-from resizefix.reports.printable import printable
+from resizefix.printable import printable
 from resizefix.targets.catalogue import TARGETS
 
 _MOST_NAMES = 3

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from resizefix.printable import summary
+
 
 class Status(str, Enum):
     """`skipped`: nothing was run, because the user wished so or no model of the two can be run here."""
@@ -60,7 +62,7 @@ class Coupling:
     breaks_at: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
     """`reason` says why it failed or was skipped, or what a pass does not cover."""
 
@@ -68,6 +70,18 @@ class Verification:
     reason: str | None = None
     runs: tuple[Run, ...] = ()
     coupling: tuple[Coupling, ...] = ()
+
+    def __repr__(self) -> str:
+        largest = max((run.max_abs_diff for run in self.runs), default=0.0)
+        bitwise = sum(run.bitwise for run in self.runs)
+        runs = f"{len(self.runs)} runs, {bitwise} bitwise equal, largest difference {largest:.2g}"
+        coupled = sum(found.verdict is Verdict.COUPLED for found in self.coupling)
+        return summary(
+            self,
+            f"{self.status.value}, {runs if self.runs else 'nothing was run'}",
+            f"{coupled} of {len(self.coupling)} nodes coupled" if self.coupling else None,
+            self.reason,
+        )
 
     @property
     def passed(self) -> bool:

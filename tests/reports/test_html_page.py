@@ -14,9 +14,9 @@ from report_models import COMPUTED, FED, HOSTILE, PLAIN, ROUNDED, document, host
 
 from resizefix.document.document import Document
 from resizefix.operations.diff import diff
+from resizefix.printable import printable
 from resizefix.reports.comparison import compare
 from resizefix.reports.html import diff_page, inspect_page
-from resizefix.reports.printable import printable
 from resizefix.reports.survey import Survey
 from resizefix.targets.catalogue import TARGETS
 

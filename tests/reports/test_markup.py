@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_models import HOSTILE
 
+from resizefix.printable import printable
 from resizefix.reports.markup import Markup, element, escaped, join
-from resizefix.reports.printable import printable
 
 
 class Tags(html.parser.HTMLParser):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+MOST_SHOWN = 80  # characters of a name or a reason in the repr of an object
+
 # Control characters, format characters (bidirectional overrides among them), surrogates, unassigned.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 
@@ -19,3 +21,10 @@ def printable(text: str, *, keep_lines: bool = False) -> str:
         else character.encode("unicode_escape", "surrogatepass").decode("ascii")
         for character in text
     )
+
+
+def summary(kind: object, *parts: str | None) -> str:
+    """The repr of an object that holds more than a screen: its class, and one short line for each part."""
+    shown = [printable(part) for part in parts if part]
+    lines = [line if len(line) <= MOST_SHOWN else f"{line[: MOST_SHOWN - 1]}…" for line in shown]
+    return f"<{type(kind).__name__}: {f'{chr(10)}  '.join(lines)}>"

@@ -1,0 +1,154 @@
+"""What the options of the library's calls may hold: one row for each name, checked before any work is done."""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+import os
+import reprlib
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from resizefix.errors import UsageError
+from resizefix.printable import printable
+from resizefix.promotion import Form
+from resizefix.targets.catalogue import target_named
+
+F = TypeVar("F", bound=Callable[..., Any])
+Reader = Callable[[Any], Any]  # the value as the call uses it; raises ValueError or TypeError for another
+
+_LARGEST_FLOAT32 = 3.4028234663852886e38
+RUNTIMES = ("onnxruntime", "tensorrt")
+
+
+def checked(function: F) -> F:
+    """Makes a call raise UsageError for an option whose type or value it cannot use, before it looks at the model."""
+
+    @functools.wraps(function)
+    def call(*models: Any, **options: Any) -> Any:
+        return function(*models, **checked_options(options))
+
+    return call  # type: ignore[return-value]
+
+
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with their values as the calls use them. Raises UsageError, which says what an option takes."""
+    found = dict(options)
+    for name, value in options.items():
+        if name in _OPTIONS and not (value is None and name in _NONE):
+            read, wanted = _OPTIONS[name]
+            try:
+                found[name] = read(value)
+            except UsageError:
+                raise
+            except Exception as error:  # whatever a foreign object's own methods raise
+                raise UsageError(f"{name}={reprlib.repr(value)}: give {wanted}") from error
+    return found
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError
+
+
+def _flag(value: Any) -> bool:
+    _require(isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"))
+    return bool(value)
+
+
+def _whole(least: int, most: int = (1 << 63) - 1) -> Reader:
+    def read(value: Any) -> int:
+        _require(isinstance(value, numbers.Integral) and not isinstance(value, bool))
+        found = int(value)
+        _require(least <= found <= most)
+        return found
+
+    return read
+
+
+def _number(least: float, most: float, *, above: bool = False) -> Reader:
+    def read(value: Any) -> float:
+        _require(isinstance(value, numbers.Real) and not isinstance(value, bool))
+        found = float(value)
+        _require(math.isfinite(found) and least <= found <= most and not (above and found == least))
+        return found
+
+    return read
+
+
+def _text(value: Any) -> str:
+    _require(isinstance(value, str) and value != "" and printable(value) == value)
+    return str(value)
+
+
+def _path(value: Any) -> str:
+    return os.fsdecode(value)
+
+
+def _each(read: Reader, alone: tuple[type, ...] = ()) -> Reader:
+    """A sequence of what `read` reads; a value of the types `alone` is one of them."""
+
+    def read_all(value: Any) -> tuple[Any, ...]:
+        values = (value,) if isinstance(value, alone) else value
+        _require(isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)))
+        return tuple(read(each) for each in values)
+
+    return read_all
+
+
+def _by_name(read: Reader) -> Reader:
+    def read_all(value: Any) -> dict[str, Any]:
+        _require(isinstance(value, Mapping) and all(isinstance(name, str) for name in value))
+        return {name: read(each) for name, each in value.items()}
+
+    return read_all
+
+
+def _ranges(value: Any) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = _by_name(_each(_whole(0)))(value)
+    _require(found.keys() <= {"min", "opt", "max"})
+    return found
+
+
+def _runtime(value: Any) -> str:
+    _require(isinstance(value, str) and value in RUNTIMES)
+    return str(value)
+
+
+def _callable(value: Any) -> Any:
+    _require(callable(value))
+    return value
+
+
+_SCALE = _number(0, _LARGEST_FLOAT32, above=True)
+_FLOAT = _number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32)
+_NONE = frozenset(
+    ("form", "input_name", "denominator", "shape", "timeout", "memory_limit", "progress", "profile", "set", "feed")
+)
+_FLAGS = (
+    "shared", "keep_default", "allow_coupled", "verify", "hybrid", "allow_inexact", "lower", "live", "build",
+)  # fmt: skip
+_OPTIONS: dict[str, tuple[Reader, str]] = {
+    **dict.fromkeys(_FLAGS, (_flag, "True or False")),
+    "form": (Form, f"one of {', '.join(form.value for form in Form)}"),
+    "input_name": (_text, "a name: text, not empty, without control characters"),
+    "for_": (_runtime, " or ".join(RUNTIMES)),
+    "denominator": (_whole(1, (1 << 31) - 1), "a whole number from 1 to 2147483647"),
+    "node": (_each(_text, (str,)), 'a glob on names of nodes, or "#K", or a list of them'),
+    "at": (_each(_each(_SCALE, (numbers.Real,))), "a list of scales above 0, as [4, (2, 3)]"),
+    "shape": (_by_name(_each(_whole(0))), 'the sizes of inputs, as {"input": (1, 3, 224, 224)}'),
+    "seed": (_whole(0), "a whole number from 0"),
+    "custom_op_library": (_each(_path, (str, bytes, os.PathLike)), "a path, or a list of paths"),
+    "timeout": (_number(0, threading.TIMEOUT_MAX / 2, above=True), "a number of seconds above 0"),
+    "memory_limit": (_whole(1, 1 << 60), "a number of bytes above 0"),
+    "progress": (_callable, "what can be called with three arguments"),
+    "target": (lambda value: target_named(value).name, ""),
+    "profile": (_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}'),
+    "set": (_by_name(_each(_FLOAT)), 'numbers for inputs, as {"scales": (1, 1, 2, 2)}'),
+    "feed": (_by_name(lambda value: value), 'values for inputs, as {"scales": (1, 1, 2, 2)}'),
+    "runs": (_whole(1, 1 << 31), "a whole number from 1"),
+    "atol": (_number(0, math.inf), "a number from 0"),
+    "rtol": (_number(0, math.inf), "a number from 0"),
+}

@@ -16,7 +16,11 @@ class Status(str, Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """One site's outcome. `before` and `after` are ONNX text; `max_abs_diff` is set for a change that is not exact."""
+    """One site's outcome. `before` and `after` are ONNX text; `max_abs_diff` is set for a change that is not exact.
+
+    `condition` says for which inputs the new nodes compute what the old one did ("for finite inputs, where no axis is
+    empty"); None: for all that the old one takes.
+    """
 
     index: int
     node: str
@@ -25,4 +29,5 @@ class Outcome:
     before: str = ""
     after: tuple[str, ...] = ()
     exact: bool = True
+    condition: str | None = None
     max_abs_diff: float | None = None

@@ -42,10 +42,12 @@ class WhyNot:
 class AxisEquivalence(Equivalence):
     """`alike(axis, form, interpolation)`: the forms that sample this axis as `form` does; empty where it says nothing.
 
-    A whole node may take another form if every axis may, each by its own equivalence.
+    A whole node may take another form if every axis may, each by its own equivalence. `longest`: how long an axis may
+    be whose length is not known; None: any.
     """
 
     alike: Callable[[Axis, Form, Interpolation], frozenset[Form]] = lambda axis, form, interpolation: frozenset()
+    longest: int | None = None
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "{round_prefer_floor, round_prefer_ceil}; asymmetric + {floor, simple}; tf_half_pixel_for_nn + floor",
         "each repeats every sample s times: no coordinate comes within 1/2s of the edge where it would round away",
         alike=axis_forms.repeats,
+        longest=axis_forms.LONGEST,
     ),
     # A factor of two puts the odd outputs of asymmetric exactly on a tie.
     AxisEquivalence(
@@ -56,6 +57,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "nearest, s = 2: those of E5 and asymmetric + round_prefer_floor",
         "x/2 is exact, and its tie goes to the floor",
         alike=axis_forms.doubles,
+        longest=axis_forms.LONGEST,
     ),
     # What tensorflow's half-pixel nearest becomes when round_prefer_floor was written by default.
     AxisEquivalence(
@@ -65,6 +67,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "tf_half_pixel_for_nn + round_prefer_floor",
         "round(c) with ties down is ceil(c - 1/2), and here float32 computes every tie exactly",
         alike=axis_forms.upper_halves,
+        longest=axis_forms.LONGEST,
     ),
     # Taking every k-th sample.
     AxisEquivalence(
@@ -74,6 +77,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "with {ceil, simple} if float32(1/k)·k ≥ 1, with floor if ≤ 1 (both for a power of two)",
         "the coordinate is k·x up to the error of float32(1/k), which ceil and floor forgive on one side only",
         alike=axis_forms.strides,
+        longest=axis_forms.LONGEST,
     ),
     # Taking the middle one of every k samples.
     AxisEquivalence(
@@ -83,6 +87,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "tf_half_pixel_for_nn + floor",
         "the coordinate k·x + (k-1)/2 is a whole number, so no rounding is near its edge",
         alike=axis_forms.centres,
+        longest=axis_forms.LONGEST,
     ),
     # pytorch_half_pixel is an exception for outputs one sample long.
     AxisEquivalence(
@@ -99,6 +104,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "s = 2, 4, … 4096",
         "nothing is cut off, so the correction is 0, and division by a power of two is exact in float32 and float64",
         alike=axis_forms.grown_by_a_power_of_two,
+        longest=axis_forms.LONGEST,
     ),
     # The exact part of E21.
     AxisEquivalence(
@@ -108,6 +114,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "tf_half_pixel_for_nn + round_prefer_floor is half_pixel + ceil",
         "floor(c) is round(c - 1/2) with ties up, and all coordinates are exact",
         alike=axis_forms.for_nn_by_a_power_of_two,
+        longest=axis_forms.LONGEST,
     ),
     # Everything else that can be proven by computing it: align_corners, lengths of 1, mixed scales.
     AxisEquivalence(
@@ -180,6 +187,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         exact=False,
         bound=5e-5,
         alike=axis_forms.grown_by_an_integer,
+        longest=axis_forms.LONGEST,
     ),
     # The mend for TensorRT, which takes tf_half_pixel_for_nn with one rounding only.
     AxisEquivalence(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from resizefix.interpolation import CoordinateTransformationMode, Mode
-from resizefix.lowerings.bounds import LATTICE, drift, drift_note, rounding, slope
-from resizefix.lowerings.conditions import why_not_divided, why_not_image_axes
+from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding, slope
+from resizefix.lowerings.conditions import LONGEST_CHECKED, why_not_divided, why_not_image_axes
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import TO_THE_END, Spelling
 from resizefix.lowerings.subject import Axis, Subject
@@ -50,12 +50,13 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
         ends = [-tails[k] if tails[k] else TO_THE_END for k in cut]
         x = spelling.slice(x, [k + 2 for k in cut], [starts[k] for k in cut], ends)
     spelling.node("AveragePool", x, kernel_shape=widths, strides=strides)
-    return Closeness(exact=False, bound=_bound(subject), note=_note(subject))
+    return Closeness(exact=False, bound=_bound(subject), conditions=_conditions(subject))
 
 
-def _note(subject: Subject) -> str:
+def _conditions(subject: Subject) -> tuple[str, ...]:
     least = [axis.divisor or 1 for axis in subject.scaled if axis.size is None]
-    return drift_note(subject) + (f"; for axes of {max(least)} or more, where the output is not empty" if least else "")
+    lengths = f"for axes of {max(least)} to {LONGEST_CHECKED}, where the output is not empty" if least else None
+    return (*finite_and_short(subject), *([lengths] if lengths else []))
 
 
 def _bound(subject: Subject) -> float:
@@ -70,4 +71,5 @@ AVERAGE_POOL = Lowering(
     computes=True,
     condition=_why_not,
     write=_write,
+    first_full_axis=1,
 )

@@ -21,6 +21,8 @@ from resizefix.lowerings.weights import cubic_coefficients
 UNIT = 2.0**-24
 """The unit roundoff of float32."""
 
+FINITE = "for finite inputs"
+
 DYNAMIC_SIZE = 1024
 """The input length a bound is computed for where an axis is dynamic; the drift grows in proportion."""
 
@@ -47,11 +49,11 @@ def drift(interpolation: Interpolation, axis: Axis) -> float:
     return float(np.max(np.abs(coordinates(mode, axis.scale, size, out) - true), initial=0.0))
 
 
-def drift_note(subject: Subject) -> str:
-    """What to say of a bound that contains drift: it holds for finite inputs, and up to which size."""
+def finite_and_short(subject: Subject) -> tuple[str, ...]:
+    """The conditions of a bound that may contain drift: it holds for finite inputs, and up to which size."""
     if any(axis.size is None and drift(subject.interpolation, axis) for axis in subject.scaled):
-        return f"for finite inputs; for axes up to {DYNAMIC_SIZE}, and the bound grows in proportion beyond"
-    return "for finite inputs"
+        return FINITE, f"for axes up to {DYNAMIC_SIZE}, and the bound grows in proportion beyond"
+    return (FINITE,)
 
 
 def slope(interpolation: Interpolation) -> float:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from resizefix.lowerings.copies import LONGEST_CHECKED
 from resizefix.lowerings.subject import Axis, Subject
+
+LONGEST_CHECKED = 2**16
+"""A dynamic axis is taken to be no longer than this."""
 
 # 64 MiB of float32: a file that grows by more is nobody's wish, and nothing is built that may not be written.
 MOST_WEIGHTS = 1 << 24
@@ -29,6 +31,11 @@ def why_not_image_axes(subject: Subject) -> str | None:
 def why_no_channel_count(subject: Subject) -> str | None:
     """A depthwise kernel has one filter per channel."""
     return "the number of channels is not static" if subject.input_shape[1] is None else None
+
+
+def up_to(subject: Subject, longest: int) -> tuple[str, ...]:
+    """The condition of what was looked at for dynamic axes up to a length."""
+    return (f"for axes up to {longest}",) if any(axis.size is None for axis in subject.scaled) else ()
 
 
 def why_not_static(axes: tuple[Axis, ...]) -> str | None:

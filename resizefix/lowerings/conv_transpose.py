@@ -14,7 +14,7 @@ import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import Interpolation, Mode
-from resizefix.lowerings.bounds import LATTICE, drift, drift_note, gain, noise, rounding, slope
+from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, gain, noise, rounding, slope
 from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
@@ -105,7 +105,7 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
         strides=[one.stride for one in kernels],
         pads=[one.crop[0] for one in kernels] + [one.crop[1] for one in kernels],
     )
-    return Closeness(exact=False, bound=_bound(subject), note=drift_note(subject))
+    return Closeness(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
 
 
 def _bound(subject: Subject) -> float:
@@ -126,4 +126,5 @@ CONV_TRANSPOSE = Lowering(
     computes=True,
     condition=_why_not,
     write=_write,
+    first_full_axis=1,
 )

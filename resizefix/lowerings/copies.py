@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from resizefix.equivalences.index_map import TIE_TOLERANCES, Indices, nearest_indices
+from resizefix.lowerings.conditions import LONGEST_CHECKED, up_to
 from resizefix.lowerings.lowering import Closeness
 from resizefix.lowerings.subject import Axis, Subject
-
-LONGEST_CHECKED = 2**16
-"""A dynamic axis is taken to be no longer than this."""
 
 
 def index_map(subject: Subject, axis: Axis, tie_tolerance: float = TIE_TOLERANCES[0]) -> Indices:
@@ -22,12 +20,13 @@ def index_map(subject: Subject, axis: Axis, tie_tolerance: float = TIE_TOLERANCE
     return nearest_indices(form, axis.scale, size, out, tie_tolerance)
 
 
-def copied(subject: Subject) -> Closeness:
-    """Bit for bit; the note says where the node itself depends on the version of onnxruntime."""
+def copied(subject: Subject, longest: int = LONGEST_CHECKED) -> Closeness:
+    """Bit for bit up to the length `longest` of a dynamic axis; the note says where the node itself depends on the
+    version of onnxruntime."""
     note = "copies: infinities, NaN and negative zero come through"
     now, before = TIE_TOLERANCES
     for axis in subject.scaled:
         if not np.array_equal(index_map(subject, axis, now), index_map(subject, axis, before)):
             note += f"; on axis {axis.index} onnxruntime before mid-2026 rounds a tie the other way, the node's own"
             break
-    return Closeness(exact=True, bound=0.0, note=note)
+    return Closeness(exact=True, bound=0.0, note=note, conditions=up_to(subject, longest))

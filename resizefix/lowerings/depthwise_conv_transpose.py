@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes, why_too_large
+from resizefix.lowerings.conditions import up_to, why_no_channel_count, why_not_image_axes, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.repeat import why_not_repeated
+from resizefix.lowerings.repeat import LONGEST_REPEATED, why_not_repeated
 from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Subject
 
@@ -25,7 +25,8 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     factors = [axis.factor or 1 for axis in subject.axes[2:]]
     ones = spelling.constant(np.ones([channels, 1, *factors]), "ones", np.float32)
     spelling.node("ConvTranspose", x, ones, group=channels, kernel_shape=factors, strides=factors)
-    return Closeness(exact=False, bound=0.0, note="equal numbers, infinities and NaN too; a negative zero becomes 0")
+    note = "equal numbers, infinities and NaN too; a negative zero becomes 0"
+    return Closeness(exact=False, bound=0.0, note=note, conditions=up_to(subject, LONGEST_REPEATED))
 
 
 DEPTHWISE_CONV_TRANSPOSE = Lowering(
@@ -34,4 +35,5 @@ DEPTHWISE_CONV_TRANSPOSE = Lowering(
     computes=True,
     condition=_why_not,
     write=_write,
+    first_full_axis=1,
 )

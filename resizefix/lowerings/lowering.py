@@ -18,12 +18,13 @@ class Closeness:
 
     `exact`: the same bits for every input. Otherwise `bound` limits the difference, given as the largest absolute one
     for a finite input whose largest magnitude is 1 (multiply for others); 0 is equality of numbers. `note` says what to
-    know besides: infinities, NaN, negative zero, and for which sizes the bound holds.
+    know besides: infinities, NaN, negative zero. `conditions`: for which inputs all this holds; empty: for all.
     """
 
     exact: bool
     bound: float
-    note: str
+    note: str = ""
+    conditions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Lowered:
     exact: bool
     bound: float
     note: str
+    conditions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Lowering:
     `condition` gives None or the reason why the subject cannot be lowered this way; `write` adds the nodes from the
     value named `x` on. `operators` are all it may use. `computes`: it does arithmetic in float32, and float16 is cast
     there and back as onnxruntime does for the node itself; otherwise it moves samples and takes any type.
+    `first_full_axis`: from which axis on (and on scaled ones) onnxruntime runs the nodes only where the axis is not
+    empty, though it runs the node that they replace (measured); None: they take empty tensors too.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Lowering:
     condition: Callable[[Subject], str | None]
     write: Callable[[Subject, str, Spelling], Closeness]
     since_opset: int = 7
+    first_full_axis: int | None = None
 
     def applies(self, subject: Subject, opset: int) -> str | None:
         """None where `build` can write the replacement for a model of this opset; else the reason why it cannot."""
@@ -87,4 +92,19 @@ class Lowering:
             spelling.node("Cast", spelling.nodes[-1].output[0], to=TensorProto.FLOAT16)
         spelling.nodes[-1].output[0] = y
         nodes, initializers = tuple(spelling.nodes), tuple(spelling.initializers)
-        return Lowered(self.name, nodes, initializers, closeness.exact, closeness.bound, closeness.note)
+        full = ("where no axis is empty",) if self._may_be_empty(subject) else ()
+        return Lowered(
+            self.name,
+            nodes,
+            initializers,
+            closeness.exact,
+            closeness.bound,
+            closeness.note,
+            (*closeness.conditions, *full),
+        )
+
+    def _may_be_empty(self, subject: Subject) -> bool:
+        first = self.first_full_axis
+        return first is not None and any(
+            axis.size is None and (axis.index >= first or not axis.is_copied) for axis in subject.axes
+        )

@@ -12,7 +12,7 @@ import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import Mode
-from resizefix.lowerings.bounds import rounding
+from resizefix.lowerings.bounds import FINITE, rounding
 from resizefix.lowerings.conditions import why_not_static, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
@@ -69,9 +69,9 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
         gains.append(float(np.abs(weights).sum(axis=1).max()))
         taps.append(int(np.count_nonzero(weights, axis=1).max()))
     if subject.interpolation.mode is Mode.NEAREST:
-        return Closeness(exact=False, bound=0.0, note="equal numbers for finite inputs; a negative zero becomes 0")
+        return Closeness(exact=False, bound=0.0, note="equal numbers; a negative zero becomes 0", conditions=(FINITE,))
     bound = rounding(subject, gains, sum(taps) + len(taps))
-    return Closeness(exact=False, bound=bound, note="for finite inputs: an infinity makes NaN of its whole row")
+    return Closeness(exact=False, bound=bound, note="an infinity makes NaN of its whole row", conditions=(FINITE,))
 
 
 def _multiply(x: str, weights: Floats, axis: int, sizes: list[int | None], spelling: Spelling) -> str:
@@ -92,6 +92,7 @@ SMALL_MATMUL = Lowering(
     computes=True,
     condition=_why_not_small,
     write=_write,
+    first_full_axis=0,
 )
 
 MATMUL = Lowering(
@@ -100,4 +101,5 @@ MATMUL = Lowering(
     computes=True,
     condition=_why_not,
     write=_write,
+    first_full_axis=0,
 )

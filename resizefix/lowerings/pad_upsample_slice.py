@@ -15,7 +15,7 @@ import numpy as np
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
-from resizefix.lowerings.bounds import drift, drift_note, rounding, slope
+from resizefix.lowerings.bounds import drift, finite_and_short, rounding, slope
 from resizefix.lowerings.conditions import why_not_image_axes
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
@@ -58,7 +58,7 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     starts = [(s + 1) // 2 for _, s in scaled]
     ends = [start - 2 * s if s % 2 else start + 1 - 2 * s for start, (_, s) in zip(starts, scaled, strict=True)]
     spelling.slice(x, [index for index, _ in scaled], starts, ends)
-    return Closeness(exact=False, bound=_bound(subject), note=drift_note(subject))
+    return Closeness(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
 
 
 def _upsample(subject: Subject, x: str, spelling: Spelling) -> str:
@@ -90,4 +90,5 @@ PAD_UPSAMPLE_SLICE = Lowering(
     computes=True,
     condition=_why_not,
     write=_write,
+    first_full_axis=1,
 )

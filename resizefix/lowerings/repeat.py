@@ -34,6 +34,9 @@ REPEATING: frozenset[tuple[Coordinates, NearestMode]] = frozenset(
 )
 """The ways to sample under which a factor of 2 or more repeats every sample, whatever the size."""
 
+LONGEST_REPEATED = 2**21 - 1
+"""Up to here float32 coordinates tell neighbours apart."""
+
 REPEATING_TWICE = (Coordinates.ASYMMETRIC, NearestMode.ROUND_PREFER_FLOOR)
 """At factor 2 alone: the coordinate i/2 is whole or a tie, and the tie goes to the floor."""
 
@@ -41,8 +44,8 @@ REPEATING_TWICE = (Coordinates.ASYMMETRIC, NearestMode.ROUND_PREFER_FLOOR)
 def repeats(interpolation: Interpolation, axis: Axis) -> bool:
     """Whether nearest repeats each sample of this axis `axis.factor` times.
 
-    A static axis is asked itself: its index map is computed. A dynamic one is taken to be shorter than 2²¹, where
-    float32 coordinates tell neighbours apart.
+    A static axis is asked itself: its index map is computed. A dynamic one is taken to be no longer than
+    `LONGEST_REPEATED`.
     """
     if interpolation.nearest_mode is None or axis.factor is None:
         return False
@@ -76,7 +79,7 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     for k, axis in reversed(list(enumerate(subject.scaled))):  # single samples while there are few, then whole rows
         copies = spelling.node("Concat", *[copies] * (axis.factor or 1), axis=axis.index + 1 + k)
     _merge(subject, x, copies, spelling)
-    return copied(subject)
+    return copied(subject, LONGEST_REPEATED)
 
 
 def _merge(subject: Subject, x: str, copies: str, spelling: Spelling) -> str:
@@ -95,4 +98,5 @@ REPEAT = Lowering(
     computes=False,
     condition=why_not_repeated,
     write=_write,
+    first_full_axis=1,
 )

@@ -181,9 +181,13 @@ class _Legalizer:
             return Outcome(site.index, site.label, Status.REFUSED, str(error), before), None
         after = tuple(node_text(node) for node in replacement.nodes)
         mended = ", ".join(violation.rule for violation in violations)
-        reason = "; ".join(part for part in (f"{replacement.how} for {mended}", replacement.note) if part)
-        changed = Outcome(site.index, site.label, Status.CHANGED, reason, before, after, exact=replacement.exact)
-        return changed, replacement
+        reason = replacement.reason(f" for {mended}")
+        return (
+            Outcome(
+                site.index, site.label, Status.CHANGED, reason, before, after, replacement.exact, replacement.condition
+            ),
+            replacement,
+        )
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
         first = next(violation for violation in violations if violation.effect.value != "noted")
@@ -204,14 +208,7 @@ class _Legalizer:
         if end is not None:
             return self._spelled(end[0], end[1], dialect)
         try:
-            found = lowered(
-                subject,
-                x=site.input,
-                y=site.output,
-                opset=site.scope.opset,
-                fresh=self._fresh,
-                accepts=lambda other: self._accepts(other, dialect),
-            )
+            found = lowered(subject, site, fresh=self._fresh, accepts=lambda other: self._accepts(other, dialect))
         except RefusedError as error:
             raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
         if not self._allowance.lowered:

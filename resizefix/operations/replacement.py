@@ -12,6 +12,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
 from resizefix.document.validity import why_invalid
 from resizefix.equivalences.chain import Step, smallest_chain
+from resizefix.equivalences.equivalence import AxisEquivalence
 from resizefix.equivalences.subject import Subject
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
@@ -50,6 +51,16 @@ class Replacement:
     bound: float | None
     how: str
     note: str = ""
+    conditions: tuple[str, ...] = ()
+
+    @property
+    def condition(self) -> str | None:
+        """For which inputs all this holds; None: for all that the site takes."""
+        return ", ".join(self.conditions) or None
+
+    def reason(self, why: str = "") -> str:
+        """What an outcome says: how it was rewritten, `why`, and under which condition."""
+        return "; ".join(part for part in (self.how + why, self.note, *self.conditions) if part)
 
 
 def subject_of(site: Site) -> Subject:
@@ -99,11 +110,19 @@ def chain_replacement(node: NodeProto, initializers: Sequence[TensorProto], chai
     bound = 0.0 if not inexact else sum(known) if len(known) == len(bounds) else None
     names = [f"{equivalence.label} {equivalence.name}" for step in chain for equivalence in step.equivalences]
     how = "the same node in another spelling" + (f" ({', '.join(names)})" if names else "")
-    return Replacement((node,), tuple(initializers), not inexact, bound, how)
+    return Replacement((node,), tuple(initializers), not inexact, bound, how, conditions=_lengths(chain))
+
+
+def _lengths(chain: Sequence[Step]) -> tuple[str, ...]:
+    """The condition under which axes of unknown length are sampled alike."""
+    used = [equivalence for step in chain for equivalence in step.equivalences]
+    longest = [row.longest for row in used if isinstance(row, AxisEquivalence) and row.longest is not None]
+    open_axes = any(axis.size is None and axis.scale != 1 for step in chain for axis in step.subject.axes)
+    return (f"for axes up to {min(longest)}",) if longest and open_axes else ()
 
 
 def lowered(
-    subject: Subject, *, x: str, y: str, opset: int, fresh: Fresh, accepts: Callable[[Subject], bool] | None = None
+    subject: Subject, site: Site, *, fresh: Fresh, accepts: Callable[[Subject], bool] | None = None
 ) -> Replacement:
     """The preferred replacement by other operators. Raises RefusedError with each lowering's reason.
 
@@ -117,9 +136,11 @@ def lowered(
     among = LOWERINGS
     if accepts is not None and not accepts(_simpler(full)):
         among = tuple(lowering for lowering in LOWERINGS if not lowering.operators & {"Upsample", "Resize"})
-    found = lower(full, x=x, y=y, opset=opset, fresh=fresh, among=among)
+    opset = site.scope.opset
+    found = lower(full, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among)
+    bound = None if found.exact else found.bound
     return Replacement(
-        found.nodes, found.initializers, found.exact, None if found.exact else found.bound, found.lowering, found.note
+        found.nodes, found.initializers, found.exact, bound, found.lowering, found.note, found.conditions
     )
 
 

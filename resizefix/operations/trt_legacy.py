@@ -150,8 +150,7 @@ def _replacement(site: Site, allowance: Allowance, fresh: Fresh) -> Replacement 
         return chain_replacement(node, (), end[1])
     why = _why_no_upsample_7(site)
     try:
-        opset = site.scope.opset  # the downgrade of the whole model comes later
-        found = _without_resize(lowered(subject, x=site.input, y=site.output, opset=opset, fresh=fresh), opset)
+        found = _without_resize(lowered(subject, site, fresh=fresh), site.scope.opset)  # it is downgraded later
     except RefusedError as error:
         return f"{why}; {error}"
     return found if allowance.lowered else f"{why}; other operators could replace it, which --no-lower forbids"
@@ -210,10 +209,8 @@ def _apply(legacy: Document, sites: Sequence[Site], found: Sequence[Replacement 
             outcomes.append(Outcome(site.index, site.label, Status.REFUSED, replacement, before))
         else:
             after = tuple(node_text(node) for node in replacement.nodes)
-            reason = "; ".join(part for part in (replacement.how, replacement.note) if part)
-            outcomes.append(
-                Outcome(site.index, site.label, Status.CHANGED, reason, before, after, exact=replacement.exact)
-            )
+            made = (replacement.reason(), before, after, replacement.exact, replacement.condition)
+            outcomes.append(Outcome(site.index, site.label, Status.CHANGED, *made))
     scopes = Scopes(legacy.proto)
     unread: list[Key] = []
     instead: dict[ScopePath, dict[str, Sequence[NodeProto]]] = {}

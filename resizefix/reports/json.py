@@ -59,6 +59,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "before": outcome.before,
         "after": list(outcome.after),
         "exact": outcome.exact,
+        "condition": outcome.condition,
         "max_abs_diff": outcome.max_abs_diff,
     }
 

@@ -253,3 +253,21 @@ def test_a_rewrite_is_made_again_where_another_tells_a_type_that_the_target_does
     made = legalize(document, find_sites(document), target_named("tensorrt-7.1"))
     assert [outcome.status for outcome in made.outcomes] == [Status.CHANGED] * 2
     assert "gather for scales-are-weights, input-type" in made.outcomes[1].reason
+
+
+@pytest.mark.parametrize(
+    ("x", "nodes", "condition"),
+    [
+        ("float[1,3,h,w]", 'y = Resize <mode = "cubic"> (x, , s)', "for finite inputs, where no axis is empty"),
+        ("float[n,3,8,8]", 'y = Resize <mode = "cubic"> (x, , s)', "for finite inputs, where no axis is empty"),
+        ("float[1,3,8,8]", 'y = Resize <mode = "cubic"> (x, , s)', "for finite inputs"),
+        ("float[1,3,h,w]", 'y = Resize <nearest_mode = "ceil"> (x, , s)', None),
+        ("float[1,3,h,w]", 'y = Resize <mode = "nearest"> (x, , s)', "for axes up to 4194304"),
+        ("float[n,3,8,8]", 'y = Resize <mode = "nearest"> (x, , s)', None),
+    ],
+)
+def test_what_a_rewrite_needs_is_in_the_outcome(x, nodes, condition):
+    """Cubic becomes a product of matrices or a deconvolution, nearest another spelling of the same node."""
+    outcome = legal(model(nodes, "<float[4] s = {1, 1, 2, 2}>", x=x), "tensorrt-7.0").outcomes[0]
+    assert outcome.condition == condition
+    assert all(part in (outcome.reason or "") for part in (condition or "").split(", "))

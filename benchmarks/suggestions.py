@@ -43,7 +43,10 @@ ASKED = [
 ]
 # Options that a text may name without advising them.
 _TOLD = re.compile(r"\([^()]*switched off[^()]*\)|which --no-lower forbids|--\w[\w-]* (?:sets|replaces|forbids)")
-_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*[a-z])(?: (?=[\w#/]*[=,\d])([^\s;,)][^\s;)]*)| (factor|spatial|sizes|scales|tensorrt|onnxruntime)\b)?")
+_OPTION = re.compile(
+    r"(?<![\w-])(--[a-z][a-z-]*[a-z])"
+    r"(?: (?=[\w#/]*[=,\d])([^\s;,)][^\s;)]*)| (factor|spatial|sizes|scales|tensorrt|onnxruntime)\b)?"
+)
 _COMMAND = re.compile(r"\bresizefix ((?:promote|freeze|legalize|trt|check)[^();,]*)")
 
 
@@ -147,9 +150,8 @@ def examine(model: str) -> tuple[str, list[tuple[Suggestion, Ended]]]:
     done = []
     with tempfile.TemporaryDirectory() as folder:
         for entry in Path(model).parent.iterdir():
-            if entry.name.startswith(Path(model).stem.split(".")[0]) or entry.suffix not in (".onnx", ".json"):
-                if entry.is_file():
-                    shutil.copy(entry, folder)
+            if entry.is_file() and (entry.name == Path(model).name or entry.suffix not in (".onnx", ".json")):
+                shutil.copy(entry, folder)
         home = os.getcwd()
         os.chdir(folder)
         try:
@@ -198,5 +200,6 @@ if __name__ == "__main__":
         print(f"    {ended.code}: {ended.err.strip().splitlines()[0][:400] if ended.err.strip() else ''}")
     for where, number in sorted(counts.items()):
         print(f"{number:6} {where}")
-    print(f"{len(found)} models, {sum(n for w, n in counts.items() if not w.endswith('FAILED'))} suggestions, {len(failed)} failed")
+    total = sum(number for where, number in counts.items() if not where.endswith("FAILED"))
+    print(f"{len(found)} models, {total} suggestions, {len(failed)} failed")
     sys.exit(1 if failed else 0)

@@ -15,19 +15,19 @@ from resizefix.printable import printable
 class ResizefixError(Exception):
     """Base of all errors resizefix raises on purpose; no control character of a file reaches its text.
 
-    `node` is the label of the node concerned, `rule` the name of the rule that failed; both may be None. `again` are
-    words that make the same command work, where some do.
+    `node` is the label of the node concerned, `rule` the name of the rule that failed; both may be None.
+    `retry_args` are options with which the same command succeeds, where some are known.
     """
 
     exit_code = 1
 
     def __init__(
-        self, message: str, *, node: str | None = None, rule: str | None = None, again: tuple[str, ...] = ()
+        self, message: str, *, node: str | None = None, rule: str | None = None, retry_args: tuple[str, ...] = ()
     ) -> None:
         super().__init__(printable(message))
         self.node = node
         self.rule = rule
-        self.again = again
+        self.retry_args = retry_args
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions are rebuilt from their positional arguments, which leaves out what goes by keyword.

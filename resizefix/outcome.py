@@ -19,7 +19,8 @@ class Outcome:
     """One site's outcome. `before` and `after` are ONNX text; `max_abs_diff` is set for a change that is not exact.
 
     `condition` says for which inputs the new nodes compute what the old one did ("for finite inputs, where no axis is
-    empty"); None: for all that the old one takes.
+    empty"); None: for all that the old one takes. `retry_args` are options with which the command changes a site that
+    is refused, where some do.
     """
 
     index: int
@@ -31,3 +32,4 @@ class Outcome:
     exact: bool = True
     condition: str | None = None
     max_abs_diff: float | None = None
+    retry_args: tuple[str, ...] = ()

@@ -94,10 +94,13 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, options: dict[str, 
         click.echo(f"resizefix check: {reason}", err=True)
 
     def show() -> None:
+        from resizefix.reports.next_step import after_check
+        from resizefix.reports.terminal import show_step
         from resizefix.reports.text import show_matrix, show_verdicts
 
         if targets or how.verbose:
             show_verdicts(verdicts, chosen=None)
+            show_step(after_check(model, verdicts))
         else:
             show_matrix(verdicts)
 

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from resizefix.cli.next_command import NextCommand, after_error, after_no, after_wrong_words, show_error
+from resizefix.cli.next_command import after_error, after_no, after_wrong_words, show_error
 from resizefix.cli.progress import close_progress
 from resizefix.errors import ResizefixError
 from resizefix.printable import printable
+from resizefix.reports.next_step import NextStep
 from resizefix.version import __version__
 
 
@@ -30,7 +31,7 @@ class Answer:
     output: str | None = None
     error: str | None = None
     exit_code: int = 0
-    step: NextCommand | None = None
+    step: NextStep | None = None
 
 
 @dataclass
@@ -69,13 +70,13 @@ class Manner(NamedTuple):
 
 def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]) -> None:
     """Run `work` and report its answer; leaves through `click.exceptions.Exit` with the exit code."""
-    step: NextCommand | None = None
+    step: NextStep | None = None
     call = click.get_current_context().ensure_object(Call)
     try:
         answer = work()
         step = answer.step
         if answer.exit_code == 1 and answer.fields.get("outcomes"):
-            step = after_no(command, model)
+            step = after_no(command, model, answer.fields["outcomes"], call.typed)
     except ResizefixError as error:
         step = after_error(error, command, model, call.typed)
         answer = Answer(error=str(error), exit_code=error.exit_code, fields=dict(getattr(error, "fields", {})))
@@ -97,7 +98,7 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
 
 def emit_usage_error(error: click.ClickException, call: Call, commands: Sequence[str]) -> int:
     """Report an error of click's own (an unknown option, a missing argument) in the manner the user asked for."""
-    step: NextCommand | None = None if call.as_json else after_wrong_words(error, call.typed, commands)
+    step: NextStep | None = None if call.as_json else after_wrong_words(error, call.typed, commands)
     call.stop(error.exit_code, error.format_message())
     if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # since click 8.2
         error.show()

@@ -1,59 +1,55 @@
-"""The command to type after an error: every message on a terminal ends with one, where there is one."""
+"""The command to type after an error: a message on a terminal ends with one where one is known to help."""
 
 from __future__ import annotations
 
 import os
-import shlex
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
 from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
-from resizefix.printable import printable
+from resizefix.reports.next_step import NextStep
 
-_PROGRAM = "resizefix"
-_TARGETS = ("check", "--target", "list")
+_TARGETS = NextStep("see the names of all targets", ("check", "--target", "list"))
 # What a command that changes resizes does not say by itself: what each of them is.
 _CHANGING = frozenset({"promote-scales", "freeze-scales", "trt-legacy", "legalize"})
 
 
-class NextCommand(NamedTuple):
-    """What it is for (after "next, "), and its words behind the program's name."""
-
-    purpose: str
-    words: tuple[str, ...]
-
-
-def after_error(error: ResizefixError, command: str, model: str, typed: Sequence[str]) -> NextCommand | None:
+def after_error(error: ResizefixError, command: str, model: str, typed: Sequence[str]) -> NextStep | None:
     """`typed` are the words of the call, without the program's name; empty where nobody typed it."""
-    if error.again and typed:
-        return NextCommand("if that is meant", (*typed, *error.again))
+    if error.retry_args and typed:
+        return NextStep("do so", (*typed, *error.retry_args))
     if isinstance(error, UnreadableModelError):
-        named = next((word for word in typed if str(error).startswith(f"{word}:")), model)
-        other = _beside(named)
-        return None if other is None else NextCommand("with a file that is there", _with(typed, named, other))
+        named = next((word for word in typed if not os.path.lexists(word) and _near(word)), model)
+        near = _near(named)
+        return None if near is None else NextStep(f"read {near}", ("inspect", near))
     if not isinstance(error, UsageError):
         return None
-    if "there is no target" in str(error):
-        return NextCommand("for the names of all targets", _TARGETS)
-    if "no resize node matches" in str(error):
-        return NextCommand("to see every resize", ("inspect", model))
-    return NextCommand("for the options", (command, "--help"))
+    if error.rule == "target":
+        return _TARGETS
+    if error.rule == "node":
+        return NextStep("see every resize", ("inspect", model))
+    return _options(command)
 
 
-def after_no(command: str, model: str) -> NextCommand | None:
-    """After an answer that is no."""
-    return NextCommand("to see every resize", ("inspect", model, "-v")) if command in _CHANGING else None
+def after_no(command: str, model: str, outcomes: Sequence[Mapping[str, Any]], typed: Sequence[str]) -> NextStep | None:
+    """After an answer that is no: with the options that change a refused site, else where every site is explained."""
+    if command not in _CHANGING:
+        return None
+    retry = next((outcome["retry_args"] for outcome in outcomes if outcome["retry_args"]), None)
+    if retry and typed:
+        return NextStep("change what can be changed so", (*typed, *retry))
+    return NextStep("see every resize", ("inspect", model, "-v"))
 
 
-def after_wrong_words(error: click.ClickException, typed: Sequence[str], commands: Sequence[str]) -> NextCommand:
+def after_wrong_words(error: click.ClickException, typed: Sequence[str], commands: Sequence[str]) -> NextStep:
     """After what click refuses."""
     context = getattr(error, "ctx", None)
     name = context.info_name if context is not None and context.parent is not None else None
     if isinstance(error, click.BadParameter) and error.param is not None and "--target" in error.param.opts:
-        return NextCommand("for the names of all targets", (str(name), "--target", "list"))
+        return NextStep(_TARGETS.purpose, (str(name), "--target", "list"))
     if name is None and typed and typed[0] in commands:
         name = typed[0]
     elif name is None and typed and not typed[0].startswith("-"):
@@ -61,11 +57,11 @@ def after_wrong_words(error: click.ClickException, typed: Sequence[str], command
 
         near = difflib.get_close_matches(typed[0], commands, n=1)
         if near:
-            return NextCommand(f"if {near[0]} is meant", (near[0], *typed[1:]))
-    return NextCommand("for the options", (str(name), "--help") if name is not None else ("--help",))
+            return NextStep(f"call {near[0]}", (near[0], *typed[1:]))
+    return _options(name)
 
 
-def show_error(text: str, step: NextCommand | None) -> None:
+def show_error(text: str, step: NextStep | None) -> None:
     """The message on stderr, wrapped on a terminal; the command is never broken, so that it can be copied."""
     if sys.stderr.isatty():
         import shutil
@@ -77,12 +73,16 @@ def show_error(text: str, step: NextCommand | None) -> None:
         )
     click.echo(text, err=True)
     if step is not None:
-        words = " ".join(shlex.quote(printable(word)) for word in step.words)
-        click.echo(f"next, {step.purpose}:\n  {_PROGRAM} {words}", err=True)
+        click.echo(f"next, to {step.purpose}:\n  {step.command}", err=True)
 
 
-def _beside(model: str) -> str | None:
-    """The model whose name is nearest to a missing one's in its folder, or one in the folder given for a model."""
+def _options(command: str | None) -> NextStep:
+    return NextStep("see the options", (command, "--help") if command is not None else ("--help",))
+
+
+def _near(model: str) -> str | None:
+    """The model in the folder of a missing one whose name is close to its, or the only one in a folder given for a
+    model."""
     is_folder = os.path.isdir(model)
     if os.path.lexists(model) and not is_folder:
         return None
@@ -91,13 +91,9 @@ def _beside(model: str) -> str | None:
         found = sorted(entry for entry in os.listdir(folder or ".") if entry.endswith(".onnx"))
     except OSError:
         return None
-    if not found:
-        return None
     import difflib
 
-    near = difflib.get_close_matches(name, found, n=1, cutoff=0.0) if name else found
-    return os.path.join(folder, near[0])
-
-
-def _with(typed: Sequence[str], model: str, other: str) -> tuple[str, ...]:
-    return tuple(other if word == model else word for word in typed) or ("inspect", other)
+    if name:
+        stems = {entry.removesuffix(".onnx"): entry for entry in found}
+        found = [stems[stem] for stem in difflib.get_close_matches(name.removesuffix(".onnx"), stems, n=1)]
+    return os.path.join(folder, found[0]) if len(found) == 1 else None

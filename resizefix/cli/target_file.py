@@ -44,7 +44,7 @@ def target_file_of(model: str, options: Mapping[str, Any], *, default: str | Non
         return TargetFile(model, overwrite=True)
     path = path if path is not None else default
     if path is None:
-        raise UsageError("where to write? Give OUT, or --in-place, or --dry-run", again=("--dry-run",))
+        raise UsageError("where to write? Give OUT, or --in-place, or --dry-run", retry_args=("--dry-run",))
     instead = "name another file, or give --in-place instead of OUT to replace it"
     require_free(path, (model,), force=options["force"], instead=instead)
     return TargetFile(path, overwrite=options["force"])
@@ -57,7 +57,7 @@ def require_free(path: str, models: Sequence[str], *, force: bool, instead: str 
         raise UsageError(f"{path} is a folder; name the file to write in it")
     require_apart((path,), models, instead=instead)
     if os.path.lexists(path) and not force:
-        raise UsageError(f"{path} exists; --force replaces it", again=("--force",))
+        raise UsageError(f"{path} exists; --force replaces it", retry_args=("--force",))
 
 
 def require_apart(paths: Sequence[str], models: Sequence[str], *, instead: str) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, Manner, conduct
-from resizefix.cli.next_command import NextCommand
 from resizefix.cli.options import FeedOption, manner_of, run_options, running, subcommand
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
@@ -76,8 +75,7 @@ def _work(before: str, after: str, how: Manner, reports: ReportFiles, options: d
     fields = {"verification": verification_json(verification), **reports.write(how, html, markdown)}
     if verification.passed:
         return Answer(fields, show)
-    step = NextCommand("to see what differs in the files", ("diff", before, after)) if verification.runs else None
-    return Answer(fields, show, error=verification.reason, exit_code=1, step=step)
+    return Answer(fields, show, error=verification.reason, exit_code=1)
 
 
 def _compared(before: str, after: str) -> Comparison:

@@ -42,6 +42,7 @@ def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> str 
     `done` is what happens to a site ("promoted"), `nothing` what to say where every site is as it should be already.
     """
     from resizefix.outcome import Status
+    from resizefix.reports.wording import reason
 
     if not result.outcomes:
         return f"there is no Upsample or Resize node in this model, so there is nothing to be {done}"
@@ -50,7 +51,7 @@ def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> str 
         if all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
             return nothing
         refused = next(outcome for outcome in missed if outcome.status is Status.REFUSED)
-        return f"no node was {done}; nothing was written. {refused.node}: {refused.reason}"
+        return f"no node was {done}; nothing was written. {refused.node}: {reason(refused)}"
     if named and missed:
         names = ", ".join(outcome.node for outcome in missed)
         return f"{names} could not be {done}, though named with -n; nothing was written"

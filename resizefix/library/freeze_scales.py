@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
 from resizefix.library.exactness import measured, without_their_chain
+from resizefix.library.plans import Plans
 from resizefix.library.result import Result
 from resizefix.operations.freeze_scales import freeze_scales as freeze
-from resizefix.operations.sites import find_sites, select
+from resizefix.operations.sites import Site, select, sites_in
+from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import conditions
@@ -40,8 +44,10 @@ def freeze_scales(
     Raises UsageError for values and patterns that do not fit, VerificationFailedError where the proof fails.
     """
     document = opened(model)
-    sites = select(find_sites(document), node)
+    snapshot = Snapshot(document)
+    sites = select(sites_in(snapshot), node)
     made = freeze(document, sites, values=set)
+    made = replace(made, outcomes=_with_examples(snapshot, sites, made.outcomes))
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     moved = without_their_chain(changed)
     if not changed or not verify:
@@ -60,3 +66,14 @@ def freeze_scales(
         result = Result(document, outcomes, (), verification)
         raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)
     return Result(returned(made.document, model), outcomes, (), verification)
+
+
+def _with_examples(snapshot: Snapshot, sites: Sequence[Site], outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The outcomes; refused ones with values that freeze the site, where its inputs have none."""
+    if all(outcome.status is not Happened.REFUSED for outcome in outcomes):
+        return tuple(outcomes)
+    plans = Plans(snapshot, sites)
+    return tuple(
+        replace(outcome, retry_args=plans.freezing(site) or ()) if outcome.status is Happened.REFUSED else outcome
+        for site, outcome in zip(sites, outcomes, strict=True)
+    )

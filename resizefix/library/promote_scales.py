@@ -14,7 +14,7 @@ from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
 from resizefix.library.tensorrt_profile import profile_of
-from resizefix.operations.promote_scales import Integers, Naming, Promotion
+from resizefix.operations.promote_scales import Integers, Naming, Promotion, Refusal
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.sites import Site, find_sites, select
 from resizefix.outcome import Status as Happened
@@ -27,7 +27,7 @@ from resizefix.verification.conditions import conditions
 from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.steps import Tell
 from resizefix.verification.trials import asked_trials
-from resizefix.verification.verification import Coupling, Status, Verification
+from resizefix.verification.verification import Coupling, Status, Verdict, Verification
 
 
 @bounded
@@ -72,8 +72,8 @@ def promote_scales(
     sites = select(find_sites(document), node)
     integers = Integers(denominator) if for_ == "tensorrt" else None
 
-    def promoted(refused: Mapping[int, str]) -> Promotion:
-        naming = Naming(input_name, shared)
+    def promoted(refused: Mapping[int, Refusal], *, share: bool = shared) -> Promotion:
+        naming = Naming(input_name, share)
         made = promote(
             document,
             sites,
@@ -84,7 +84,7 @@ def promote_scales(
             refused=refused,
         )
         rejected = _rejected(made) if integers is not None else {}
-        return promoted({**refused, **rejected}) if rejected else made
+        return promoted({**refused, **rejected}, share=share) if rejected else made
 
     candidate = promoted({})
     if not candidate.inputs or not verify:
@@ -100,10 +100,19 @@ def promote_scales(
         def probe(made: Promotion) -> dict[Key, Coupling]:
             return prover.couplings(made.document, made.inputs)
 
+        def retry_args() -> tuple[str, ...]:
+            together = candidate if shared else promoted({}, share=True)
+            drives_several = not shared and any(len(source.sites) > 1 for source in together.inputs)
+            if drives_several and all(found.verdict is Verdict.FREE for found in probe(together).values()):
+                return ("--shared",)
+            return ("--allow-coupled",) if integers is None or _is_taken(promoted({}).document) else ()
+
         if allow_coupled:
             coupling = probe(candidate)
         else:
-            candidate, coupling = without_coupled(candidate, sites, promoted, probe, shared=shared)
+            candidate, coupling = without_coupled(
+                candidate, sites, promoted, probe, shared=shared, retry_args=retry_args
+            )
     except BrokenOffError as error:
         reason = f"{error}, before it was known which nodes can be promoted"
         result = Result(document, (), (), Verification(Status.FAILED, reason))
@@ -136,7 +145,13 @@ def _ask_live(original: Document, candidate: Promotion, verification: Verificati
     )
 
 
-def _rejected(promotion: Promotion) -> dict[int, str]:
+def _is_taken(document: Document) -> bool:
+    """Whether TensorRT's parser has nothing against the model, or is not installed."""
+    found = live_verdict(document)
+    return isinstance(found, LiveUnavailable) or found.accepted
+
+
+def _rejected(promotion: Promotion) -> dict[int, Refusal]:
     """Promoted sites that TensorRT refuses for other reasons than their scales, by index, each with what to do."""
     changed = {outcome.index for outcome in promotion.outcomes if outcome.status is Happened.CHANGED}
     found = {}
@@ -145,7 +160,7 @@ def _rejected(promotion: Promotion) -> dict[int, str]:
         rejections = [violation for violation in violations if violation.effect is Effect.REJECTED]
         if rejections:
             first = rejections[0]
-            found[index] = f"TensorRT refuses the node ({first.rule}): {first.because}; first {first.mend}"
+            found[index] = Refusal(f"TensorRT refuses the node ({first.rule}): {first.because}; first {first.mend}")
     return found
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,14 +21,14 @@ _LONGEST = 2**31 - 1  # of an axis; sizes are int64, but runtimes count the elem
 
 
 def drive(site: Site, form: Form) -> Driven:
-    """The site as an input of the given form would drive it. Raises RefusedError with what to ask for instead."""
+    """The site as an input of the given form would drive it. Raises RefusedError where that form cannot say it."""
     kind = ExtentKind.SIZES if form is Form.SIZES else ExtentKind.SCALES
     base = _as_sizes(site) if form is Form.SIZES else _as_scales(site)
     axes = _axes(site, len(base))
     scaled = _scaled_entries(site, kind, base, axes)
     if form is Form.FACTOR and len({base[position] for position in scaled}) > 1:
         values = ", ".join(f"{base[position]:g}" for position in scaled)
-        raise RefusedError(f"its axes are scaled by different numbers ({values}); ask for --form spatial", rule="form")
+        raise RefusedError(f"its axes are scaled by different numbers ({values})", rule="form")
     entries = scaled if form in (Form.SPATIAL, Form.FACTOR) else tuple(range(len(base)))
     assert site.dialect is not None
     assert site.interpolation is not None
@@ -56,7 +58,7 @@ def drive_by_integers(site: Site, form: Form | None, denominator: int | None) ->
     it, else one for each. Without an input for sizes (before opset 11) the whole number is cast and fed as scales.
     """
     if form is Form.SCALES:
-        raise RefusedError("TensorRT takes no float input; ask for --form factor, spatial or sizes", rule="form")
+        raise RefusedError("TensorRT takes no float input", rule="form")
     if form is Form.SIZES:
         return drive(site, form)
     floats = drive(site, Form.SPATIAL if form is None else form)
@@ -76,28 +78,35 @@ def drive_by_integers(site: Site, form: Form | None, denominator: int | None) ->
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
         raise RefusedError("tf_crop_and_resize reads sizes and scales differently", rule="form")
     if not all(numerator(scale, chosen) for scale in scales):
-        raise _no_numerator(site, floats, chosen)
+        scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
+        known = common_denominator(scales)
+        others = f", nor over any other up to {LARGEST_DENOMINATOR:,}" if known is None else ""
+        raise RefusedError(f"its scale {scale} is no whole number over {chosen}{others}", rule="denominator")
     driven = replace(floats, denominator=chosen, by_shape=by_shape)
     if by_shape:
         _refuse_other_samples(driven)
     return driven
 
 
-def _no_numerator(site: Site, floats: Driven, chosen: int) -> RefusedError:
-    """The refusal of scales that are no whole numbers over `chosen`, with what can be asked for instead."""
-    scales = [floats.base[position] for position in floats.scaled]
-    needed = common_denominator(scales)
-    if needed is not None:
-        _refuse_other_samples(replace(floats, denominator=needed))
-        instead = f"add --denominator {needed}"
-    else:
+def retry_args(site: Site, form: Form | None, denominator: int | None, *, integers: bool) -> tuple[str, ...]:
+    """The options with which the site can be driven after all, found out by trying; empty where there are none."""
+    forms = tuple(other for other in (Form.FACTOR, Form.SPATIAL, Form.SCALES, Form.SIZES) if other is not form)
+    plain = [((), form), *((("--form", other.value), other) for other in forms)]
+    tries: list[tuple[tuple[str, ...], Callable[[], Driven]]] = []
+    if integers:
+        needed = common_denominator([scale for scale in site.extent.values or () if scale != 1])
+        if needed is not None and needed != denominator:
+            tries.append((("--denominator", str(needed)), partial(drive_by_integers, site, form, needed)))
+        tries += [(words, partial(drive_by_integers, site, other, denominator)) for words, other in plain[1:]]
+        plain = [(("--for", "onnxruntime", *words), other) for words, other in plain]
+    tries += [(words, partial(drive, site, other or Form.SCALES)) for words, other in plain if words]
+    for words, attempt in tries:
         try:
-            _as_sizes(site)
-            instead = "ask for --form sizes"
+            attempt()
         except RefusedError:
-            instead = f"and no denominator up to {LARGEST_DENOMINATOR:,} makes it one; ask --for onnxruntime"
-    scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
-    return RefusedError(f"its scale {scale} is no whole number over {chosen}; {instead}", rule="denominator")
+            continue
+        return words
+    return ()
 
 
 def _refuse_other_samples(driven: Driven) -> None:
@@ -114,8 +123,7 @@ def _refuse_other_samples(driven: Driven) -> None:
         if made != output_size(scale, size) or np.float32(made) / np.float32(size) != np.float32(scale):
             raise RefusedError(
                 f"its scale {scale:g} makes {size} into {output_size(scale, size)}; TensorRT must be told sizes, and "
-                f"{made}/{size} is another scale, at which other points are sampled; give the model an input that the "
-                "scale multiplies to whole numbers, or ask --for onnxruntime",
+                f"{made}/{size} is another scale, at which other points are sampled",
                 rule="output size",
             )
 
@@ -155,14 +163,13 @@ def _as_scales(site: Site) -> tuple[float, ...]:
     if site.extent.kind is ExtentKind.SCALES:
         _axes(site, len(values))
         return values
-    sizes = _static_sizes(site, "its sizes cannot be said as scales; ask for --form sizes")
+    sizes = _static_sizes(site, "its sizes cannot be said as scales")
     scales = [np.float32(out) / np.float32(size) for out, size in zip(values, sizes, strict=True)]
     for scale, out, size in zip(scales, values, sizes, strict=True):
         # The output size is int(float32(scale) * float32(in)) in onnxruntime's kernels (upsample.cc).
         if output_size(float(scale), size) != out:
             raise RefusedError(
-                f"no float32 scale is {out}/{size} such that onnxruntime makes {size} into {out}; ask for --form sizes",
-                rule="output size",
+                f"no float32 scale is {out}/{size} such that onnxruntime makes {size} into {out}", rule="output size"
             )
     return tuple(float(scale) for scale in scales)
 
@@ -175,7 +182,7 @@ def _as_sizes(site: Site) -> tuple[int, ...]:
     assert site.dialect is not None
     if site.dialect.sizes_input is None:
         raise RefusedError(f"{site.dialect.name} has no input for sizes; they exist from opset 11 on", rule="form")
-    dims = _static_sizes(site, "no single output size computes what its scales do; ask for --form scales")
+    dims = _static_sizes(site, "no single output size computes what its scales do")
     sizes = []
     for scale, size in zip(values, dims, strict=True):
         out = output_size(scale, size)
@@ -185,7 +192,7 @@ def _as_sizes(site: Site) -> tuple[int, ...]:
         if np.float32(out) / np.float32(size) != np.float32(scale):
             raise RefusedError(
                 f"its scale {scale:g} makes {size} into {out}, but {out}/{size} is another scale, at which "
-                "other points are sampled; ask for --form scales",
+                "other points are sampled",
                 rule="output size",
             )
         sizes.append(out)

@@ -127,7 +127,7 @@ class _Planner:
         kind, inputs = site.extent.kind, self._given.behind(site)
         missing = [name for name in inputs if name not in self._given.arrays]
         if missing:
-            return f"its {kind.value} follow the input {missing[0]!r}; say what it shall be with --set {missing[0]}=…"
+            return f"its {kind.value} follow the input {missing[0]!r}, which has no value"
         operand = site.reading.operands.scales if kind is ExtentKind.SCALES else site.reading.operands.sizes
         assert operand is not None
         scope = self._scopes.by_path[site.scope.path]

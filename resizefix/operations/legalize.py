@@ -87,6 +87,13 @@ def legalize(
     return Legalization(made.document, tuple(outcomes))
 
 
+def rewritable(snapshot: Snapshot, sites: Sequence[Site], target: Target) -> frozenset[int]:
+    """The indices of the sites that `legalize` can rewrite for the target; no document is made."""
+    facts, names = facts_in(snapshot), FreshNames(snapshot.scopes.names())
+    found = (_Legalizer(site, facts[site.index], target, Allowance(), names.fresh).outcome()[0] for site in sites)
+    return frozenset(outcome.index for outcome in found if outcome.status is Status.CHANGED)
+
+
 def _later(first: Outcome, outcome: Outcome, target: Target) -> Outcome:
     """What is said of a site that was left as it is first; of one that is still, what stands in the caller's file."""
     if outcome.status is first.status:

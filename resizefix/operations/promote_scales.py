@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -20,7 +21,7 @@ from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.forms import drive, drive_by_integers
+from resizefix.operations.forms import drive, drive_by_integers, retry_args
 from resizefix.operations.glue import Glue, Place
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.sites import Site
@@ -47,6 +48,22 @@ class Naming:
     shared: bool = False
 
 
+class Refusal(NamedTuple):
+    """Why a site is not promoted, and the options with which it can be."""
+
+    reason: str
+    retry_args: tuple[str, ...] = ()
+
+    def with_retry(self, words: tuple[str, ...]) -> Refusal:
+        """The same with the options that help."""
+        return Refusal(self.reason, words)
+
+    def outcome(self, site: Site) -> Outcome:
+        """The site's outcome."""
+        before = node_text(site.node)
+        return Outcome(site.index, site.label, Status.REFUSED, self.reason, before, retry_args=self.retry_args)
+
+
 @dataclass(frozen=True)
 class Integers:
     """Inputs for TensorRT: int64 numerators over `denominator` (None: 1, or 1000 where a scale is fractional)."""
@@ -62,7 +79,7 @@ def promote_scales(
     naming: Naming | None = None,
     keep_default: bool = False,
     integers: Integers | None = None,
-    refused: Mapping[int, str] | None = None,
+    refused: Mapping[int, Refusal] | None = None,
 ) -> Promotion:
     """A copy of the document in which the sites that can be promoted are; `document` stays as it is.
 
@@ -95,21 +112,23 @@ def promote_scales(
 
 
 def _plan(
-    site: Site, form: Form | None, integers: Integers | None, refusal: str | None, first: Driven | None
+    site: Site, form: Form | None, integers: Integers | None, refusal: Refusal | None, first: Driven | None
 ) -> Driven | Outcome:
     before = node_text(site.node)
     if site.reason is not None:
         status = Status.UNCHANGED if site.origin.kind is OriginKind.GRAPH_INPUT else Status.REFUSED
         return Outcome(site.index, site.label, status, site.reason, before)
     if refusal is not None:
-        return Outcome(site.index, site.label, Status.REFUSED, refusal, before)
+        return refusal.outcome(site)
     try:
         if integers is not None:
             driven = drive_by_integers(site, form, integers.denominator)
         else:
             driven = drive(site, form or Form.SCALES)
     except RefusedError as error:
-        return Outcome(site.index, site.label, Status.REFUSED, str(error), before)
+        chosen = None if integers is None else integers.denominator
+        retry = retry_args(site, form, chosen, integers=integers is not None)
+        return Refusal(str(error), retry).outcome(site)
     if first is not None and first.input_value(first.base) != driven.input_value(driven.base):
         mine, theirs = driven.input_value(driven.base), first.input_value(first.base)
         reason = (

@@ -72,7 +72,7 @@ def subject_of(site: Site) -> Subject:
             why = f"its {site.extent.kind.value} are fed at run time, through {site.origin.name!r}"
         else:
             why = f"its {site.extent.kind.value} are no constant"
-        raise RefusedError(f"{why}; make them one first (resizefix freeze-scales)", rule="extent")
+        raise RefusedError(f"{why}; make them one first", rule="extent")
     shape = None
     if site.input_dims is not None:
         shape = tuple(size if isinstance(size, int) else None for size in site.input_dims)

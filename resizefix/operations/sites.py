@@ -140,7 +140,7 @@ def select(sites: Sequence[Site], patterns: Sequence[str]) -> list[Site]:
         if not matches:
             there = ", ".join(f"#{site.index} {site.node.name}".strip() for site in sites[:8])
             more = f" and {len(sites) - 8} more" if len(sites) > 8 else ""
-            raise UsageError(f"no resize node matches {pattern!r}; there are {there or 'none'}{more}")
+            raise UsageError(f"no resize node matches {pattern!r}; there are {there or 'none'}{more}", rule="node")
         chosen.update(matches)
     return [site for site in sites if site.index in chosen]
 

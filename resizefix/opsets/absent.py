@@ -17,7 +17,7 @@ class Absent:
 
 _RESIZE = Absent(
     "not handled here: it must stand in the form of Upsample-7, or as other operators, before the opset goes down",
-    "rewrite it first (resizefix trt-legacy does)",
+    "rewrite it first",
 )
 _QUANTIZED = Absent("quantised operators did not exist before opset 10", "use the model as it was before quantisation")
 _BITS = Absent("opset 8 has no operator on bits, and multiplying by powers of two has no kernel for unsigned integers")

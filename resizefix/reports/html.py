@@ -35,9 +35,9 @@ def inspect_page(model: str, survey: Survey) -> str:
     )
     if not sites:
         return page(f"{name} – resizefix inspect", header, element("main", _nothing(), id="sites"))
-    step = next_step(model, [(surveyed.site, surveyed.verdicts) for surveyed in sites])
+    step = next_step(model, survey)
     following = None if step is None else element("section", element("h2", "Next"), _commands([step]))
-    cards_of = [_card(model, surveyed, is_open=len(sites) <= _MOST_OPEN) for surveyed in sites]
+    cards_of = [_card(model, surveyed, survey, is_open=len(sites) <= _MOST_OPEN) for surveyed in sites]
     content = element("main", following, _targets({"sites": survey}), _list(cards_of, _STANDINGS))
     return page(f"{name} – resizefix inspect", header, content)
 
@@ -148,7 +148,7 @@ def _taken_whole(surveys: Mapping[str, Survey]) -> str:
     return f"{' and '.join(told)} of {len(TARGETS)} take every resize; unfold to see which"
 
 
-def _card(model: str, surveyed: Surveyed, *, is_open: bool) -> Markup:
+def _card(model: str, surveyed: Surveyed, survey: Survey, *, is_open: bool) -> Markup:
     site = surveyed.site
     identity = f"site-{site.index}"
     title = f"#{site.index} {place(site)}" if site.node.name else place(site)
@@ -159,7 +159,7 @@ def _card(model: str, surveyed: Surveyed, *, is_open: bool) -> Markup:
         element(
             "div",
             cards.fact_list(cards.facts(surveyed)),
-            _commands(steps_of(model, site, surveyed.verdicts)),
+            _commands(steps_of(model, surveyed, survey)),
             cards.verdicts(surveyed.verdicts, surveyed.broken, "h4", is_open=True),
             class_="side",
         ),
@@ -174,7 +174,7 @@ def _commands(steps: Sequence[NextStep]) -> Markup | None:
     told = [
         join(
             element("p", f"To {step.purpose}:"),
-            element("pre", element("code", *(join(element("span", word), " ") for word in step.words))),
+            element("pre", element("code", *(join(element("span", word), " ") for word in step.quoted))),
         )
         for step in steps
     ]

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from resizefix.reports.wording import reason
+
 if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.interpolation import Interpolation
     from resizefix.library.check import Verdict
@@ -55,12 +57,13 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "index": outcome.index,
         "node": outcome.node,
         "status": outcome.status.value,
-        "reason": outcome.reason,
+        "reason": None if outcome.reason is None else reason(outcome),
         "before": outcome.before,
         "after": list(outcome.after),
         "exact": outcome.exact,
         "condition": outcome.condition,
         "max_abs_diff": outcome.max_abs_diff,
+        "retry_args": list(outcome.retry_args),
     }
 
 

@@ -41,7 +41,7 @@ def inspect_markdown(model: str, survey: Survey) -> str:
         headings = ["#", "node", "computes", "extent", "from", "scales", "targets"]
         parts.append(table(headings, [_row(surveyed) for surveyed in sites]))
         parts.append(_rules(survey))
-    step = next_step(model, [(surveyed.site, surveyed.verdicts) for surveyed in sites])
+    step = next_step(model, survey)
     if step is not None:
         parts.append(f"To {step.purpose}:\n\n{fenced('console', step.command)}")
     for surveyed in sites:

@@ -1,93 +1,133 @@
-"""The command to type next, once the sites of a model are known."""
+"""The command to type next. It succeeds: what it would do was planned, and its OUT is the name of no file."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.operations.sites import Site
 from resizefix.printable import printable
-from resizefix.reports.wording import Standing, standing
 
 if TYPE_CHECKING:
     from resizefix.library.check import Verdict
+    from resizefix.operations.sites import Site
+    from resizefix.reports.survey import Survey, Surveyed
 
+_PROGRAM = "resizefix"
 _MOST_NAMED = 3
 _MODERN = "tensorrt-10"
 
 
 class NextStep(NamedTuple):
-    """What a command is for (after "to"), and how it is typed."""
+    """What a command is for (after "to"), and its words behind the program's name."""
 
     purpose: str
     words: tuple[str, ...]
 
     @property
+    def quoted(self) -> tuple[str, ...]:
+        """The words of the line for a shell, the program's name first."""
+        return (_PROGRAM, *(shlex.quote(printable(word)) for word in self.words))
+
+    @property
     def command(self) -> str:
         """The line for a shell."""
-        return " ".join(self.words)
+        return " ".join(self.quoted)
 
 
-def next_step(model: str, sites: Sequence[tuple[Site, Sequence[Verdict]]]) -> NextStep | None:
-    """The most useful command for the model in the file `model`; None where no site is valid."""
-    promotable = [site for site, _ in sites if site.promotable]
-    if promotable:
-        some = len(promotable) <= _MOST_NAMED and len(promotable) < len(sites)
-        return _promotion(model, promotable if some else [], len(promotable))
-    for site, _ in sites:
-        if standing(site) is Standing.FED:
-            return _freezing(model, site)
-    valid = [(site, verdicts) for site, verdicts in sites if site.interpolation is not None]
-    for site, verdicts in valid:
-        for verdict in verdicts:
-            if verdict.target.name == _MODERN and not verdict.accepted and _is_legalizable(verdict):
-                return _rewriting(model, site, _MODERN)
-    return NextStep("see what a runtime says", _spoken("check", model, "--target", _MODERN)) if valid else None
+def next_step(model: str, survey: Survey) -> NextStep | None:
+    """The most useful command for the model in the file `model`; None where none is known to succeed."""
+    plans = survey.plans
+    options = {surveyed.site.index: plans.promotion(surveyed.site) for surveyed in survey.sites}
+    # Named where others stay, and for those that need options of their own: what is not named goes the default way.
+    named = [index for index, words in options.items() if words == ()]
+    if named:
+        some = len(named) <= _MOST_NAMED and len(named) < len(survey.sites)
+        return _promotion(model, named if some else [], len(named), ())
+    for index, words in options.items():
+        if words is not None:
+            return _promotion(model, [index], 1, words)
+    for following in (_freezing, _rewriting_for_modern):
+        for surveyed in survey.sites:
+            step = following(model, surveyed, survey)
+            if step is not None:
+                return step
+    if not survey.sites or _MODERN in survey.refusing:
+        return None
+    return NextStep(f"see the rules of {_MODERN}, which accepts them", ("check", model, "--target", _MODERN))
 
 
-def steps_of(model: str, site: Site, verdicts: Sequence[Verdict]) -> list[NextStep]:
+def after_check(model: str, verdicts: Sequence[Verdict]) -> NextStep | None:
+    """The command that changes what the first target with one refuses; None where none is known to succeed."""
+    from resizefix.document.document import Document
+    from resizefix.reports.survey import Survey
+
+    refusing = [verdict.target for verdict in verdicts if not verdict.accepted]
+    if not refusing:
+        return None
+    survey = Survey(Document.open(model))
+    sites = [surveyed.site for surveyed in survey.sites]
+    for target in refusing:
+        if any(survey.plans.is_rewritable(site, target) for site in sites):
+            return rewriting(model, target.name, sites if len(sites) == 1 else [])
+        if survey.plans.has_legacy_form(target):
+            return NextStep(f"write the model for {target.name}", ("trt-legacy", model, beside(model, "trt-legacy")))
+    steps = (_freezing(model, surveyed, survey) for surveyed in survey.sites)
+    return next((step for step in steps if step is not None), None)
+
+
+def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:
     """What can be done with one site; the rewrite is for the latest target that wants one."""
-    if site.interpolation is None:
-        return []
-    steps = []
-    if standing(site) is Standing.PROMOTABLE:
-        steps.append(_promotion(model, [site], 1))
-    if standing(site) is Standing.FED:
-        steps.append(_freezing(model, site))
-    refusing = [verdict for verdict in verdicts if not verdict.accepted and _is_legalizable(verdict)]
-    if refusing:
-        steps.append(_rewriting(model, site, refusing[-1].target.name))
+    site, steps = surveyed.site, []
+    options = survey.plans.promotion(site)
+    if options is not None:
+        steps.append(_promotion(model, [site.index], 1, options))
+    freezing = _freezing(model, surveyed, survey)
+    if freezing is not None:
+        steps.append(freezing)
+    for verdict in reversed(surveyed.verdicts):
+        if not verdict.accepted and survey.plans.is_rewritable(site, verdict.target):
+            return [*steps, rewriting(model, verdict.target.name, [site])]
     return steps
 
 
-def _freezing(model: str, site: Site) -> NextStep:
-    setting = [] if site.origin.name is None else ["--set", f"{site.origin.name}=…"]
-    words = _spoken("freeze-scales", model, _beside(model, "frozen"), *setting, "-n", f"#{site.index}")
-    return NextStep(f"make its {site.extent.kind.value} constant again", words)
+def rewriting(model: str, target: str, sites: Sequence[Site]) -> NextStep:
+    """The command that rewrites these sites, or all that it can where none are named."""
+    patterns = [word for site in sites for word in ("-n", f"#{site.index}")]
+    whom = "it" if len(sites) == 1 else "them"
+    return NextStep(
+        f"rewrite {whom} for {target}", ("legalize", model, beside(model, target), "--target", target, *patterns)
+    )
 
 
-def _rewriting(model: str, site: Site, target: str) -> NextStep:
-    words = _spoken("legalize", model, _beside(model, target), "--target", target, "-n", f"#{site.index}")
-    return NextStep(f"rewrite it for {target}, where that can be done", words)
-
-
-def _is_legalizable(verdict: Verdict) -> bool:
-    return all("resizefix legalize" in violation.mend for violation in verdict.violations)
-
-
-def _promotion(model: str, named: Sequence[Site], number: int) -> NextStep:
-    patterns = [word for site in named for word in ("-n", f"#{site.index}")]
+def _promotion(model: str, named: Sequence[int], number: int, options: tuple[str, ...]) -> NextStep:
+    patterns = [word for index in named for word in ("-n", f"#{index}")]
     purpose = "make its scales a graph input" if number == 1 else "make their scales graph inputs"
-    return NextStep(purpose, _spoken("promote-scales", model, _beside(model, "promoted"), *patterns))
+    return NextStep(purpose, ("promote-scales", model, beside(model, "promoted"), *options, *patterns))
 
 
-def _beside(model: str, word: str) -> str:
+def _freezing(model: str, surveyed: Surveyed, survey: Survey) -> NextStep | None:
+    site = surveyed.site
+    setting = survey.plans.freezing(site)
+    if setting is None:
+        return None
+    words = ("freeze-scales", model, beside(model, "frozen"), *setting, "-n", f"#{site.index}")
+    return NextStep(f"make its {site.extent.kind.value} constant{', for example' if setting else ''}", words)
+
+
+def _rewriting_for_modern(model: str, surveyed: Surveyed, survey: Survey) -> NextStep | None:
+    for verdict in surveyed.verdicts:
+        if verdict.target.name == _MODERN and not verdict.accepted:
+            is_rewritable = survey.plans.is_rewritable(surveyed.site, verdict.target)
+            return rewriting(model, _MODERN, [surveyed.site]) if is_rewritable else None
+    return None
+
+
+def beside(model: str, word: str) -> str:
+    """A name for OUT in the working folder that no file has."""
     name = PurePath(model).name
     stem = name[: -len(".onnx")] if name.endswith(".onnx") else name
-    return f"{stem or 'model'}.{word}.onnx"
-
-
-def _spoken(*words: str) -> tuple[str, ...]:
-    return ("resizefix", *(shlex.quote(printable(word)) for word in words))
+    names = (f"{stem or 'model'}.{word}{number}.onnx" for number in ("", *(f"-{count}" for count in range(2, 1000))))
+    return next(name for name in names if not os.path.lexists(name))

@@ -14,6 +14,7 @@ from resizefix.operations.sites import Site, sites_in
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.library.check import Verdict
+    from resizefix.library.plans import Plans
     from resizefix.reports.neighbourhood import Neighbourhood
     from resizefix.reports.surroundings import MarkOf, Surroundings
     from resizefix.targets.target import Effect, Violation
@@ -77,6 +78,13 @@ class Survey:
         return [
             tuple(Verdict(target, judge(target, facts)) for target in TARGETS) for facts in facts_in(self._snapshot)
         ]
+
+    @cached_property
+    def plans(self) -> Plans:
+        """What commands would change."""
+        from resizefix.library.plans import Plans
+
+        return Plans(self._snapshot, [surveyed.site for surveyed in self.sites])
 
     @cached_property
     def surroundings(self) -> Surroundings:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from resizefix.printable import printable
-from resizefix.reports.next_step import next_step
+from resizefix.reports.next_step import NextStep, next_step
 from resizefix.reports.screen import Screen, screen
 from resizefix.reports.survey import Survey, Surveyed
 from resizefix.reports.wording import (
@@ -50,8 +50,13 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
         _show_site(out, surveyed, row, widths, reasons, verbose=verbose)
     out.line()
     out.wrapped(_summary(survey))
-    step = next_step(model, [(surveyed.site, surveyed.verdicts) for surveyed in survey.sites])
+    show_step(next_step(model, survey))
+
+
+def show_step(step: NextStep | None) -> None:
+    """What to type next, on a line of its own; nothing where there is no step."""
     if step is not None:
+        out = screen(2)
         out.wrapped(f"next, to {step.purpose}:")
         out.line((f"  {step.command}", "bold"))
 

@@ -11,7 +11,7 @@ from resizefix.outcome import Status
 from resizefix.printable import printable
 from resizefix.reports import proof
 from resizefix.reports.screen import Part, Screen, screen
-from resizefix.reports.wording import count
+from resizefix.reports.wording import count, reason
 from resizefix.targets.tensorrt_live import LiveVerdict
 from resizefix.verification.verification import Verification
 
@@ -22,7 +22,7 @@ def show_result(result: Result, *, texts: bool) -> None:
     """What was done to each site, what stands in the way, the new inputs and their old values, the proof."""
     out = screen(2)
     for outcome in result.outcomes:
-        told = printable(outcome.node) if outcome.reason is None else printable(f"{outcome.node}: {outcome.reason}")
+        told = printable(outcome.node if outcome.reason is None else f"{outcome.node}: {reason(outcome)}")
         measured = f" (measured difference {outcome.max_abs_diff:.2g})" if outcome.max_abs_diff else ""
         out.wrapped((f"{outcome.status.value:<9} ", _STYLES[outcome.status]), f"{told}{measured}", hang=4)
         if texts and outcome.status is Status.CHANGED:
@@ -43,9 +43,9 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
     groups: dict[tuple[str, str, str], list[str]] = {}
     for blocker in blockers:
         groups.setdefault((blocker.op_type, blocker.reason, blocker.mend), []).append(blocker.node)
-    for (op_type, reason, mend), nodes in groups.items():
+    for (op_type, why, mend), nodes in groups.items():
         more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
-        told = f"{printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{reason}; {mend}')}"
+        told = f"{printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{why}; {mend}')}"
         out.wrapped(("blocked   ", "yellow"), told, hang=4)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 from collections.abc import Sequence
 from enum import Enum
@@ -13,6 +14,7 @@ from resizefix.document.text import counted
 from resizefix.interpolation import Interpolation
 from resizefix.operations.sites import Extent, Site
 from resizefix.origins.origin import Origin, OriginKind
+from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.targets.catalogue import TARGETS
 
@@ -74,6 +76,12 @@ def origin(found: Origin) -> str:
 def origin_kind(found: Origin) -> str:
     """`graph input`: the contract's word, as people write it."""
     return found.kind.value.replace("-", " ")
+
+
+def reason(outcome: Outcome) -> str:
+    """Why a site became what it is; of a refused one, with the options that change it."""
+    told = outcome.reason or ""
+    return f"{told}; it works with {shlex.join(outcome.retry_args)}" if outcome.retry_args else told
 
 
 class Standing(str, Enum):

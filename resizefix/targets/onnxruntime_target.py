@@ -157,7 +157,7 @@ ONNXRUNTIME = Target(
             because="{f.op_type} at opset {f.opset}: there are kernels for Upsample at opset 7 to 9 and Resize at 10 "
             f"to {_LAST_OPSET}",
             source=f"measured on {_RELEASE}",
-            mend="import the opset the node was written for (resizefix legalize)",
+            mend="import the opset the node was written for",
         ),
         Rule(
             name="attributes-of-its-opset",
@@ -174,7 +174,7 @@ ONNXRUNTIME = Target(
             ),
             because="{f.op_type} at opset {f.opset} has {f.counted_inputs}",
             source=f"onnx schemas; measured on {_RELEASE}",
-            mend="write the form of the model's opset (resizefix legalize)",
+            mend="write the form of the model's opset",
         ),
         Rule(
             name="resize-11-names-its-inputs",
@@ -297,7 +297,7 @@ ONNXRUNTIME = Target(
             holds=_scale_values,
             because="the scales are {f.values}; Resize takes finite ones above 0, Upsample from 1 on",
             source=_KERNEL,
-            mend="for a shrinking Upsample write Resize-10 (resizefix legalize)",
+            mend="for a shrinking Upsample write Resize-10",
         ),
         Rule(
             name="sizes-in-range",
@@ -344,7 +344,7 @@ ONNXRUNTIME = Target(
             holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or f.axes is None or min(f.axes) >= 0,
             because="with keep_aspect_ratio_policy and the negative axes {f.axes} the kernel returns the input's size",
             source=_KERNEL,
-            mend="count the axes from the front (resizefix legalize)",
+            mend="count the axes from the front",
             effect=Effect.DIFFERENT,
         ),
     ),

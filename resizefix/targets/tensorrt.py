@@ -28,3 +28,5 @@ TENSORRT_TARGETS: tuple[Target, ...] = (
     TENSORRT_10,
     TENSORRT_RTX,
 )
+# Those that the form of `trt-legacy` is for.
+LEGACY_TARGETS = TENSORRT_TARGETS[: TENSORRT_TARGETS.index(TENSORRT_8_0)]

@@ -32,7 +32,7 @@ FED_IN_IF = Rule(
     because="it stands in a branch of an If and its {f.extent_name} follow an integer input; the model parses, but the "
     "builder crashes where the profile gives that input a range",
     source="measured on TensorRT-RTX 1.7.1",
-    mend="take the resize out of the If, or freeze it (resizefix freeze-scales)",
+    mend="take the resize out of the If, or freeze it",
 )
 NO_ANTIALIAS = Rule(
     name="no-antialias",

@@ -45,7 +45,7 @@ from resizefix.targets.tensorrt_any import (
 
 _HALF_OR_FLOAT = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16})
 _UP_TO_INT8 = _HALF_OR_FLOAT | {TensorProto.INT8}
-_LEGACY = "write Upsample-7 in a model of opset 7 or 8 (resizefix trt-legacy)"
+_LEGACY = "write Upsample-7 in a model of opset 7 or 8"
 
 
 # ---- 5.0 and 5.1: the ResizeNearest plugin --------------------------------------------------------------------------
@@ -104,7 +104,7 @@ INITIALIZERS_LISTED = Rule(
     holds=lambda f: f.initializers_are_inputs,
     because="an initializer is not listed as a graph input, and this parser finds no other initializers",
     source="onnx-tensorrt a9a47bb … 8b52755, ModelImporter.cpp, importInputs",
-    mend="write the model as IR 3, every initializer a graph input too (resizefix trt-legacy does)",
+    mend="write the model as IR 3, every initializer a graph input too",
 )
 _ANY_5 = (
     upsample_modes({"nearest"}, "onnx-tensorrt a9a47bb … 8b52755, importer of Upsample"),
@@ -137,7 +137,7 @@ TWO_INPUTS_6_0 = Rule(
     because="this parser takes X and scales as inputs and nothing else; the node has {f.counted_inputs} at opset "
     "{f.opset} (the attribute form is refused for every input with a batch dimension, a bug of this version)",
     source="onnx-tensorrt 400df73, importers of Upsample and Resize",
-    mend="write Upsample-9 or Resize-10 (resizefix legalize)",
+    mend="write Upsample-9 or Resize-10",
 )
 BATCH_SCALE_DROPPED = Rule(
     name="batch-is-not-scaled",
@@ -152,7 +152,7 @@ UPSAMPLE_RANK_6_0 = Rule(
     holds=lambda f: not f.is_upsample or f.rank in (None, 4, 5),
     because="the input is of rank {f.rank_name}; this parser upsamples rank 4 and 5",
     source="onnx-tensorrt 400df73, importer of Upsample",
-    mend="write Resize-10 (resizefix legalize)",
+    mend="write Resize-10",
 )
 _SOURCE_6_0 = IMPORTERS.format(commit="400df73")
 TENSORRT_6_0 = Target(
@@ -185,7 +185,7 @@ NOT_CUBIC = Rule(
     holds=lambda f: not f.has_coordinates or f.mode != "cubic",
     because='"This version of TensorRT does not support cubic interpolation!"',
     source="onnx-tensorrt 84b5be1 … 1da7332, importer of Resize",
-    mend="replace the node (resizefix legalize --lower), or take TensorRT 8.5 or later",
+    mend="replace the node, or take TensorRT 8.5 or later",
 )
 OTHERS_BECOME_LINEAR = Rule(
     name="other-modes-become-linear",
@@ -200,7 +200,7 @@ FLOOR_ALONE = Rule(
     holds=lambda f: not f.has_coordinates or f.mode != "nearest" or f.nearest_mode == "floor",
     because='nearest_mode is {f.nearest_mode} ("This version of TensorRT only supports floor nearest_mode!")',
     source="onnx-tensorrt 84b5be1 … eb559b6, importer of Resize",
-    mend="for integer scales asymmetric with floor gives the same (resizefix legalize)",
+    mend="for integer scales asymmetric with floor gives the same",
 )
 NO_EMPTY_CONSTANT = Rule(
     name="no-empty-constant-node",
@@ -216,7 +216,7 @@ LINEAR_RANK_3 = Rule(
     because="linear Upsample is taken up to rank 3; the input is of rank {f.rank_name} "
     '("Assertion failed: (nbDims >= 1) && (nbDims <= 3)")',
     source="onnx-tensorrt 84b5be1, importer of Upsample (mended by 0c3a957)",
-    mend="write Resize-10 (resizefix legalize)",
+    mend="write Resize-10",
 )
 LINEAR_UPSAMPLE_IS_HALF_PIXEL = Rule(
     name="linear-upsample-becomes-half-pixel",
@@ -224,7 +224,7 @@ LINEAR_UPSAMPLE_IS_HALF_PIXEL = Rule(
     because="linear Upsample is asymmetric in ONNX, but the importer leaves alignCorners unset, and this core samples "
     "that as half_pixel",
     source="onnx-tensorrt 3a4b16b and eb559b6, comments in the importer of Resize; NVIDIA/TensorRT#974",
-    mend="write Resize-10 or Resize-11 with asymmetric coordinates (resizefix legalize), or replace the node",
+    mend="write Resize-10 or Resize-11 with asymmetric coordinates, or replace the node",
     effect=Effect.DIFFERENT,
 )
 NO_SINGLE_PIXEL = Rule(
@@ -234,7 +234,7 @@ NO_SINGLE_PIXEL = Rule(
     ),
     because="an output size is 1, where pytorch_half_pixel differs from the half_pixel that this parser makes of it",
     source="onnx-tensorrt 1cf89dd … eb559b6, importer of Resize",
-    mend="replace the node (resizefix legalize --lower)",
+    mend="replace the node",
 )
 
 
@@ -254,7 +254,7 @@ ALIGN_CORNERS_7_1 = Rule(
     because="this parser has one switch, alignCorners, and sets it for asymmetric and align_corners alike: {f.mode} "
     "with {f.coordinate_transformation_mode} by {f.extent_name} is taken and may be sampled otherwise",
     source="onnx-tensorrt 1cf89dd, importer of Resize; onnxruntime#4841",
-    mend="use nearest+asymmetric+floor or linear+half_pixel, both by scales (resizefix legalize)",
+    mend="use nearest+asymmetric+floor or linear+half_pixel, both by scales",
     effect=Effect.DIFFERENT,
 )
 
@@ -275,7 +275,7 @@ PAIRS_7_2 = Rule(
     "nearest with asymmetric (by sizes also align_corners), linear with half_pixel, pytorch_half_pixel and, by scales, "
     "asymmetric or, by sizes, align_corners",
     source="onnx-tensorrt eb559b6, importer of Resize",
-    mend="rewrite it in one of these (resizefix legalize)",
+    mend="rewrite it in one of these",
 )
 
 _FOUR_COORDINATES = {"asymmetric", "align_corners", "half_pixel", "pytorch_half_pixel"}

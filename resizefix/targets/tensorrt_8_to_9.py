@@ -55,7 +55,7 @@ TF_ROUNDING = Rule(
     ),
     because="tf_half_pixel_for_nn is taken with nearest_mode unset or round_prefer_floor; it is {f.nearest_mode}",
     source="onnx-tensorrt 8fea430 … 96e7811, importer or checker of Resize; " + MEASURED,
-    mend="tf_half_pixel_for_nn with floor is half_pixel with round_prefer_ceil (resizefix legalize)",
+    mend="tf_half_pixel_for_nn with floor is half_pixel with round_prefer_ceil",
 )
 TF_IS_FOR_NEAREST = Rule(
     name="tf-half-pixel-is-for-nearest",
@@ -65,7 +65,7 @@ TF_IS_FOR_NEAREST = Rule(
     because="tf_half_pixel_for_nn becomes half_pixel with rounding up, which is the same for nearest alone; "
     "mode is {f.mode}",
     source="onnx-tensorrt 8fea430 … 96e7811, importer of Resize; " + MEASURED,
-    mend="replace the node (resizefix legalize --lower)",
+    mend="replace the node",
     effect=Effect.DIFFERENT,
 )
 TF_BY_SCALES = Rule(
@@ -82,7 +82,7 @@ NEAREST_RESIZE_10 = Rule(
     holds=lambda f: f.is_upsample or f.has_coordinates or f.mode != "nearest",
     because="TensorRT 8.0.1 samples nearest Resize-10 as align_corners; 8.0.3 and 8.2 do not",
     source="onnx-tensorrt 8fea430, importer of Resize (mended by d486806)",
-    mend="write Resize-11 with asymmetric and floor (resizefix legalize), or take 8.0.3 or later",
+    mend="write Resize-11 with asymmetric and floor, or take 8.0.3 or later",
     effect=Effect.DIFFERENT,
 )
 WEIGHTS_8_0 = Rule(
@@ -93,7 +93,7 @@ WEIGHTS_8_0 = Rule(
     because="the scales come from: {f.source.value}; this parser takes an initializer or a Constant node alone "
     '("Resize scales must be an initializer!")',
     source="onnx-tensorrt 8fea430 … 85e79f6, importers of Upsample, Resize and Constant",
-    mend="make the scales an initializer (resizefix freeze-scales)",
+    mend="make the scales an initializer",
 )
 VALUE_INTS = Rule(
     name="sizes-not-in-value-ints",
@@ -109,7 +109,7 @@ SIZES_OR_OUT = Rule(
     because="scales that are no initializer become an output size, and the positions follow out/in instead of "
     "the scales {f.values}",
     source="onnx-tensorrt 1da7332 … 96e7811, resizeShapeTensor; " + MEASURED,
-    mend="make the scales an initializer (resizefix freeze-scales)",
+    mend="make the scales an initializer",
     effect=Effect.DIFFERENT,
 )
 CUBIC_TRAILING_AXES = Rule(
@@ -159,7 +159,7 @@ NOT_DIVIDED = Rule(
     because="the {f.extent_name} are an integer input divided as floats by a constant, which the builder mostly "
     "fails on (invalid shape profile)",
     source="measured on TensorRT-RTX 1.4.0 … 1.7.1: divisors 10, 100, 1000 fail, powers of two build",
-    mend="divide in int64, sizes = Shape(x) · f ÷ d (resizefix promote-scales --for tensorrt), or multiply by 1/d",
+    mend="divide in int64, sizes = Shape(x) · f ÷ d, or multiply by 1/d",
 )
 TENSOR_SCALES_ARE_FLOAT = Rule(
     name="tensor-scales-are-float",

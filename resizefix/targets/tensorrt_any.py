@@ -74,9 +74,7 @@ def keeps_scales_exact(f: SiteFacts) -> bool:
     )
 
 
-ANTIALIAS_MEND = (
-    "antialias=0 gives nearly the same on an upscale; on a downscale replace the node (resizefix legalize --lower)"
-)
+ANTIALIAS_MEND = "antialias=0 gives nearly the same on an upscale; on a downscale replace the node"
 
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
@@ -115,8 +113,7 @@ DEFAULT_INPUT = Rule(
     because="the {f.extent_name} are an initializer and a graph input of the same name: the parser takes the "
     "initializer, and the network has no such input any more",
     source="onnx-tensorrt a9a47bb … 96e7811, ModelImporter.cpp; " + MEASURED,
-    mend="leave it if nobody feeds that input; else freeze it (resizefix freeze-scales) and make it one that TensorRT "
-    "takes (resizefix promote-scales --for tensorrt)",
+    mend="leave it if nobody feeds that input; else freeze it and make it one that TensorRT takes",
     effect=Effect.NOTED,
 )
 SIMPLE_ROUNDING = Rule(
@@ -130,7 +127,7 @@ SIMPLE_ROUNDING = Rule(
     because="nearest of Upsample and Resize-10 rounds up where an axis shrinks (onnxruntime and onnx's own test "
     "resize_downsample_nearest do), but the parser sets rounding to floor: scales {f.values}",
     source="onnx-tensorrt a9a47bb … 96e7811, importers of Upsample and Resize; " + MEASURED,
-    mend="write Resize-11 with asymmetric and nearest_mode=ceil where the target takes it (resizefix legalize)",
+    mend="write Resize-11 with asymmetric and nearest_mode=ceil where the target takes it",
     effect=Effect.DIFFERENT,
 )
 DATA_DEPENDENT = Rule(
@@ -139,7 +136,7 @@ DATA_DEPENDENT = Rule(
     because="the {f.extent_name} depend on the values of a tensor; TensorRT computes shapes from shapes, constants "
     "and integer inputs",
     source=MEASURED,
-    mend="make them a constant (resizefix freeze-scales), or an int64 input",
+    mend="make them a constant, or an int64 input",
 )
 FLOAT_INPUT = Rule(
     name="runtime-extent-is-integer",
@@ -147,8 +144,7 @@ FLOAT_INPUT = Rule(
     because="the {f.extent_name} follow a graph input that is neither int32 nor int64, as an input that decides a "
     'shape must be ("… is a shape tensor and must have type Int32 or Int64")',
     source="NVIDIA/TensorRT#2301; " + MEASURED,
-    mend="freeze them (resizefix freeze-scales --set INPUT=…); to feed them still, make an int64 factor of what is "
-    "frozen then (resizefix promote-scales --for tensorrt)",
+    mend="freeze them; to feed them still, make an int64 factor of what is frozen then",
 )
 CONSTANT_SCALES = Rule(
     name="scales-are-weights",
@@ -156,7 +152,7 @@ CONSTANT_SCALES = Rule(
     because="the scales come from: {f.source.value}; this parser takes an initializer or a Constant node with `value` "
     'alone ("Resize scales must be an initializer!"; of an Upsample "Assertion failed: scales_input.is_weights()")',
     source="onnx-tensorrt 8b52755 … 85e79f6, importers of Upsample and Resize",
-    mend="make the scales an initializer (resizefix freeze-scales)",
+    mend="make the scales an initializer",
 )
 HYBRID = Rule(
     name="upsample-not-hybrid",
@@ -222,7 +218,7 @@ AXES_IGNORED = Rule(
     holds=lambda f: f.axes_are_trivial,
     because="this parser knows no attribute `axes` and takes {f.extent_name} for all axes in order; axes is {f.axes}",
     source="onnx-tensorrt 84b5be1 … 1def182, importer of Resize",
-    mend="write one value per dimension instead (resizefix legalize)",
+    mend="write one value per dimension instead",
     effect=Effect.DIFFERENT,
 )
 ANTIALIAS_IGNORED = Rule(
@@ -269,7 +265,7 @@ def resize_modes(allowed: Collection[str], source: str) -> Rule:
         holds=lambda f: f.is_upsample or f.mode in allowed,
         because=f"mode is {{f.mode}}; this parser has {', '.join(sorted(allowed))}",
         source=source,
-        mend="replace the node (resizefix legalize --lower), or take a later TensorRT",
+        mend="replace the node, or take a later TensorRT",
     )
 
 
@@ -280,7 +276,7 @@ def upsample_modes(allowed: Collection[str], source: str) -> Rule:
         holds=lambda f: not f.is_upsample or f.mode in allowed,
         because=f"mode is {{f.mode}}; this parser has {', '.join(sorted(allowed))} for Upsample",
         source=source,
-        mend="replace the node (resizefix legalize --lower), or take a later TensorRT",
+        mend="replace the node, or take a later TensorRT",
     )
 
 
@@ -291,7 +287,7 @@ def coordinate_modes(allowed: Collection[str], says: str, source: str) -> Rule:
         holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode in allowed,
         because=f'coordinate_transformation_mode is {{f.coordinate_transformation_mode}} ("{says}")',
         source=source,
-        mend="rewrite it in an equal mode where there is one (resizefix legalize)",
+        mend="rewrite it in an equal mode where there is one",
     )
 
 

@@ -121,7 +121,7 @@ def _not_fed(missing: Mapping[str, Sequence[TensorInput]], examples: Mapping[str
     what = "it" if len(every) == 1 else "them"
     return UsageError(
         f"{'. '.join(only)}. Say what to feed {what}, for example {' '.join(feeds)}",
-        again=() if any(_OPEN in word for word in feeds) else tuple(feeds),
+        retry_args=() if any(_OPEN in word for word in feeds) else tuple(feeds),
     )
 
 

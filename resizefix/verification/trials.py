@@ -142,7 +142,7 @@ def _asked(
     if lacking:
         holds = "whole numbers" if over == 1 else f"numerators over {over}"
         instead, again = _instead(inputs, at)
-        raise UsageError(f"{said} holds {holds}, and {lacking[0]:.9g} is none; {instead}", again=again)
+        raise UsageError(f"{said} holds {holds}, and {lacking[0]:.9g} is none; {instead}", retry_args=again)
     operand = list(driven.base)
     for count, position in enumerate(driven.scaled):
         operand[position] = _at_scale(driven, position, numbers[0] if len(numbers) == 1 else numbers[count])

@@ -79,7 +79,7 @@ def test_why_a_target_refuses_is_said_with_node_rule_and_mend(run):
     of_the_first = rest[: next(k for k, line in enumerate(rest) if line.startswith("no "))]
     (said,) = [line.strip() for line in of_the_first if "[upsample-alone]" in line]  # once for both targets
     assert said.startswith("/Resize: this parser has no importer for Resize")
-    assert said.endswith("write Upsample-7 in a model of opset 7 or 8 (resizefix trt-legacy)")
+    assert said.endswith("write Upsample-7 in a model of opset 7 or 8")
 
 
 @pytest.mark.parametrize(

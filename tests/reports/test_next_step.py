@@ -1,12 +1,20 @@
+"""What is proposed after a look at a model: commands that were planned, so that they succeed."""
+
 import shlex
 
+import pytest
 from report_models import COMPUTED, FED, NODE_AT_7, PLAIN, surveyed
 
 from resizefix.reports.next_step import next_step, steps_of
 
 
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
 def step(text, model="m.onnx"):
-    found = next_step(model, [(site.site, site.verdicts) for site in surveyed(text).sites])
+    found = next_step(model, surveyed(text))
     return None if found is None else found.command
 
 
@@ -23,24 +31,33 @@ def test_where_only_some_can_they_are_named():
     assert step(TWO) == "resizefix promote-scales m.onnx m.promoted.onnx -n '#0'"
 
 
-def test_a_fed_input_can_be_frozen():
+def test_a_fed_input_can_be_frozen_at_an_example():
     assert step(FED.replace("<float[4] s = {1, 1, 2, 2}>", "")) == (
-        "resizefix freeze-scales m.onnx m.frozen.onnx --set 't=…' -n '#0'"
+        "resizefix freeze-scales m.onnx m.frozen.onnx --set t=1,1,2,2 -n '#0'"
     )
 
 
-def test_what_a_modern_target_refuses_and_a_rewrite_mends_is_legalized():
-    bad = COMPUTED.replace('"half_pixel"', '"half_pixel_symmetric"').replace('"" : 13', '"" : 19')
-    assert step(bad) == "resizefix legalize m.onnx m.tensorrt-10.onnx --target tensorrt-10 -n '#0'"
+def test_what_a_modern_target_refuses_and_a_rewrite_fixes_is_legalized():
+    kept = PLAIN.replace('"nearest",', '"nearest", keep_aspect_ratio_policy = "not_larger",').replace(
+        '"" : 13', '"" : 18'
+    )
+    kept = kept.replace("float[4] s = {1, 1, 2, 2}", "int64[4] s = {1, 3, 16, 16}").replace("(a, , s)", "(a, , , s)")
+    assert step(kept) == "resizefix legalize m.onnx m.tensorrt-10.onnx --target tensorrt-10 -n '#0'"
 
 
-def test_otherwise_a_runtime_is_asked():
+def test_where_nothing_is_known_to_succeed_nothing_is_proposed():
+    assert step(COMPUTED.replace('"half_pixel"', '"half_pixel_symmetric"').replace('"" : 13', '"" : 19')) is None
+    assert step(PLAIN.replace('"nearest",', '"bicubic",')) is None
+
+
+def test_what_a_modern_target_accepts_as_it_is_can_be_checked():
     assert step(NODE_AT_7) == "resizefix check m.onnx --target tensorrt-10"
 
 
-def test_a_model_without_a_valid_site_has_no_next_step():
-    assert step(PLAIN.replace('"nearest",', '"bicubic",')) is None
-    assert next_step("m.onnx", []) is None
+def test_out_is_the_name_of_no_file(tmp_path):
+    (tmp_path / "m.promoted.onnx").touch()
+    (tmp_path / "m.promoted-2.onnx").symlink_to("nowhere")
+    assert step(PLAIN) == "resizefix promote-scales m.onnx m.promoted-3.onnx"
 
 
 def test_names_are_quoted_for_a_shell_and_out_stands_in_the_working_folder():
@@ -48,14 +65,11 @@ def test_names_are_quoted_for_a_shell_and_out_stands_in_the_working_folder():
     assert shlex.split(command) == ["resizefix", "promote-scales", "/some where/it's.onnx", "it's.promoted.onnx"]
 
 
-def test_a_site_offers_the_rewrite_for_the_latest_target_that_wants_one():
-    (site,) = surveyed(PLAIN).sites
-    commands = [found.command for found in steps_of("m.onnx", site.site, site.verdicts)]
+def test_a_site_offers_the_rewrite_for_the_latest_target_for_which_it_can_be_rewritten():
+    survey = surveyed(PLAIN)
+    (site,) = survey.sites
+    commands = [found.command for found in steps_of("m.onnx", site, survey)]
     assert commands[0] == "resizefix promote-scales m.onnx m.promoted.onnx -n '#0'"
-    refusing = [
-        verdict.target.name
-        for verdict in site.verdicts
-        if not verdict.accepted and all("resizefix legalize" in broken.mend for broken in verdict.violations)
-    ]
-    last = refusing[-1]
+    refusing = [verdict.target for verdict in site.verdicts if not verdict.accepted]
+    last = [target.name for target in refusing if survey.plans.is_rewritable(site.site, target)][-1]
     assert commands[1:] == [f"resizefix legalize m.onnx m.{last}.onnx --target {last} -n '#0'"]

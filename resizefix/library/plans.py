@@ -1,0 +1,118 @@
+"""Which commands would change which sites of a document, found out by planning them: what a report may suggest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from resizefix.dialects.snapshot import Snapshot
+from resizefix.document.shapes import dims_of
+from resizefix.errors import RefusedError, UsageError
+from resizefix.interpolation import ExtentKind
+from resizefix.operations.forms import drive, retry_args
+from resizefix.operations.freeze_scales import freeze_scales
+from resizefix.operations.given_values import GivenValues
+from resizefix.operations.legalize import rewritable
+from resizefix.operations.sites import Site
+from resizefix.operations.trt_legacy import trt_legacy
+from resizefix.origins.origin import OriginKind
+from resizefix.outcome import Status
+from resizefix.promotion import Form
+from resizefix.targets.gather import facts_of
+from resizefix.targets.target import Target, accepted, judge
+from resizefix.targets.tensorrt import LEGACY_TARGETS
+
+# What an input is tried with that scales: a factor, as it is or over a usual denominator.
+_FACTORS = (2, 1, 2000, 1000)
+_USUAL_SIZE = 16  # of an axis that the file leaves open
+
+
+class Plans:
+    """The plans for the sites of one snapshot, each made when it is first asked for."""
+
+    def __init__(self, snapshot: Snapshot, sites: Sequence[Site]) -> None:
+        self._snapshot = snapshot
+        self._sites = sites
+        self._legal: dict[str, frozenset[int]] = {}
+
+    def promotion(self, site: Site) -> tuple[str, ...] | None:
+        """The options with which `promote-scales` changes the site; None where it does not."""
+        if not site.promotable:
+            return None
+        try:
+            drive(site, Form.SCALES)
+        except RefusedError:
+            return retry_args(site, Form.SCALES, None, integers=False) or None
+        return ()
+
+    def freezing(self, site: Site) -> tuple[str, ...] | None:
+        """The options with which `freeze-scales` changes a site that is fed, with example values; None if it does
+        not."""
+        return self._freezing.get(site.index)
+
+    def is_rewritable(self, site: Site, target: Target) -> bool:
+        """Whether `legalize --target` changes the site."""
+        if target.name not in self._legal:
+            self._legal[target.name] = rewritable(self._snapshot, self._sites, target)
+        return site.index in self._legal[target.name]
+
+    def has_legacy_form(self, target: Target) -> bool:
+        """Whether `trt-legacy` writes a model that the target accepts."""
+        if target not in LEGACY_TARGETS:
+            return False
+        made = trt_legacy(self._snapshot.document)
+        return made.complete and all(accepted(judge(target, facts)) for facts in facts_of(made.document))
+
+    @cached_property
+    def _freezing(self) -> Mapping[int, tuple[str, ...]]:
+        document = self._snapshot.document
+        fed = [site for site in self._sites if site.origin.kind is OriginKind.GRAPH_INPUT and site.reading is not None]
+        given = GivenValues(document, fed, {})
+        behind = {site.index: [name for name in given.behind(site) if name not in given.arrays] for site in fed}
+        declared = {value.name: value for value in document.proto.graph.input}
+        found: dict[int, tuple[str, ...]] = {}
+        for factor in _FACTORS:
+            left = [site for site in fed if site.index not in found]
+            values: dict[str, tuple[int, ...]] = {}
+            for site in left:
+                for name in behind[site.index]:
+                    values.setdefault(name, _example(site, dims_of(declared[name].type), factor))
+            if not left:
+                break
+            try:
+                outcomes = freeze_scales(document, left, values=values).outcomes
+            except UsageError:
+                continue
+            for site, outcome in zip(left, outcomes, strict=True):
+                if outcome.status is Status.CHANGED:
+                    found[site.index] = tuple(_settings(values, behind[site.index]))
+        return found
+
+
+def _settings(values: Mapping[str, Sequence[int]], names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        yield "--set"
+        yield f"{name}={','.join(map(str, values[name]))}"
+
+
+def _example(site: Site, declared: Sequence[int | str | None], factor: int) -> tuple[int, ...]:
+    """Values for an input of that shape: the site's output is `factor` times its input along height and width."""
+    dims = site.input_dims
+    if site.extent.kind is ExtentKind.SIZES and factor == 1:
+        full = _sizes(site)
+    else:
+        full = (*(1,) * min(2, len(dims or ())), *(factor,) * max(len(dims or ()) - 2, 0))
+    count = 1
+    for size in declared:
+        count *= size if isinstance(size, int) else len(full) or 1
+    return full if count == len(full) else full[-count:] if count < len(full) else (factor,) * count
+
+
+def _sizes(site: Site) -> tuple[int, ...]:
+    """The output's sizes as far as the file knows them."""
+    known = site.output_dims if site.output_dims is not None else site.input_dims or ()
+    sizes = zip(known, site.input_dims or known, strict=False)
+    return tuple(
+        next((size for size in pair if isinstance(size, int)), _USUAL_SIZE if axis else 1)
+        for axis, pair in enumerate(sizes)
+    )

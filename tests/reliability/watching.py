@@ -25,6 +25,7 @@ _EVENT = struct.Struct("iIII")
 # Where Python and its packages lie, and what the system tells of itself.
 _OWN = (
     *{path for path in (*sysconfig.get_paths().values(), *site.getsitepackages(), sys.prefix, sys.base_prefix) if path},
+    *filter(None, sys.path),  # a .pth file may name further folders
     str(Path(__file__).resolve().parents[2]),
     "/proc",
     "/sys",

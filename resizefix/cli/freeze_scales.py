@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
-from resizefix.cli.options import FeedOption, manner_of, run_options, running, subcommand, writing
-from resizefix.cli.target_file import target_file_of
-from resizefix.cli.written import why_not_all, written
-from resizefix.errors import VerificationFailedError
+from resizefix.cli.options import FeedOption, manner_of, running, shared_options, subcommand, writing
+from resizefix.cli.written import No, why_not_all, written
+
+if TYPE_CHECKING:
+    from resizefix.library.result import Result
 
 
 @subcommand("freeze-scales", example="resizefix freeze-scales any.onnx x2.onnx --set scales=1,1,2,2")
@@ -34,29 +35,13 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
-    target = target_file_of(model, options)
-    from resizefix.library.freeze_scales import freeze_scales
+    def make() -> Result:
+        from resizefix.library.freeze_scales import freeze_scales
 
-    try:
-        result = freeze_scales(
-            model,
-            set=dict(options["values"]),
-            node=options["node"],
-            verify=not options["no_verify"],
-            **run_options(options),
-        )
-        refusal = why_not_all(
-            result,
-            named=bool(options["node"]),
-            done="frozen",
-            nothing="there is nothing to do: the scales of every selected node are constants already",
-        )
-    except VerificationFailedError as error:
-        result, refusal = error.result, str(error)
+        return freeze_scales(model, set=dict(options["values"]), **shared_options(options))
 
-    def show() -> None:
-        from resizefix.reports.text import show_result
+    def why_not(result: Result) -> No | None:
+        nothing = "there is nothing to do: the scales of every selected node are constants already"
+        return why_not_all(result, named=bool(options["node"]), done="frozen", nothing=nothing)
 
-        show_result(result, texts=verbose or options["dry_run"])
-
-    return written(result, refusal, target, as_external_data=options["save_as_external_data"], show=show)
+    return written(model, options, make, why_not, verbose=verbose)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
-from resizefix.cli.options import manner_of, rewriting, run_options, running, subcommand, target_option, writing
-from resizefix.cli.target_file import target_file_of
-from resizefix.cli.written import why_not_all, written
-from resizefix.errors import VerificationFailedError
+from resizefix.cli.options import (
+    manner_of,
+    rewrite_options,
+    rewriting,
+    running,
+    shared_options,
+    subcommand,
+    target_option,
+    writing,
+)
+from resizefix.cli.written import No, why_not_all, written
+
+if TYPE_CHECKING:
+    from resizefix.library.result import Result
 
 
 @subcommand("legalize", example="resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
@@ -29,31 +39,13 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
-    target = target_file_of(model, options)
-    from resizefix.library.rewrite import legalize
+    def make() -> Result:
+        from resizefix.library.rewrite import legalize
 
-    try:
-        result = legalize(
-            model,
-            target=options["target"],
-            node=options["node"],
-            allow_inexact=options["allow_inexact"],
-            lower=options["lower"],
-            verify=not options["no_verify"],
-            **run_options(options),
-        )
-        refusal = why_not_all(
-            result,
-            named=bool(options["node"]),
-            done="rewritten",
-            nothing=f"there is nothing to do: {options['target']} accepts every selected node as it is",
-        )
-    except VerificationFailedError as error:
-        result, refusal = error.result, str(error)
+        return legalize(model, target=options["target"], **rewrite_options(options), **shared_options(options))
 
-    def show() -> None:
-        from resizefix.reports.text import show_result
+    def why_not(result: Result) -> No | None:
+        nothing = f"there is nothing to do: {options['target']} accepts every selected node as it is"
+        return why_not_all(result, named=bool(options["node"]), done="rewritten", nothing=nothing)
 
-        show_result(result, texts=verbose or options["dry_run"])
-
-    return written(result, refusal, target, as_external_data=options["save_as_external_data"], show=show)
+    return written(model, options, make, why_not, verbose=verbose)

@@ -197,12 +197,23 @@ def run_options(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def shared_options(options: dict[str, Any]) -> dict[str, Any]:
+    """What `running` and `writing` added, as the library calls name it."""
+    return {"node": options["node"], "verify": not options["no_verify"], **run_options(options)}
+
+
+def rewrite_options(options: dict[str, Any]) -> dict[str, Any]:
+    """What `rewriting` added, as the library calls name it."""
+    return {name: options[name] for name in ("allow_inexact", "lower")}
+
+
 def writing(function: F) -> F:
     """Where the result goes, and which nodes are meant."""
     for decorate in (
         click.option(
             "--save-as-external-data", is_flag=True, help="Put large tensors into a file OUT.data beside OUT."
         ),
+        click.option("--copy-unchanged", is_flag=True, help="If nothing needs to change, copy IN to OUT."),
         click.option("--no-verify", is_flag=True, help="Do not run the models; write what was made unproven."),
         click.option(
             "-n",

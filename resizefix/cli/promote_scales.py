@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
-from resizefix.cli.options import NumbersOption, manner_of, run_options, running, subcommand, writing
-from resizefix.cli.target_file import target_file_of
-from resizefix.cli.written import why_not_all, written
-from resizefix.errors import VerificationFailedError
+from resizefix.cli.options import NumbersOption, manner_of, running, shared_options, subcommand, writing
+from resizefix.cli.written import More, No, why_not_all, written
+
+if TYPE_CHECKING:
+    from resizefix.library.result import Result
+
+
+_OWN = ("form", "input_name", "shared", "keep_default", "for_", "denominator", "allow_coupled", "at")
 
 
 @subcommand("promote-scales", example="resizefix promote-scales x3.onnx any.onnx --input-name scales")
@@ -55,45 +59,24 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
-    target = target_file_of(model, options)
-    from resizefix.library.promote_scales import promote_scales
-    from resizefix.library.tensorrt_profile import trtexec_flags
-    from resizefix.reports.json import profile_json
+    def make() -> Result:
+        from resizefix.library.promote_scales import promote_scales
 
-    try:
-        result = promote_scales(
-            model,
-            form=options["form"],
-            input_name=options["input_name"],
-            shared=options["shared"],
-            keep_default=options["keep_default"],
-            for_=options["for_"],
-            denominator=options["denominator"],
-            node=options["node"],
-            allow_coupled=options["allow_coupled"],
-            verify=not options["no_verify"],
-            **run_options(options),
-            at=options["at"],
-        )
-        refusal = why_not_all(
-            result,
-            named=bool(options["node"]),
-            done="promoted",
-            nothing="there is nothing to do: the scales of every selected node are graph inputs already",
-        )
-    except VerificationFailedError as error:
-        result, refusal = error.result, str(error)
+        own = {name: options[name] for name in _OWN}
+        return promote_scales(model, **own, **shared_options(options))
 
-    def show() -> None:
-        from resizefix.reports.text import show_profile, show_result
+    def why_not(result: Result) -> No | None:
+        nothing = "there is nothing to do: the scales of every selected node are graph inputs already"
+        return why_not_all(result, named=bool(options["node"]), done="promoted", nothing=nothing)
 
-        show_result(result, texts=verbose or options["dry_run"])
-        if flags:
-            show_profile(flags)
+    def profile(result: Result, path: str | None, made: bool) -> More | None:
+        if result.profile is None:
+            return None
+        from resizefix.library.tensorrt_profile import trtexec_flags
+        from resizefix.reports.json import profile_json
+        from resizefix.reports.text import show_profile
 
-    fields: dict[str, Any] = {}
-    flags = ""
-    if result.profile is not None:
-        flags = trtexec_flags(target.path or options["out"] or options["output_option"] or model, result.profile)
-        fields = {"profile": profile_json(result.profile), "trtexec": flags}
-    return written(result, refusal, target, as_external_data=options["save_as_external_data"], show=show, fields=fields)
+        flags = trtexec_flags(path or options["out"] or options["output_option"] or model, result.profile)
+        return More({"profile": profile_json(result.profile), "trtexec": flags}, lambda: show_profile(flags))
+
+    return written(model, options, make, why_not, verbose=verbose, more=profile)

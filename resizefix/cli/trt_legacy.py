@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
-from resizefix.cli.options import manner_of, rewriting, run_options, running, subcommand, target_option, writing
-from resizefix.cli.target_file import target_file_of
-from resizefix.cli.written import written
-from resizefix.errors import VerificationFailedError
+from resizefix.cli.options import (
+    manner_of,
+    rewrite_options,
+    rewriting,
+    running,
+    shared_options,
+    subcommand,
+    target_option,
+    writing,
+)
+from resizefix.cli.written import More, No, written
 from resizefix.outcome import Status
+
+if TYPE_CHECKING:
+    from resizefix.library.result import Result
 
 _TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2")
 
@@ -47,51 +57,34 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
-    target = target_file_of(model, options, default=os.path.splitext(model)[0] + ".trt-legacy.onnx")
-    from resizefix.library.check import check_all
-    from resizefix.library.rewrite import trt_legacy
-    from resizefix.reports.json import verdict_json
+    def make() -> Result:
+        from resizefix.library.rewrite import trt_legacy
 
-    try:
-        result = trt_legacy(
-            model,
-            node=options["node"],
-            hybrid=options["hybrid"],
-            allow_inexact=options["allow_inexact"],
-            lower=options["lower"],
-            verify=not options["no_verify"],
-            **run_options(options),
-        )
-        refusal = _why_not(result)
-    except VerificationFailedError as error:
-        result, refusal = error.result, str(error)
-    verdicts = () if refusal is not None else check_all(result.model, _TARGETS)
+        return trt_legacy(model, hybrid=options["hybrid"], **rewrite_options(options), **shared_options(options))
 
-    def show() -> None:
-        from resizefix.reports.text import show_result, show_verdicts
+    def verdicts(result: Result, path: str | None, made: bool) -> More:
+        from resizefix.library.check import check_all
+        from resizefix.reports.json import verdict_json
+        from resizefix.reports.text import show_verdicts
 
-        show_result(result, texts=verbose or options["dry_run"])
-        show_verdicts(verdicts, chosen=options["target"])
+        found = check_all(result.model, _TARGETS) if made else ()
+        fields = {verdict.target.name: verdict_json(verdict) for verdict in found}
+        shown = {"target": options["target"], "targets": fields}
+        return More(shown, lambda: show_verdicts(found, chosen=options["target"]))
 
-    return written(
-        result,
-        refusal,
-        target,
-        as_external_data=options["save_as_external_data"],
-        show=show,
-        fields={"target": options["target"], "targets": {found.target.name: verdict_json(found) for found in verdicts}},
-    )
+    out = os.path.splitext(model)[0] + ".trt-legacy.onnx"
+    return written(model, options, make, _why_not, verbose=verbose, out=out, more=verdicts)
 
 
-def _why_not(result: Any) -> str | None:
+def _why_not(result: Result) -> No | None:
     from resizefix.library.rewrite import NOTHING_TO_DO
 
     refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
     if not result.outcomes and not result.blockers:
-        return "there is no Upsample or Resize node in this model, so there is nothing to do"
+        return No("there is no Upsample or Resize node in this model, so there is nothing to do", True)
     if not refused and not result.blockers:
         nothing = result.verification.reason == NOTHING_TO_DO
-        return "there is nothing to do: the model is in this form already" if nothing else None
+        return No("there is nothing to do: the model is in this form already", True) if nothing else None
     kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
     parts = [f"{outcome.node}: {outcome.reason}" for outcome in refused[:1]]
     if len(refused) > 1:
@@ -100,4 +93,4 @@ def _why_not(result: Any) -> str | None:
         first = result.blockers[0]
         where = f"{first.node}: {first.reason}; {first.mend}"
         parts.append(f"opset 8 cannot say {', '.join(kinds)} ({len(result.blockers)} in all; {where})")
-    return "nothing was written. " + "; ".join(parts)
+    return No("nothing was written. " + "; ".join(parts))

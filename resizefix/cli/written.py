@@ -1,58 +1,99 @@
-"""The end of every command that writes: save what was made if the answer is yes, and say what happened."""
+"""What every command that writes does: check where to write, make the result, save it if the answer is yes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.target_file import TargetFile
+from resizefix.cli.target_file import target_file_of
+from resizefix.errors import VerificationFailedError
+from resizefix.outcome import Status
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
+class No(NamedTuple):
+    """Why nothing is written; `unchanged`: since nothing needs to change, so that a copy would do."""
+
+    reason: str
+    unchanged: bool = False
+
+
+class More(NamedTuple):
+    """What a command tells beside the outcomes: fields for --json, and how to show them to a person."""
+
+    fields: dict[str, Any]
+    show: Callable[[], None]
+
+
 def written(
-    result: Result,
-    refusal: str | None,
-    target: TargetFile,
+    model: str,
+    options: dict[str, Any],
+    make: Callable[[], Result],
+    why_not: Callable[[Result], No | None],
     *,
-    as_external_data: bool,
-    show: Callable[[], None],
-    fields: dict[str, Any] | None = None,
+    verbose: bool,
+    out: str | None = None,
+    more: Callable[[Result, str | None, bool], More | None] = lambda result, path, made: None,
 ) -> Answer:
-    """Write the result's model unless there is a `refusal`; the answer holds the fields that such commands share."""
+    """Write the model that `make` gives unless `why_not` says why not; the answer has the fields that such commands
+    share.
+
+    `out` is OUT where none is given. `more` gets the result, the path to write to and whether the answer is yes.
+    """
+    target = target_file_of(model, options, default=out)
     from resizefix.reports.json import blocker_json, input_json, outcome_json, verification_json
 
-    shared = {
+    try:
+        result = make()
+        no = why_not(result)
+    except VerificationFailedError as error:
+        result, no = error.result, No(str(error))
+    copied = no is not None and no.unchanged and options["copy_unchanged"]
+    made = no is None or copied
+    further = more(result, target.path, no is None)
+    fields: dict[str, Any] = {
         "outcomes": [outcome_json(outcome) for outcome in result.outcomes],
         "inputs": [input_json(source) for source in result.inputs],
         "verification": verification_json(result.verification),
         "blockers": [blocker_json(blocker) for blocker in result.blockers],
+        **({} if further is None else further.fields),
     }
-    if refusal is None and target.path is not None:
-        result.model.save(target.path, overwrite=target.overwrite, as_external_data=as_external_data)
-    output = target.path if refusal is None else None
-    return Answer({**shared, **(fields or {})}, show, output, refusal, 0 if refusal is None else 1)
+
+    def show() -> None:
+        from resizefix.reports.text import show_copy, show_result
+
+        show_result(result, texts=verbose or options["dry_run"])
+        if further is not None:
+            further.show()
+        if copied and no is not None:
+            show_copy(no.reason, target.path)
+
+    if made and target.path is not None:
+        result.model.save(target.path, overwrite=target.overwrite, as_external_data=options["save_as_external_data"])
+    if made or no is None:
+        return Answer(fields, show, target.path)
+    return Answer(fields, show, None, no.reason, 1)
 
 
-def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> str | None:
+def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No | None:
     """Why the answer of a command that changes sites is no; None if it is yes.
 
     `done` is what happens to a site ("promoted"), `nothing` what to say where every site is as it should be already.
     """
-    from resizefix.outcome import Status
     from resizefix.reports.wording import reason
 
     if not result.outcomes:
-        return f"there is no Upsample or Resize node in this model, so there is nothing to be {done}"
+        return No(f"there is no Upsample or Resize node in this model, so there is nothing to be {done}", True)
     missed = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
     if not result.changed:
         if all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
-            return nothing
+            return No(nothing, True)
         refused = next(outcome for outcome in missed if outcome.status is Status.REFUSED)
-        return f"no node was {done}; nothing was written. {refused.node}: {reason(refused)}"
+        return No(f"no node was {done}; nothing was written. {refused.node}: {reason(refused)}")
     if named and missed:
         names = ", ".join(outcome.node for outcome in missed)
-        return f"{names} could not be {done}, though named with -n; nothing was written"
+        return No(f"{names} could not be {done}, though named with -n; nothing was written")
     return None

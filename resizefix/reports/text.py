@@ -49,6 +49,12 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
         out.wrapped(("blocked   ", "yellow"), told, hang=4)
 
 
+def show_copy(reason: str, path: str | None) -> None:
+    """That OUT is the model as it was, and why."""
+    where = "" if path is None else f"; wrote {printable(path)} as a copy"
+    screen(2).wrapped(("copied    ", "dim"), f"{printable(reason)}{where}", hang=4)
+
+
 def show_profile(flags: str) -> None:
     """The command that builds the promoted model, on one line so that it can be copied."""
     out = screen(2)

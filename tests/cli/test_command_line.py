@@ -159,6 +159,34 @@ def test_a_model_without_resizes_has_nothing_to_promote(call, tmp_path):
     assert "no Upsample or Resize" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["promote-scales"], "handmade/no_resize"),
+        (["freeze-scales"], "srcnn_x3_opset11"),
+        (["freeze-scales"], "handmade/no_resize"),
+        (["trt-legacy"], "handmade/no_resize"),
+        (["legalize", "--target", "onnxruntime"], "unet_nearest_opset11"),
+        (["legalize", "--target", "tensorrt-8.6", "-n", "#0"], "unet_nearest_opset11"),
+    ],
+)
+def test_where_nothing_needs_to_change_out_is_a_copy_if_that_is_asked_for(call, tmp_path, words, name):
+    model, out = FIXTURES / f"{name}.onnx", tmp_path / "out.onnx"
+    assert call(*words, model, out)[0] == 1
+    assert not out.exists()
+    code, text, err = call(*words, model, out, "--copy-unchanged", "--json")
+    assert (code, err, json.loads(text)["output"], json.loads(text)["error"]) == (0, "", str(out), None)
+    assert out.read_bytes() == model.read_bytes()
+    assert "as a copy" in " ".join(call(*words, model, tmp_path / "2.onnx", "--copy-unchanged")[1].split())
+    code, text, _ = call(*words, model, "--copy-unchanged", "--dry-run", "--json")
+    assert (code, json.loads(text)["output"]) == (0, None)
+
+
+def test_what_is_refused_is_not_copied(call, tmp_path):
+    assert call("promote-scales", UNET, tmp_path / "out.onnx", "--copy-unchanged")[0] == 1
+    assert not (tmp_path / "out.onnx").exists()
+
+
 def test_verify_and_diff_answer_with_their_exit_code(call, tmp_path):
     out = tmp_path / "out.onnx"
     assert call("promote-scales", SRCNN, out, "--input-name", "s", "-q")[0] == 0

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 import click
 
-from resizefix.cli.envelope import Call, emit_usage_error
+from resizefix.cli.envelope import Call, emit_error, emit_usage_error, why_unforeseen
 from resizefix.cli.streams import Streams
+from resizefix.process import INTERRUPTED, AskedToEnd, in_a_process, note
 from resizefix.version import __version__
 
 # Name, the module of this package that holds it, what `--help` says in one line.
@@ -32,7 +33,6 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
 # New objects between two searches for garbage that goes in circles. A command leaves next to none, and with Python's
 # usual 700 the searches are a tenth of the time that it takes to start.
 _MORE_THAN_IMPORTS_MAKE = 200_000
-_INTERRUPTED = "interrupted; nothing was written"
 
 
 class _Commands(click.Group):
@@ -63,21 +63,19 @@ def group() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 the answer is no, 2 unusable arguments or input."""
+    """Run the command line and exit: 0 done, 1 the answer is no, 2 unusable arguments or input, 130 interrupted.
+
+    The command works in a process of its own wherever one can be forked, and this one waits for it.
+    """
     call = Call(tuple(sys.argv[1:] if arguments is None else arguments))
     gc.set_threshold(_MORE_THAN_IMPORTS_MAKE)
     atexit.register(gc.freeze)  # no search for garbage in a process that ends: a tenth of the time of a short command
+    ended = in_a_process()
+    if ended is not None and ended.why is None:
+        sys.exit(ended.code)
     streams = Streams()
-    try:
-        with contextlib.redirect_stdout(sys.stderr) if call.as_json else contextlib.nullcontext():
-            code = group.main(list(call.typed), prog_name="resizefix", standalone_mode=False, obj=call) or 0
-        call.stop(code, None)
-    except click.ClickException as error:
-        code = emit_usage_error(error, call, [name for name, _, _ in _COMMANDS])
-    except (click.Abort, KeyboardInterrupt):
-        click.echo(_INTERRUPTED, err=True)
-        code = 130
-        call.stop(code, _INTERRUPTED)
+    code = _run(call) if ended is None else emit_error(call, ended.why or "", ended.code)
+    note(answered=code)
     if call.as_json:
         call.print_document()
     # Files are spoken of where they are opened; what is left is that nothing can be printed, on a full disk say.
@@ -85,4 +83,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if unprinted is not None:
         click.echo(f"resizefix: the answer cannot be printed: {unprinted.strerror or unprinted}", err=True)
         code = 2
+        note(answered=code)
     sys.exit(code)
+
+
+def _run(call: Call) -> int:
+    try:
+        with contextlib.redirect_stdout(sys.stderr) if call.as_json else contextlib.nullcontext():
+            code: int = group.main(list(call.typed), prog_name="resizefix", standalone_mode=False, obj=call) or 0
+        call.stop(code, None)
+    except click.ClickException as error:
+        code = emit_usage_error(error, call, [name for name, _, _ in _COMMANDS])
+    except AskedToEnd:
+        sys.exit(130)  # the process that watches has the words for it
+    except (click.Abort, KeyboardInterrupt):
+        code = emit_error(call, INTERRUPTED, 130)
+    except (ImportError, OSError, MemoryError) as error:  # a command's modules could not be loaded
+        code = emit_error(call, why_unforeseen(error), 2)
+    return code

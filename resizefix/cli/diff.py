@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from resizefix.cli.envelope import Answer, Manner, conduct
-from resizefix.cli.options import manner_of, subcommand
+from resizefix.cli.options import bounds, manner_of, subcommand
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
@@ -15,6 +15,7 @@ from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @reporting
+@bounds
 def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Show what changed between BEFORE and AFTER, node by node; what is not listed is the same.
 

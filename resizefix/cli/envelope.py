@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from resizefix import process
 from resizefix.cli.next_command import after_error, after_no, after_wrong_words, show_error
 from resizefix.cli.progress import close_progress
 from resizefix.errors import ResizefixError
@@ -71,8 +73,11 @@ class Manner(NamedTuple):
 def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]) -> None:
     """Run `work` and report its answer; leaves through `click.exceptions.Exit` with the exit code."""
     step: NextStep | None = None
-    call = click.get_current_context().ensure_object(Call)
+    context = click.get_current_context()
+    call, params = context.ensure_object(Call), context.params
+    verifies = "shape" in params and not params.get("no_verify")
     try:
+        process.bound(params.get("timeout"), params.get("memory_limit"), 1 if verifies else 2)
         answer = work()
         step = answer.step
         if answer.exit_code == 1 and answer.fields.get("outcomes"):
@@ -80,16 +85,15 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
     except ResizefixError as error:
         step = after_error(error, command, model, call.typed)
         answer = Answer(error=str(error), exit_code=error.exit_code, fields=dict(getattr(error, "fields", {})))
-    except MemoryError:
-        answer = Answer(error=f"{model}: needs more memory than there is. Nothing was written.", exit_code=2)
     except Exception as error:  # the last resort, for files that nobody thought of: the one place that catches all
-        answer = Answer(error=_unforeseen(error, model), exit_code=2)
+        answer = Answer(error=f"{model}: {why_unforeseen(error)}", exit_code=2)
         if manner.verbose:
             traceback.print_exc()
     close_progress()
     if manner.as_json:
         call.document = _envelope(command, model, answer)
     elif answer.show is not None and not manner.quiet:
+        process.note(answered=answer.exit_code)
         answer.show()
     if answer.error is not None:
         show_error(f"resizefix {command}: {printable(answer.error)}", None if manner.as_json or manner.quiet else step)
@@ -98,23 +102,50 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
 
 def emit_usage_error(error: click.ClickException, call: Call, commands: Sequence[str]) -> int:
     """Report an error of click's own (an unknown option, a missing argument) in the manner the user asked for."""
-    step: NextStep | None = None if call.as_json else after_wrong_words(error, call.typed, commands)
-    call.stop(error.exit_code, error.format_message())
     if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # since click 8.2
+        call.stop(error.exit_code, error.format_message())
         error.show()
-    else:
-        context = getattr(error, "ctx", None)
-        program = "resizefix" if context is None else context.command_path
-        show_error(f"{program}: {printable(error.format_message())}", step)
-    return error.exit_code
+        return error.exit_code
+    step: NextStep | None = None if call.as_json else after_wrong_words(error, call.typed, commands)
+    context = getattr(error, "ctx", None)
+    return emit_error(call, error.format_message(), error.exit_code, context and context.command_path, step)
 
 
-def _unforeseen(error: Exception, model: str) -> str:
+def emit_error(call: Call, error: str, exit_code: int, program: str | None = None, step: NextStep | None = None) -> int:
+    """Report what kept the call from its answer; returns the exit code. `program`: the words before the message."""
+    call.stop(exit_code, error)
+    command = next((word for word in call.typed if not word.startswith("-")), "")
+    show_error(f"{program or f'resizefix {command}'.rstrip()}: {printable(error)}", step)
+    return exit_code
+
+
+def why_unforeseen(error: Exception) -> str:
+    """The sentence for an error that is none of ours: the system's, if it has too little of something, or a defect."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, (MemoryError, ImportError, OSError)):
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(cause, MemoryError) or process.memory_is_out():
+        return "needs more memory than there is. Nothing was written."
+    if isinstance(cause, ImportError):
+        # Libraries wrap what the system said in pages of advice.
+        while isinstance(inner := cause.__cause__ or cause.__context__, ImportError):
+            cause = inner
+        return f"a library cannot be loaded: {cause}. Nothing was written."
+    if isinstance(cause, OSError):
+        return f"{_what_failed(cause)}. Nothing was written."
     place = traceback.extract_tb(error.__traceback__)[-1]
     return (
-        f"{model}: this is an error in resizefix ({type(error).__name__}: {error}; {Path(place.filename).name}:"
+        f"this is an error in resizefix ({type(error).__name__}: {error}; {Path(place.filename).name}:"
         f"{place.lineno}). Nothing was written. Please report it with the model; -v shows where it happened."
     )
+
+
+def _what_failed(error: OSError) -> str:
+    try:
+        os.getcwd()
+    except OSError:
+        return "the current folder no longer exists; change to another"
+    return f"{error.filename}: {error.strerror}" if error.filename else f"the system refused: {error.strerror or error}"
 
 
 def _envelope(command: str, model: str, answer: Answer) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import click
 
 from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.many import many_read
-from resizefix.cli.options import manner_of, subcommand
+from resizefix.cli.options import bounds, manner_of, subcommand
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
@@ -16,6 +16,7 @@ from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 @click.argument("model", type=click.Path())
 @many_read
 @reporting
+@bounds
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Show every Upsample/Resize of MODEL: what it computes, where its scales come from, what can be done with it."""
     how, reports = manner_of(as_json, quiet, verbose), report_files_of(options)

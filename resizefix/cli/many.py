@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from resizefix import process
 from resizefix.cli.envelope import Call
 from resizefix.cli.next_command import after_error, show_error
 from resizefix.cli.target_file import require_apart
@@ -118,9 +119,8 @@ def _answers(
         try:
             answer: dict[str, Any] = json.loads(done.stdout)
         except ValueError:
-            status = done.returncode
-            how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
-            error = f"{model}: the process that worked on it {how}. Nothing was written."
+            seconds = params.get("timeout") or process.DEFAULT_TIMEOUT
+            error = f"{model}: {process.why_ended(done.returncode, seconds)}. Nothing was written."
             answer = {**_envelope(command, 2, error, None), "model": model, "output": None}
         return answer
 

@@ -9,10 +9,12 @@ import sys
 import click
 
 from resizefix.cli.envelope import Call
+from resizefix.process import be_watched
 
 
 def main() -> None:
     """Run the one command and exit with its code."""
+    be_watched()
     module, name, params = pickle.load(sys.stdin.buffer)
     command: click.Command = importlib.import_module(module).command
     call = Call()

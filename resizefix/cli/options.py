@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from resizefix.cli.envelope import Answer, Call, Manner, conduct
 from resizefix.cli.progress import progress_line
+from resizefix.process import DEFAULT_TIMEOUT
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -156,6 +157,25 @@ def manner(made: click.Command) -> click.Command:
     return made
 
 
+def bounds(function: F) -> F:
+    """What a command may take; `process.bound` holds it to that."""
+    for decorate in (
+        click.option(
+            "--memory-limit",
+            type=SizeOption(),
+            help="What the tensors of a run may take, as 4G.  [default: half of the free memory]",
+        ),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SECONDS",
+            help=f"End the command then.  [default: {DEFAULT_TIMEOUT:g}]",
+        ),
+    ):
+        function = decorate(function)
+    return function
+
+
 def running(function: F) -> F:
     """How verification runs the model."""
     for decorate in (
@@ -164,14 +184,6 @@ def running(function: F) -> F:
             multiple=True,
             metavar="PATH",
             help="A library of custom operators for onnxruntime (repeatable).",
-        ),
-        click.option(
-            "--memory-limit",
-            type=SizeOption(),
-            help="What the tensors of a run may take, as 4G.  [default: half of the free memory]",
-        ),
-        click.option(
-            "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End verification then."
         ),
         click.option("--seed", type=int, default=0, show_default=True, help="Seed of the values that inputs are fed."),
         click.option(
@@ -182,7 +194,7 @@ def running(function: F) -> F:
         ),
     ):
         function = decorate(function)
-    return function
+    return bounds(function)
 
 
 def run_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Any, TextIO
+
+from resizefix.process import is_watched
 
 
 class _Outlet(io.FileIO):
@@ -38,9 +41,9 @@ class Streams:
             sys.stderr = _nobodys(2)
         self._outlets: list[_Outlet] = []
         if sys.stdout is sys.__stdout__:
-            sys.stdout = self._through_an_outlet(sys.stdout)
+            sys.stdout = sys.__stdout__ = self._through_an_outlet(sys.stdout)  # type: ignore[misc]
         if sys.stderr is sys.__stderr__:
-            sys.stderr = self._through_an_outlet(sys.stderr)
+            sys.stderr = sys.__stderr__ = self._through_an_outlet(sys.stderr)  # type: ignore[misc]
 
     def why_not_printed(self) -> OSError | None:
         """What kept some of the answer from being printed."""
@@ -51,7 +54,11 @@ class Streams:
         if not isinstance(stream, io.TextIOWrapper):
             return stream
         stream.flush()
-        outlet = _Outlet(stream.fileno(), "w", closefd=False)
+        descriptor = stream.fileno()
+        if is_watched():  # this process is ours alone, and what libraries print themselves is no answer
+            with suppress(OSError):  # too many files are open
+                descriptor = _moved(descriptor)
+        outlet = _Outlet(descriptor, "w", closefd=False)
         self._outlets.append(outlet)
         return io.TextIOWrapper(
             io.BufferedWriter(outlet),
@@ -59,6 +66,17 @@ class Streams:
             errors="backslashreplace",  # a terminal need not have every character
             line_buffering=stream.line_buffering or stream.write_through,
         )
+
+
+def _moved(descriptor: int) -> int:
+    """Another descriptor of the same file; behind the old one is nothing any more."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        moved = os.dup(descriptor)
+        os.dup2(nothing, descriptor)
+    finally:
+        os.close(nothing)
+    return moved
 
 
 def _nobodys(descriptor: int) -> TextIO:

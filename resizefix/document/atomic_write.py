@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+from resizefix import process
 from resizefix.document.copying import write_pieces
 from resizefix.document.pieces import Piece
 from resizefix.errors import CannotWriteError, UsageError
@@ -67,8 +68,9 @@ class AtomicWrite:
         try:
             if make_folders:
                 self._make_folder(target.parent)
-            descriptor = os.open(temporary, flags, 0o666)
             self._staged.append(_Staged(temporary, target, path, overwrite))
+            process.note(staged=[str(staged.temporary) for staged in self._staged])
+            descriptor = os.open(temporary, flags, 0o666)
             try:
                 if existing is not None:
                     _take_over(descriptor, existing)
@@ -82,13 +84,15 @@ class AtomicWrite:
 
     def commit(self) -> None:
         """Gives the staged files their names. Raises UsageError, CannotWriteError; then no new file is left behind."""
-        for staged in self._staged:
-            try:
-                self._place(staged)
-            except OSError as error:
-                raise _cannot_write(staged.named, error) from error
-        folders = {staged.target.parent for staged in self._staged}
-        self._placed, self._folders = [], []
+        with process.uninterrupted():
+            for staged in self._staged:
+                try:
+                    self._place(staged)
+                except OSError as error:
+                    raise _cannot_write(staged.named, error) from error
+            folders = {staged.target.parent for staged in self._staged}
+            self._placed, self._folders = [], []
+            process.note(placed=True, staged=[])
         for folder in folders:
             _sync_folder(folder)
 

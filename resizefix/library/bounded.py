@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from resizefix import process
 from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import opened, returned
@@ -28,8 +29,6 @@ from resizefix.verification.verification import Status, Verification
 F = TypeVar("F", bound=Callable[..., Any])
 
 WORKER = "resizefix.library.bounded_worker"
-# Beside the time that is given, for the interpreter to start and for the node that is running to come to its end.
-GRACE = 10.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def bounded(function: F) -> F:
     def call(*models: Any, **options: Any) -> Any:
         options = checked_options(options)
         timeout, memory_limit = options.get("timeout"), options.get("memory_limit")
-        if (timeout is None and memory_limit is None) or not options.get("verify", True):
+        if (timeout is None and memory_limit is None) or not options.get("verify", True) or process.is_watched():
             return function(*models, **options)
         tell = options.pop("progress", None)
         documents = [opened(model) for model in models]
@@ -105,7 +104,7 @@ def _answer(
     timeout: float | None,
     tell: Callable[[int, int, str], None] | None,
 ) -> Any:
-    ends = None if timeout is None else time.monotonic() + timeout + GRACE
+    ends = None if timeout is None else time.monotonic() + timeout + process.GRACE
     while True:
         try:
             kind, said = answers.get(timeout=None if ends is None else max(ends - time.monotonic(), 0.0))
@@ -115,8 +114,7 @@ def _answer(
             return said
         if kind == "ended":
             status = worker.wait()
-            how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
-            return _NoAnswer(f"the process that ran the model {how}")
+            return _NoAnswer(process.why_ended(status, timeout))
         if tell is not None:
             tell(*said)
 

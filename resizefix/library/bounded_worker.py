@@ -8,10 +8,7 @@ import pickle
 import sys
 from typing import Any, BinaryIO
 
-# What the interpreter and onnxruntime take themselves, beside the tensors that a limit of memory is about; and results
-# are kept and compared beside those of the run.
-_OWN = 512 * 2**20
-_TIMES = 4
+from resizefix import process
 
 
 def main() -> None:
@@ -21,9 +18,8 @@ def main() -> None:
 
     module, name, documents, options = pickle.load(sys.stdin.buffer)
     function = getattr(importlib.import_module(module), name).__wrapped__
-    limit = options.get("memory_limit")
-    if limit is not None:
-        _limit_memory(_TIMES * limit + _OWN)
+    process.be_watched()
+    process.bound(options.get("timeout"), options.get("memory_limit"), 1)
 
     def tell(*progress: Any) -> None:
         _say(answers, "progress", progress)
@@ -38,16 +34,6 @@ def main() -> None:
 def _say(answers: BinaryIO, kind: str, said: Any) -> None:
     answers.write(pickle.dumps((kind, said)))
     answers.flush()
-
-
-def _limit_memory(size: int) -> None:
-    """Private memory alone: weights are mapped from their file."""
-    try:
-        import resource
-    except ImportError:  # not on Windows; there the estimate is what holds
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
 
 
 if __name__ == "__main__":

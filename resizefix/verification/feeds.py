@@ -15,7 +15,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from resizefix.errors import RefusedError, ResizefixError, UsageError
-from resizefix.verification.footprint import free_bytes
+from resizefix.process import free_memory
 from resizefix.verification.inputs import Array, InputKind, TensorInput, Value
 from resizefix.verification.sizing import SIZINGS, Role, Shape, image_of, roles_of, sized
 from resizefix.verification.vectors import FACTORS, RARER_FACTORS, is_small_vector, vector_value
@@ -50,7 +50,7 @@ class Feeder:
         most_bytes: int | None = None,
     ) -> None:
         self._seed = seed
-        self._most_bytes = free_bytes() if most_bytes is None else most_bytes
+        self._most_bytes = free_memory() // 2 if most_bytes is None else most_bytes
         self._hints = {name: as_feed(_named(inputs, name), value) for name, value in (hints or {}).items()}
         self._fixed = {name: shape.shape for name, shape in self._hints.items() if isinstance(shape, np.ndarray)}
         for name, shape in (shapes or {}).items():

@@ -8,7 +8,6 @@ so this is an estimate from below.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 
 from onnx import ModelProto, TensorProto, helper
@@ -19,8 +18,6 @@ from resizefix.document.edits import set_shape
 from resizefix.document.scopes import Scope, Scopes
 from resizefix.document.shapes import Key, Shapes
 from resizefix.scope_path import MAIN
-
-_USUAL_LIMIT = 4 * 2**30  # where the system does not say how much memory is free
 
 
 def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
@@ -43,20 +40,6 @@ def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
             holder = scope.parent.path, str(scope.owner)
             inner[holder] = max(inner.get(holder, 0), peak)
     return _peak(scopes.main, sizes[MAIN], inner)
-
-
-def free_bytes() -> int:
-    """How much memory a run may take unless the user says so: half of what is free."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as meminfo:
-            fields = dict(line.split(":", 1) for line in meminfo)
-        return int(fields["MemAvailable"].split()[0]) * 1024 // 2
-    except (OSError, KeyError, ValueError, IndexError):
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
-    except (AttributeError, OSError, ValueError):
-        return _USUAL_LIMIT
 
 
 def _sizes(scope: Scope, shapes: Shapes) -> dict[str, int]:

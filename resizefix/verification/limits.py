@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from resizefix.errors import ResizefixError
-from resizefix.verification.footprint import free_bytes
+from resizefix.process import DEFAULT_TIMEOUT, free_memory
 
 
 class BrokenOffError(ResizefixError):
@@ -23,8 +23,8 @@ class OutOfMemoryError(BrokenOffError):
 
 @dataclass(frozen=True)
 class Limits:
-    """`ends` is when time is up, on the clock of `time.monotonic`; `memory` what the tensors of a run may take, in
-    bytes. None: without end; half of the memory that is free."""
+    """`ends` is when time is up, on the clock of `time.monotonic`, None: never; `memory` what the tensors of a run may
+    take, in bytes, None: half of the memory that is free."""
 
     seconds: float | None = None
     ends: float | None = None
@@ -32,13 +32,14 @@ class Limits:
 
     @classmethod
     def starting_now(cls, seconds: float | None, memory: int | None) -> Limits:
-        """The limits of a verification that begins."""
-        return cls(seconds, None if seconds is None else time.monotonic() + seconds, memory)
+        """The limits of a verification that begins; `seconds` None: those of every command."""
+        seconds = DEFAULT_TIMEOUT if seconds is None else seconds
+        return cls(seconds, time.monotonic() + seconds, memory)
 
     @property
     def bytes(self) -> int:
         """What the tensors of a run may take."""
-        return free_bytes() if self.memory is None else self.memory
+        return free_memory() // 2 if self.memory is None else self.memory
 
     def left(self) -> float | None:
         """The seconds that are left; None: without end. Raises TimeIsUpError when there are none."""

@@ -6,6 +6,7 @@ import ctypes
 import math
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, wait
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 _FATAL = 4
+_UNTIL_LEFT = 0.5  # seconds until a node that runs at a Ctrl-C is left to itself
 _NO_MEMORY = "Failed to allocate memory"
 # From this size on weights stay where they are, mapped from the file. onnxruntime would copy them: for matrix products
 # at every level ("prepacking"), for convolutions at the default one (its optimizer's NCHWc layout).
@@ -173,15 +175,24 @@ class Session:
             self._session = self._load()  # back to the first draw
         options = ort.RunOptions()
         options.log_severity_level = _FATAL
-        if left is None:
-            return self._results(feeds, options)
-        timer = threading.Timer(left, setattr, (options, "terminate", True))
-        timer.daemon = True
-        timer.start()
+        found: Future[Sequence[Value]] = Future()
+
+        def work() -> None:
+            try:
+                found.set_result(self._results(feeds, options))
+            except BaseException as error:  # raised where it is waited for
+                found.set_exception(error)
+
+        # In a thread of its own: Ctrl-C is heard between two steps of Python, and this is one.
+        threading.Thread(target=work, daemon=True).start()
         try:
-            return self._results(feeds, options)
-        finally:
-            timer.cancel()
+            wait((found,), left)
+            options.terminate = True  # of no effect on what is done
+            return found.result()
+        except KeyboardInterrupt:
+            options.terminate = True
+            wait((found,), _UNTIL_LEFT)
+            raise
 
     def _results(self, feeds: Feeds, options: ort.RunOptions) -> Sequence[Value]:
         if self._rare:

@@ -30,7 +30,7 @@ def test_what_a_call_refuses_it_refuses_within_limits_too():
 
 
 def test_a_node_that_does_not_end_is_ended_and_nothing_is_said_to_be_proven(monkeypatch):
-    monkeypatch.setattr("resizefix.library.bounded.GRACE", 1.0)
+    monkeypatch.setattr("resizefix.process.GRACE", 1.0)
     with pytest.raises(resizefix.VerificationFailedError, match=r"time was up after 2 s \(--timeout\)") as failed:
         resizefix.promote_scales(onnx.parser.parse_model(ENDLESS), timeout=2)
     assert failed.value.result.verification.status.value == "failed"
@@ -38,7 +38,7 @@ def test_a_node_that_does_not_end_is_ended_and_nothing_is_said_to_be_proven(monk
 
 
 def test_models_are_compared_within_limits(monkeypatch):
-    monkeypatch.setattr("resizefix.library.bounded.GRACE", 1.0)
+    monkeypatch.setattr("resizefix.process.GRACE", 1.0)
     model = onnx.parser.parse_model(SIMPLE)
     assert resizefix.verify(model, model, timeout=60).passed
     endless = onnx.parser.parse_model(ENDLESS)
@@ -49,7 +49,7 @@ def test_models_are_compared_within_limits(monkeypatch):
 
 def test_a_process_that_dies_is_a_failed_verification(monkeypatch):
     monkeypatch.setattr("resizefix.library.bounded.WORKER", "resizefix.errors")  # it ends and has said nothing
-    with pytest.raises(resizefix.VerificationFailedError, match="the process that ran the model ended with status 0"):
+    with pytest.raises(resizefix.VerificationFailedError, match="the process that worked on it ended with status 0"):
         resizefix.promote_scales(onnx.parser.parse_model(SIMPLE), timeout=60)
 
 

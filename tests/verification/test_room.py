@@ -44,6 +44,6 @@ def test_a_scale_that_was_asked_for_and_does_not_fit_is_a_failure_that_says_so()
 
 
 def test_without_a_limit_half_of_the_free_memory_is_one(monkeypatch):
-    monkeypatch.setattr(limits, "free_bytes", lambda: OUTPUT // 2)
+    monkeypatch.setattr(limits, "free_memory", lambda: OUTPUT)
     result = resizefix.promote_scales(onnx.parser.parse_model(LARGE))
     assert "only around each changed node" in result.verification.reason

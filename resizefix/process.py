@@ -1,0 +1,260 @@
+"""The process that a command works in: forked before anything heavy is loaded, bounded in time and memory, and watched.
+
+Whatever a model makes onnx or onnxruntime do, it happens in this process. The one that watches holds no model, so it
+answers Ctrl-C at once, and it has a sentence for a process that had to be ended or that crashed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple, NoReturn
+
+DEFAULT_TIMEOUT = 600.0
+"""Seconds that a command may take unless `--timeout` says otherwise."""
+GRACE = 10.0
+"""Seconds beside the timeout, for the node that runs when time is up to come to its end."""
+_UNTIL_KILLED = 0.4  # seconds that a process has to remove what it has not finished writing
+# Beside the tensors that --memory-limit is about: what the interpreter and onnxruntime take themselves; and results are
+# kept and compared beside those of the run.
+_OWN = 512 * 2**20
+_TIMES = 4
+_LEAST = 2**30  # of memory for the process, however little is free
+_USUAL_FREE = 8 * 2**30  # where the system does not say how much memory is free
+_HEAVY = ("numpy", "onnx", "onnxruntime")  # they start threads, and a process with threads is not forked safely
+_SOME = 2**26
+_PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+_BOARD_SIZE = 1 << 16
+
+
+INTERRUPTED = "interrupted; nothing was written"
+
+
+class AskedToEnd(BaseException):
+    """The watching process wants this one to end. Not a KeyboardInterrupt, for which libraries have words of their
+    own."""
+
+
+class Ended(NamedTuple):
+    """How the process ended that a command worked in: its exit code, and why it gave no answer, None where it did."""
+
+    code: int
+    why: str | None = None
+
+
+_board: mmap.mmap | None = None  # what the process that works notes for the one that watches
+_noted: dict[str, Any] = {}
+_watched = False
+
+
+def is_watched() -> bool:
+    """Whether the user gets a sentence whatever happens to this process."""
+    return _watched
+
+
+def be_watched() -> None:
+    """To be called in a process that was started to be watched by the one that started it."""
+    global _watched
+    _watched = True
+    _end_with_parent()
+
+
+def note(**facts: Any) -> None:
+    """Tell the watching process: `answered` (the exit code; the answer is being printed), `placed` (files have their
+    names), `staged` (files that are to be removed should this process be killed)."""
+    if _board is not None:
+        _noted.update(facts)
+        text = json.dumps(_noted).encode()
+        if len(text) < _BOARD_SIZE:
+            _board[: len(text) + 1] = text + b"\n"
+
+
+def in_a_process() -> Ended | None:
+    """Go on in a child process, and return None there; here, wait for it and return how it ended.
+
+    Also None where this process cannot be forked: on Windows, and where threads or heavy libraries are there already.
+    """
+    global _board, _watched
+    if not hasattr(os, "fork") or threading.active_count() > 1 or any(name in sys.modules for name in _HEAVY):
+        return None
+    ends = {number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_default(number)}
+    signal.pthread_sigmask(signal.SIG_BLOCK, {*ends, signal.SIGCHLD})
+    try:
+        _board = mmap.mmap(-1, _BOARD_SIZE)
+        child = os.fork()
+    except (OSError, MemoryError):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {*ends, signal.SIGCHLD})
+        _board = None
+        return None
+    if child != 0:
+        return _wait(child, ends)
+    _watched = True
+    # Only the watching process says when to end: a Ctrl-C on a terminal reaches every process at once.
+    for number in ends - {signal.SIGTERM}:
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _end_here)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {*ends, signal.SIGCHLD})
+    return None
+
+
+def _end_here(*_: object) -> NoReturn:
+    raise AskedToEnd
+
+
+def _is_default(number: int) -> bool:
+    """Not ignored, as under nohup, and not handled by the caller."""
+    return signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)
+
+
+def _wait(child: int, ends: set[signal.Signals]) -> Ended:
+    """Wait for the child, whom Ctrl-C, SIGTERM and SIGHUP end."""
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # some systems keep no pending signal that is ignored
+    while True:
+        number = signal.sigwait({*ends, signal.SIGCHLD})
+        status = _status(child) if number == signal.SIGCHLD else _end(child)
+        if status is not None:
+            break
+    facts = _facts()
+    code = os.waitstatus_to_exitcode(status)
+    for path in facts.get("staged", ()) if code < 0 else ():
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    if number == signal.SIGINT:
+        why = "interrupted; the result is written" if facts.get("placed") else INTERRUPTED
+        return Ended(130, None if "answered" in facts else why)
+    if number != signal.SIGCHLD:
+        _die_of(number)
+    if code == 0 or "answered" in facts:
+        return Ended(code if code >= 0 else facts["answered"])
+    why = why_ended(code, facts.get("seconds"), facts.get("memory"))
+    return Ended(facts.get("code", 2), f"{why}. Nothing was written.")
+
+
+def why_ended(code: int, seconds: float | None = None, memory: float | None = None) -> str:
+    """The sentence for a process that ended with `code` and gave no answer, under these bounds."""
+    if code >= 0:
+        return f"the process that worked on it ended with status {code}"
+    if -code == signal.SIGALRM and seconds is not None:
+        return f"time was up after {seconds:g} s (--timeout)"
+    allowed = "" if memory is None else f"; it was allowed {memory / 2**30:.1f} GiB of memory (--memory-limit)"
+    return f"the process that worked on it was ended by signal {-code}{allowed}"
+
+
+def _status(child: int) -> int | None:
+    ended, status = os.waitpid(child, os.WNOHANG)
+    return status if ended else None
+
+
+def _end(child: int) -> int:
+    """End it, by force if it does not end by itself, and return its status."""
+    os.kill(child, signal.SIGTERM)
+    until = time.monotonic() + _UNTIL_KILLED
+    while time.monotonic() < until:
+        status = _status(child)
+        if status is not None:
+            return status
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
+
+
+def _die_of(number: int) -> NoReturn:
+    signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    raise SystemExit(128 + number)
+
+
+def _facts() -> dict[str, Any]:
+    assert _board is not None
+    try:
+        found: dict[str, Any] = json.loads(_board[: _board.find(b"\n")])
+    except ValueError:
+        return {}
+    return found
+
+
+def bound(seconds: float | None, memory: int | None, code: int) -> None:
+    """Hold this process to limits that nothing it runs can pass, and let it end with the process that watches it.
+
+    `seconds` and `memory` (bytes of tensors) are what the user said, `code` the exit code where one ends it.
+    Does nothing in a process that is not watched.
+    """
+    if not _watched:
+        return
+    _end_with_parent()
+    seconds = DEFAULT_TIMEOUT if seconds is None else seconds
+    signal.setitimer(signal.ITIMER_REAL, min(seconds + GRACE, 2.0**30))
+    import resource
+
+    size = max(free_memory() * 3 // 4, _LEAST) if memory is None else _TIMES * memory + _OWN
+    # Private memory alone: weights are mapped from their file.
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+    note(seconds=seconds, memory=size, code=code)
+
+
+def _end_with_parent() -> None:
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def memory_is_out() -> bool:
+    """Whether this process gets no more of it. Few libraries raise MemoryError for that, and each what it likes."""
+    try:
+        bytearray(_SOME)
+    except MemoryError:
+        return True
+    return False
+
+
+def free_memory() -> int:
+    """The bytes of memory that are free on this machine, or left to this container."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as meminfo:
+            fields = dict(line.split(":", 1) for line in meminfo)
+        return min(int(fields["MemAvailable"].split()[0]) * 1024, _left_to_container())
+    except (OSError, KeyError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, OSError, ValueError):
+        return _USUAL_FREE
+
+
+def _left_to_container() -> int:
+    """What cgroup v2 allows beside what is in use, caches of files aside; no limit: more than there is."""
+    folder = "/sys/fs/cgroup/memory."
+    try:
+        with open(f"{folder}max", encoding="ascii") as most, open(f"{folder}stat", encoding="ascii") as used:
+            return max(int(most.read()) - int(next(line for line in used if line.startswith("anon ")).split()[1]), 0)
+    except (OSError, ValueError, StopIteration):
+        return sys.maxsize
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """What stands in the block is done whole before a Ctrl-C ends the process."""
+    asked: list[int] = []
+    handled: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        both = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        handled = {number: handler for number, handler in both.items() if callable(handler)}
+    for number in handled:
+        signal.signal(number, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handled.items():
+            signal.signal(number, handler)
+    for number in asked:
+        handled[number](number, None)

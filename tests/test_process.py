@@ -1,0 +1,213 @@
+"""The process that a command works in can be ended at any time, and takes no more than it was given."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import onnx
+import pytest
+
+from resizefix import process
+
+RESIZEFIX = [sys.executable, "-m", "resizefix"]
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="commands run in a process of their own where one forks"
+)
+
+SIMPLE = """<ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,1,8,8] x) => (float[1,1,16,16] y)
+    <float[4] s = {1, 1, 2, 2}> { [up] y = Resize <mode = "nearest"> (x, , s) }"""
+# Nothing ends one node from outside, and no look at the clock between two nodes ends it either.
+ONE_NODE = SIMPLE.replace("(float[1,1,16,16] y)", "(float[1,1,16,16] y, float[20000,20000] z)").replace(
+    "2, 2}>", "2, 2}, int64[2] many = {20000, 20000}>"
+).replace("(x, , s) }", "(x, , s) a = ConstantOfShape (many) [slow] z = MatMul (a, a) }")  # fmt: skip
+LOOP = SIMPLE.replace("2, 2}>", "2, 2}, int64 n = {4611686018427387904}, bool t = {1}, float zero = {0}>").replace(
+    "(x, , s) }",
+    """(x, , s) z = Loop (n, t, zero) <body = b (int64 i, bool c, float a) => (bool c2, float a2)
+    { c2 = Identity (c) a2 = Identity (a) }> }""",
+).replace("(float[1,1,16,16] y)", "(float[1,1,16,16] y, float z)")  # fmt: skip
+COMMANDS = [
+    "promote-scales model.onnx out.onnx",
+    "legalize model.onnx out.onnx --target tensorrt-7.0",
+    "trt-legacy model.onnx out.onnx --json",
+    "verify model.onnx model.onnx",
+    "freeze-scales promoted.onnx out.onnx --set up_scales=1,1,2,2",
+    "promote-scales model.onnx other.onnx third.onnx --output-dir out --jobs 2",
+    "promote-scales model.onnx out.onnx --timeout 100 --memory-limit 20G",
+]
+
+
+def fill(place: Path, text: str) -> None:
+    for name in ("model", "other", "third"):
+        onnx.save(onnx.parser.parse_model(text), place / f"{name}.onnx")
+    subprocess.run([*RESIZEFIX, "promote-scales", "model.onnx", "promoted.onnx", "--no-verify"], cwd=place, check=True)
+
+
+def running_below(pid: int) -> set[int]:
+    """The processes that a process started, and those that they did."""
+    found: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue
+            if state != "Z":
+                found.setdefault(int(parent), []).append(int(folder.name))
+    below: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        children = found.get(waiting.pop(), [])
+        below.update(children)
+        waiting += children
+    return below
+
+
+@pytest.mark.parametrize(("line", "text"), [*((line, ONE_NODE) for line in COMMANDS), (COMMANDS[0], LOOP)])
+def test_ctrl_c_ends_a_command_within_a_second_whatever_onnxruntime_does(tmp_path, line, text):
+    place = tmp_path
+    fill(place, text)
+    before = sorted(path.name for path in place.iterdir())
+    command = subprocess.Popen(
+        [*RESIZEFIX, *line.split()], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while computed(below := running_below(command.pid)) < 1.2:  # more than it takes to begin
+        assert command.poll() is None
+        time.sleep(0.05)
+    began = time.monotonic()
+    command.send_signal(signal.SIGINT)
+    out, err = command.communicate(timeout=10)
+    assert time.monotonic() - began < 1.2  # beside the machine's own work
+    name = line.split()[0]
+    assert (command.returncode, err) == (130, f"resizefix {name}: interrupted; nothing was written\n")
+    assert json.loads(out)["exit_code"] == 130 if "--json" in line else out == ""
+    assert below
+    while any(is_running(pid) for pid in below):
+        assert time.monotonic() - began < 1
+    assert sorted(path.name for path in place.iterdir()) in (before, sorted([*before, "out"]))
+
+
+def computed(pids: set[int]) -> float:
+    """The seconds that these processes have computed."""
+    ticks = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def run(line: str, place: Path, **limits: int) -> tuple[int, str, str]:
+    """The exit code and both streams of a command, under `ulimit` of these kinds."""
+
+    def limit() -> None:
+        for kind, most in limits.items():
+            resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (most, most))
+
+    done = subprocess.run([*RESIZEFIX, *line.split()], cwd=place, capture_output=True, text=True, preexec_fn=limit)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("line", ["inspect model.onnx --json", "promote-scales model.onnx out.onnx --json"])
+@pytest.mark.parametrize("megabytes", [60, 90, 100, 150, 200, 300])
+def test_too_little_memory_is_a_sentence_and_one_document(tmp_path, line, megabytes):
+    fill(tmp_path, SIMPLE)
+    code, out, err = run(line, tmp_path, AS=megabytes << 20)
+    answer = json.loads(out)
+    assert answer["exit_code"] == code
+    assert (code == 0) == (answer["error"] is None) == (err == "") == (
+        tmp_path / "out.onnx"
+    ).exists() or "inspect" in line
+    assert "error in resizefix" not in err
+    assert err.count("\n") <= 1
+
+
+@pytest.mark.parametrize("files", [5, 6, 8, 10, 12])
+def test_too_few_open_files_too(tmp_path, files):
+    fill(tmp_path, SIMPLE)
+    code, out, err = run("promote-scales model.onnx out.onnx --json", tmp_path, NOFILE=files)
+    assert json.loads(out)["exit_code"] == code
+    assert (code == 0) == (err == "") == (tmp_path / "out.onnx").exists()
+    assert "error in resizefix" not in err
+    assert "\x1b" not in err
+
+
+@pytest.mark.parametrize("line", ["promote-scales {} out.onnx", "promote-scales model.onnx out.onnx", "inspect {}"])
+def test_a_folder_that_is_gone_is_named(tmp_path, line):
+    fill(tmp_path, SIMPLE)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = " ".join([*RESIZEFIX, line.format(tmp_path / "model.onnx")])
+    done = subprocess.run(["sh", "-c", f"rmdir {gone}; {command}"], cwd=gone, capture_output=True, text=True)
+    assert "error in resizefix" not in done.stderr
+    assert done.returncode == 2 or line == "inspect {}"
+    assert not done.stderr or "no longer exists" in done.stderr or "there is no such file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [
+        (signal.SIGALRM, "time was up after 5 s (--timeout)"),
+        (signal.SIGSEGV, "was ended by signal 11; it was allowed 1.0 GiB of memory (--memory-limit)"),
+    ],
+)
+def test_a_process_that_is_ended_is_named_and_leaves_no_file(tmp_path, number, sentence):
+    program = f"""
+import os, sys
+from resizefix import process
+from resizefix.cli import main
+from resizefix.document.atomic_write import AtomicWrite
+def die(self):
+    process.note(seconds=5, memory=2**30)
+    os.kill(os.getpid(), {number})
+AtomicWrite.commit = die
+main(sys.argv[1:])
+"""
+    fill(tmp_path, SIMPLE)
+    done = subprocess.run([sys.executable, "-c", program, "promote-scales", "model.onnx", "out.onnx", "--no-verify"],
+                          cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert done.stderr.endswith("Nothing was written.\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "model.onnx",
+        "other.onnx",
+        "promoted.onnx",
+        "third.onnx",
+    ]
+
+
+def test_what_a_process_may_take_is_bounded_by_default(tmp_path):
+    fill(tmp_path, SIMPLE)
+    program = """
+import resource, signal, sys
+from resizefix.cli import main, envelope
+found = []
+monitored = envelope.process.bound
+def bound(*limits):
+    monitored(*limits)
+    print(resource.getrlimit(resource.RLIMIT_DATA)[0], signal.getitimer(signal.ITIMER_REAL)[0], file=sys.stderr)
+envelope.process.bound = bound
+main(sys.argv[1:])
+"""
+    for line in ("inspect model.onnx", "check model.onnx --target onnxruntime", "diff model.onnx other.onnx"):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *line.split()], cwd=tmp_path, capture_output=True, text=True
+        )
+        memory, seconds = done.stderr.split()[:2]
+        assert 0 < int(memory) <= process.free_memory()
+        assert 300 <= float(seconds) <= 610

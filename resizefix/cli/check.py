@@ -10,6 +10,7 @@ import click
 from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.many import many_read
 from resizefix.cli.options import F, manner_of, subcommand, target_option
+from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
 class ShapesOption(click.ParamType):  # type: ignore[type-arg]
@@ -68,6 +69,7 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
     metavar="SECONDS",
     help="How long to wait for one answer of --live.",
 )
+@reporting
 def command(model: str, targets: tuple[str, ...], as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Say whether TARGET takes the Upsample/Resize nodes of MODEL, rule by rule.
 
@@ -75,10 +77,12 @@ def command(model: str, targets: tuple[str, ...], as_json: bool, quiet: bool, ve
     does not.
     """
     how = manner_of(as_json, quiet, verbose)
-    conduct("check", model, how, lambda: _work(model, targets, how, options))
+    reports = report_files_of(options)
+    conduct("check", model, how, lambda: _work(model, targets, how, reports, options))
 
 
-def _work(model: str, targets: tuple[str, ...], how: Manner, options: dict[str, Any]) -> Answer:
+def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFiles, options: dict[str, Any]) -> Answer:
+    reports.require_free([model])
     from resizefix.library.check import check_all
     from resizefix.reports.json import verdict_json
 
@@ -98,13 +102,24 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, options: dict[str, 
         from resizefix.reports.terminal import show_step
         from resizefix.reports.text import show_matrix, show_verdicts
 
-        if targets or how.verbose:
+        if reports.on_stdout:
+            pass
+        elif targets or how.verbose:
             show_verdicts(verdicts, chosen=None)
             show_step(after_check(model, verdicts))
         else:
             show_matrix(verdicts)
+        reports.told(how)
 
-    fields = {"targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts}}
+    def report(written: str) -> str:
+        from resizefix.document.document import Document
+        from resizefix.reports import matrix
+
+        made: str = getattr(matrix, written)(model, matrix.rows_of(Document.open(model), verdicts), verdicts)
+        return made
+
+    files = reports.write(how, lambda: report("matrix_page"), lambda: report("matrix_markdown"))
+    fields = {"targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts}, **files}
     return Answer(fields, show, exit_code=0 if all(verdict.taken for verdict in verdicts) else 1)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.library.plans import Plans
     from resizefix.reports.neighbourhood import Neighbourhood
     from resizefix.reports.surroundings import MarkOf, Surroundings
-    from resizefix.targets.target import Effect, Violation
+    from resizefix.targets.target import Effect, Target, Violation
 
 
 class Broken(NamedTuple):
@@ -56,11 +56,15 @@ class Surveyed:
 
 
 class Survey:
-    """A model as a report sees it; `mark_of` says what in it differs from another model."""
+    """A model as a report sees it; `mark_of` says what in it differs from another model, `targets`
+    whose verdicts count (None: all)."""
 
-    def __init__(self, document: Document, mark_of: MarkOf | None = None) -> None:
+    def __init__(
+        self, document: Document, mark_of: MarkOf | None = None, targets: Sequence[Target] | None = None
+    ) -> None:
         self._snapshot = Snapshot(document)
         self._mark_of = mark_of
+        self._targets = targets
         self.opset = self._snapshot.scopes.main.opset
         self.ir_version = document.proto.ir_version
         self.sites = tuple(
@@ -75,8 +79,9 @@ class Survey:
         from resizefix.targets.gather import facts_in
         from resizefix.targets.target import judge
 
+        targets = self._targets or TARGETS
         return [
-            tuple(Verdict(target, judge(target, facts)) for target in TARGETS) for facts in facts_in(self._snapshot)
+            tuple(Verdict(target, judge(target, facts)) for target in targets) for facts in facts_in(self._snapshot)
         ]
 
     @cached_property

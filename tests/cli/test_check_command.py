@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import onnx
 import pytest
 
 from resizefix.cli import main
@@ -213,6 +215,33 @@ def test_without_a_target_all_of_them_are_judged(call) -> None:
     ]
     assert "not-cubic (1 node)" in lines[6]
     assert last == "check with --target NAME, or -v, prints why"
+
+
+def test_the_matrix_has_a_row_for_each_node_and_a_column_for_each_target(call, tmp_path: Path) -> None:
+    model = FIXTURES / "unet_nearest_opset11.onnx"
+    page, text = tmp_path / "m.html", tmp_path / "m.md"
+    for targets in ([], ["--target", "tensorrt-5.0", "--target", "onnxruntime"]):
+        code, said, _ = call(model, *targets, "--html", page, "--markdown", text, "--json", "--force")
+        answer = json.loads(said)
+        assert (code, answer["html"], answer["markdown"]) == (1, str(page), str(text))
+        marks = ["✓" if verdict["accepted"] else "✕" for verdict in answer["targets"].values()]
+        for name in ("#0 /Resize", "#1 /Resize_1"):
+            assert f"| `{name}` | {' | '.join(marks)} |" in text.read_text()
+        cells = re.findall(r'<td class="(?:yes|no)">(.)</td>', page.read_text())
+        assert cells == 2 * marks
+        assert "upsample-alone" in text.read_text()
+        assert "upsample-alone" in page.read_text()
+
+
+def test_a_node_that_is_only_taken_for_a_resize_has_its_row(call, tmp_path: Path) -> None:
+    model = onnx.load(SRCNN)
+    (node,) = (node for node in model.graph.node if node.op_type == "Resize")
+    node.name, node.domain = "<b>|*evil*", "other"
+    onnx.save(model, tmp_path / "m.onnx")
+    code, text, _ = call(tmp_path / "m.onnx", "--markdown")
+    assert code == 1
+    assert "| <code>\\<b\\>&#124;\\*evil\\*</code> | ✕ |" in text
+    assert "domain-is-overlooked" in text
 
 
 @pytest.mark.parametrize(

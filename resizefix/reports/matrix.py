@@ -1,0 +1,106 @@
+"""`check --html` and `check --markdown`: a row for each node, a column for each target, and why one refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+from resizefix.document.document import Document
+from resizefix.library.check import Verdict
+from resizefix.reports import card as cards
+from resizefix.reports.gfm import code, prose, table
+from resizefix.reports.markup import Markup, element
+from resizefix.reports.page import page
+from resizefix.reports.survey import Survey, broken_rules
+from resizefix.reports.wording import count, listed, place, runs_of_targets
+
+
+class Row(NamedTuple):
+    """One node, and what each target says to it."""
+
+    title: str
+    verdicts: tuple[Verdict, ...]
+
+
+def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[Row]:
+    """The resizes in the order of `inspect`, then other nodes that some target refuses as resizes."""
+    sites = Survey(document, targets=[verdict.target for verdict in verdicts]).sites
+    rows = [Row(f"#{surveyed.site.index} {place(surveyed.site)}", surveyed.verdicts) for surveyed in sites]
+    known = {violation.node for row in rows for verdict in row.verdicts for violation in verdict.violations}
+    others = dict.fromkeys(violation.node for verdict in verdicts for violation in verdict.violations)
+    return rows + [
+        Row(node, tuple(Verdict(one.target, tuple(v for v in one.violations if v.node == node)) for one in verdicts))
+        for node in others
+        if node not in known
+    ]
+
+
+def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
+    """The page; `model` is how the user named the file."""
+    name = PurePath(model).name
+    summary = f"resizefix check · {count(len(rows), 'node')} · {_accepted(verdicts)}"
+    header = element("header", element("h1", element("bdi", name)), element("p", summary, class_="quiet"))
+    headings = [element("th", word, scope="col") for word in ("node", *(one.target.name for one in verdicts))]
+    body = [
+        element("tr", element("th", element("bdi", row.title), scope="row"), *(_cell(each) for each in row.verdicts))
+        for row in rows
+    ]
+    matrix = element(
+        "table",
+        element("caption", "Whether each target takes each node and computes what ONNX says."),
+        element("thead", element("tr", *headings)),
+        element("tbody", *body),
+    )
+    wide = element("div", matrix, class_="wide targets", role="region", tabindex="0", aria_label="Targets")
+    reasons = []
+    for row in rows:
+        broken = broken_rules(row.verdicts)
+        if broken:
+            told = cards.verdicts(row.verdicts, broken, "h4", is_open=True)
+            reasons.append(element("section", element("h3", element("bdi", row.title)), told))
+    nothing = element("p", "There is no Upsample or Resize node in this model.")
+    parsers = [element("p", line) for line in _live(verdicts)]
+    return page(
+        f"{name} – resizefix check",
+        header,
+        element("main", element("section", wide if rows else nothing, *parsers, id="sites"), *reasons),
+    )
+
+
+def matrix_markdown(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
+    """The same for a pull request."""
+    parts = [f"### {code(PurePath(model).name)}: {count(len(rows), 'node')}, {_accepted(verdicts)}"]
+    if rows:
+        headings = ["node", *(one.target.name for one in verdicts)]
+        cells = [[code(row.title), *("✓" if one.accepted else "✕" for one in row.verdicts)] for row in rows]
+        parts.append(table(headings, cells))
+    lines = [
+        f"- {code(row.title)}: {code(broken.rule)} ({listed([code(run) for run in runs_of_targets(broken.targets)])}): "
+        f"{prose(broken.because)}. Fix: {prose(broken.mend)}."
+        for row in rows
+        for broken in broken_rules(row.verdicts)
+    ]
+    return "\n\n".join([*parts, *(["\n".join(lines)] if lines else []), *map(prose, _live(verdicts))]) + "\n"
+
+
+def _accepted(verdicts: Sequence[Verdict]) -> str:
+    taken = [one.target.name for one in verdicts if one.accepted]
+    return f"accepted by {len(taken)} of {count(len(verdicts), 'target')}"
+
+
+def _cell(verdict: Verdict) -> Markup:
+    return element("td", "✓" if verdict.accepted else "✕", class_="yes" if verdict.accepted else "no")
+
+
+def _live(verdicts: Sequence[Verdict]) -> list[str]:
+    """What real parsers said to the whole model."""
+    found = []
+    for one in verdicts:
+        if one.live is not None:
+            word = "takes the model" if one.live.taken else "refuses the model"
+            errors = "; ".join(error.message for error in one.live.errors)
+            found.append(f"{one.target.name}, live: {one.live.parser} {word}{': ' if errors else ''}{errors}")
+        elif one.live_reason is not None:
+            found.append(f"{one.target.name}: {one.live_reason}")
+    return list(dict.fromkeys(found))

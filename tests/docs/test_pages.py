@@ -156,3 +156,17 @@ def test_no_page_types_what_cannot_be_typed():
         for block in blocks(page):
             if block.language == "console":
                 assert list(commands(block))
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
+def test_the_readme_says_what_verification_costs_as_it_was_measured(readme):
+    """Time and memory of the convolutional model of 1.5 GB, with and without verification."""
+    rows = [line.split("|") for line in (DOCS / "performance.md").read_text(encoding="utf-8").splitlines()]
+    headings = [row for row in rows if len(row) > 2 and row[1].startswith((" Wall time", " Peak memory"))]
+    column = headings[0].index(" convolutional, 1.5 GB ")
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    for command in ("resizefix promote-scales", "resizefix promote-scales --no-verify"):
+        wall, _, memory = (row[column].split() for row in rows if len(row) > column and row[1].strip() == command)
+        assert f"{wall[0]} s" in text
+        assert f"{memory[0]} MB" in text
+        assert "--no-verify" in command or f"{memory[1].strip('()')} MB" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -16,11 +17,13 @@ class Status(str, Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """One site's outcome. `before` and `after` are ONNX text; `max_abs_diff` is set for a change that is not exact.
+    """One site's outcome. `before` and `after` are ONNX text.
 
     `condition` says for which inputs the new nodes compute what the old one did ("for finite inputs, where no axis is
-    empty"); None: for all that the old one takes. `retry_args` are options with which the command changes a site that
-    is refused, where some do.
+    empty"); None: for all that the old one takes. `bound` is the largest difference then, as a part of the largest
+    value that is resized; None: not known. For a change that is not exact, `max_abs_diff` is the largest difference
+    that was measured, with inputs of the shapes `measured_at`. `retry_args` are options with which the command changes
+    a site that is refused, where some do.
     """
 
     index: int
@@ -31,5 +34,7 @@ class Outcome:
     after: tuple[str, ...] = ()
     exact: bool = True
     condition: str | None = None
+    bound: float | None = None
     max_abs_diff: float | None = None
+    measured_at: Mapping[str, Sequence[int]] | None = None
     retry_args: tuple[str, ...] = ()

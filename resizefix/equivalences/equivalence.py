@@ -14,8 +14,7 @@ from resizefix.interpolation import Interpolation
 class Equivalence:
     """A numbered fact: under `condition` two spellings compute the same, `because`.
 
-    `exact`: bit for bit in onnxruntime. Otherwise `bound` is the largest difference measured on unit-normal float32
-    data (axes up to 64 long, made up to 200 long), or None where there is none since single samples may be others.
+    `exact`: bit for bit in onnxruntime. Otherwise `error_bound.spelling_bound` says how far two spellings lie apart.
     """
 
     number: int
@@ -23,7 +22,6 @@ class Equivalence:
     condition: str
     because: str
     exact: bool = True
-    bound: float | None = None
 
     @property
     def label(self) -> str:

@@ -172,10 +172,8 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         19,
         "drop antialias",
         "every s is 1 or makes its axis longer (s ≥ 2 always does); a floating-point tensor; not tf_half_pixel_for_nn",
-        "the filter is stretched where an axis shrinks; here it is the plain one, its weights "
-        "normalised once more (half_pixel: ≤ 1.1e-5)",
+        "the filter is stretched where an axis shrinks; here it is the plain one, its weights normalised once more",
         exact=False,
-        bound=5e-5,
         rewrite=node_rewrites.drop_antialias,
     ),
     # half_pixel_symmetric computes in float64 what half_pixel computes in float32.
@@ -185,7 +183,6 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "s an integer in 2…4096",
         "nothing is cut off, so the correction is 0; coordinates differ by their float32 rounding",
         exact=False,
-        bound=5e-5,
         alike=axis_forms.grown_by_an_integer,
         longest=axis_forms.LONGEST,
     ),
@@ -208,7 +205,6 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "float32(out)/float32(in) may be one pixel short in some runtime; one ulp more is not, and moves "
         "coordinates by one too",
         exact=False,
-        bound=1e-4,
         rewrite=node_rewrites.sizes_to_near_scales,
     ),
 )

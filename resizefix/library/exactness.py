@@ -8,7 +8,7 @@ from dataclasses import replace
 from resizefix.operations.sites import Site
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.bounds import HALF
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Run, Verification
 
 
 def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification: Verification) -> tuple[Outcome, ...]:
@@ -25,13 +25,22 @@ def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification:
     same_bits = all(run.bitwise and run.from_scales is None for run in runs) and not any(
         site.elem_type in HALF for site in moved
     )
-    largest = max((max(run.max_abs_diff, run.from_scales or 0.0) for run in runs), default=None)
+    worst = max(runs, key=_difference, default=None)
     return tuple(
         outcome
         if outcome.status is not Status.CHANGED or (outcome.exact and same_bits)
-        else replace(outcome, exact=False, max_abs_diff=largest)
+        else replace(
+            outcome,
+            exact=False,
+            max_abs_diff=None if worst is None else _difference(worst),
+            measured_at=None if worst is None else worst.shapes,
+        )
         for outcome in outcomes
     )
+
+
+def _difference(run: Run) -> float:
+    return max(run.max_abs_diff, run.from_scales or 0.0)
 
 
 def without_their_chain(sites: Iterable[Site]) -> list[Site]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from resizefix.equivalences.error_bound import slope
 from resizefix.interpolation import CoordinateTransformationMode, Mode
-from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding, slope
+from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import LONGEST_CHECKED, why_not_divided, why_not_image_axes
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import TO_THE_END, Spelling

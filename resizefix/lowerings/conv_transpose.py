@@ -12,14 +12,14 @@ from functools import reduce
 
 import numpy as np
 
+from resizefix.equivalences.error_bound import cubic_coefficients, gain, noise, slope
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import Interpolation, Mode
-from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, gain, noise, rounding, slope
+from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.subject import Subject
-from resizefix.lowerings.weights import cubic_coefficients
 
 
 @dataclass(frozen=True)

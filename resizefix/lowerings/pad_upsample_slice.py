@@ -14,8 +14,9 @@ import numpy as np
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
+from resizefix.equivalences.error_bound import slope
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
-from resizefix.lowerings.bounds import drift, finite_and_short, rounding, slope
+from resizefix.lowerings.bounds import drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import why_not_image_axes
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling

@@ -12,6 +12,7 @@ from functools import reduce
 
 import numpy as np
 
+from resizefix.equivalences.error_bound import cubic_coefficients
 from resizefix.equivalences.index_map import Floats, coordinates, nearest_indices
 from resizefix.interpolation import Interpolation, Mode
 
@@ -60,20 +61,6 @@ def _cubic(position: Floats, size: int, cubic_coeff_a: float, *, exclude_outside
     weights = np.zeros((len(position), size), np.float32)
     np.add.at(weights, (np.arange(len(position))[:, None], np.clip(columns, 0, size - 1)), taps)
     return weights
-
-
-def cubic_coefficients(fraction: Floats, cubic_coeff_a: float) -> Floats:
-    """The four taps float32[n, 4] of cubic convolution (Keys) for coordinates `fraction` right of the second tap."""
-    one, a = np.float32(1), np.float32(cubic_coeff_a)
-    two, three, four, five, eight = (np.float32(k) for k in (2, 3, 4, 5, 8))
-
-    def outer(x: Floats) -> Floats:
-        return np.asarray(((a * x - five * a) * x + eight * a) * x - four * a)
-
-    def inner(x: Floats) -> Floats:
-        return np.asarray(((a + two) * x - (a + three)) * x * x + one)
-
-    return np.stack([outer(fraction + one), inner(fraction), inner(one - fraction), outer(two - fraction)], axis=1)
 
 
 def _antialias(interpolation: Interpolation, size: int, out: int, scale: float) -> Floats:

@@ -189,12 +189,8 @@ class _Legalizer:
         after = tuple(node_text(node) for node in replacement.nodes)
         mended = ", ".join(violation.rule for violation in violations)
         reason = replacement.reason(f" for {mended}")
-        return (
-            Outcome(
-                site.index, site.label, Status.CHANGED, reason, before, after, replacement.exact, replacement.condition
-            ),
-            replacement,
-        )
+        made = (reason, before, after, replacement.exact, replacement.condition, replacement.bound)
+        return Outcome(site.index, site.label, Status.CHANGED, *made), replacement
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
         first = next(violation for violation in violations if violation.effect.value != "noted")
@@ -213,7 +209,7 @@ class _Legalizer:
             subject, lambda other: not self._dispute(other) and self._accepts(other, dialect), self._allowance
         )
         if end is not None:
-            return self._spelled(end[0], end[1], dialect)
+            return self._spelled(subject, end[0], end[1], dialect)
         try:
             found = lowered(subject, site, fresh=self._fresh, accepts=lambda other: self._accepts(other, dialect))
         except RefusedError as error:
@@ -258,7 +254,7 @@ class _Legalizer:
             return False
         return accepted(judge(self._target, _facts_as(self._facts, subject, node)))
 
-    def _spelled(self, subject: Subject, chain: Sequence[Step], dialect: Dialect) -> Replacement:
+    def _spelled(self, start: Subject, subject: Subject, chain: Sequence[Step], dialect: Dialect) -> Replacement:
         """The node in its own dialect, its extent one FLOAT or INT64 initializer."""
         extent_name = self._fresh(f"{self._site.output}_{subject.extent.value}")
         roi_name = self._fresh(f"{self._site.output}_roi")
@@ -274,7 +270,7 @@ class _Legalizer:
             initializers.append(numpy_helper.from_array(np.array(subject.values, dtype), extent_name))
         if operands.scales == empty_name:
             initializers.append(numpy_helper.from_array(np.zeros(0, np.float32), empty_name))
-        return chain_replacement(node, initializers, chain)
+        return chain_replacement(node, initializers, start, chain)
 
 
 def _operands(subject: Subject, site: Site, dialect: Dialect, extent: str, roi: str, empty: str) -> Operands:

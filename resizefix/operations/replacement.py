@@ -13,6 +13,7 @@ from resizefix.document.scopes import Scopes
 from resizefix.document.validity import why_invalid
 from resizefix.equivalences.chain import Step, smallest_chain
 from resizefix.equivalences.equivalence import AxisEquivalence
+from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.subject import Subject
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
@@ -42,7 +43,8 @@ class Replacement:
     """Nodes that write the site's output, constants they read, and how near they come.
 
     `exact`: the same bits. `bound`: the largest difference, as a part of the input's largest value, None where none is
-    known (then it is measured). `how` names the equivalences or the lowering, `note` what to know besides.
+    known (then it is measured). `how` names the equivalences or the lowering, `note` what to know besides, and under
+    which condition the bound holds.
     """
 
     nodes: tuple[NodeProto, ...]
@@ -59,8 +61,9 @@ class Replacement:
         return ", ".join(self.conditions) or None
 
     def reason(self, why: str = "") -> str:
-        """What an outcome says: how it was rewritten, `why`, and under which condition."""
-        return "; ".join(part for part in (self.how + why, self.note, *self.conditions) if part)
+        """What an outcome says: how it was rewritten, `why`, how near that comes, and under which condition."""
+        within = f"within {self.bound:.2g} of the input's largest value" if self.bound and not self.exact else ""
+        return "; ".join(part for part in (self.how + why, within, self.note, *self.conditions) if part)
 
 
 def subject_of(site: Site) -> Subject:
@@ -102,15 +105,19 @@ def rewritten(
     return (chain[-1].subject if chain else subject), chain
 
 
-def chain_replacement(node: NodeProto, initializers: Sequence[TensorProto], chain: Sequence[Step]) -> Replacement:
-    """The replacement that a chain of equivalences ends in, spelled as `node`."""
-    inexact = [equivalence for step in chain for equivalence in step.equivalences if not equivalence.exact]
-    bounds = [equivalence.bound for equivalence in inexact]
-    known = [bound for bound in bounds if bound is not None]
-    bound = 0.0 if not inexact else sum(known) if len(known) == len(bounds) else None
+def chain_replacement(
+    node: NodeProto, initializers: Sequence[TensorProto], subject: Subject, chain: Sequence[Step]
+) -> Replacement:
+    """The replacement of `subject` that a chain of equivalences ends in, spelled as `node`."""
+    befores = [subject, *(step.subject for step in chain)]
+    inexact = [(before, step.subject) for before, step in zip(befores, chain, strict=False) if not step.exact]
+    bounds, stated = zip(*(spelling_bound(*pair) for pair in inexact), strict=True) if inexact else ((), ())
+    bound = None if None in bounds else sum(bounds)
     names = [f"{equivalence.label} {equivalence.name}" for step in chain for equivalence in step.equivalences]
     how = "the same node in another spelling" + (f" ({', '.join(names)})" if names else "")
-    return Replacement((node,), tuple(initializers), not inexact, bound, how, conditions=_lengths(chain))
+    conditions = tuple(dict.fromkeys([*_lengths(chain), *filter(None, stated)]))
+    note = "no bound is known, since single samples may be others" if bound is None else ""
+    return Replacement((node,), tuple(initializers), not inexact, bound, how, note, conditions)
 
 
 def _lengths(chain: Sequence[Step]) -> tuple[str, ...]:
@@ -138,9 +145,8 @@ def lowered(
         among = tuple(lowering for lowering in LOWERINGS if not lowering.operators & {"Upsample", "Resize"})
     opset = site.scope.opset
     found = lower(full, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among)
-    bound = None if found.exact else found.bound
     return Replacement(
-        found.nodes, found.initializers, found.exact, bound, found.lowering, found.note, found.conditions
+        found.nodes, found.initializers, found.exact, found.bound, found.lowering, found.note, found.conditions
     )
 
 

@@ -59,8 +59,6 @@ class LegacyForm:
     outcomes: tuple[Outcome, ...]
     blockers: tuple[Blocker, ...]
     steps: tuple[OpsetStep, ...]
-    bound: float | None
-    """The sum of the sites' bounds; 0 where all are exact, None where one has none."""
 
     @property
     def complete(self) -> bool:
@@ -80,7 +78,7 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     legacy = document.copy()
     incomplete = incomplete_nodes(legacy.proto)
     if incomplete:
-        return LegacyForm(legacy, _untouched(find_sites(legacy)), incomplete, (), None)
+        return LegacyForm(legacy, _untouched(find_sites(legacy)), incomplete, ())
     inline_functions(legacy.proto)
     # IR 3 has no overridable defaults: what has one is a constant from here on.
     fixed = drop_overridable_inputs(legacy.proto)
@@ -104,10 +102,7 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
         site.key for site, replacement in zip(sites, found, strict=True) if isinstance(replacement, Replacement)
     }
     steps, blockers = _to_opset_8(legacy, [] if lost else sites, rewritten)
-    bounds = [replacement.bound for replacement in found if isinstance(replacement, Replacement)]
-    known = [bound or 0.0 for bound in bounds if bound is not None]
-    total = sum(known) if len(known) == len(bounds) else None
-    return LegacyForm(legacy, outcomes, blockers, (*folded, *steps), total)
+    return LegacyForm(legacy, outcomes, blockers, (*folded, *steps))
 
 
 def _untouched(sites: Sequence[Site]) -> tuple[Outcome, ...]:
@@ -147,7 +142,7 @@ def _replacement(site: Site, allowance: Allowance, fresh: Fresh) -> Replacement 
     if end is not None:
         node = _upsample_7(end[0], site)
         assert node is not None
-        return chain_replacement(node, (), end[1])
+        return chain_replacement(node, (), subject, end[1])
     why = _why_no_upsample_7(site)
     try:
         found = _without_resize(lowered(subject, site, fresh=fresh), site.scope.opset)  # it is downgraded later
@@ -209,7 +204,7 @@ def _apply(legacy: Document, sites: Sequence[Site], found: Sequence[Replacement 
             outcomes.append(Outcome(site.index, site.label, Status.REFUSED, replacement, before))
         else:
             after = tuple(node_text(node) for node in replacement.nodes)
-            made = (replacement.reason(), before, after, replacement.exact, replacement.condition)
+            made = (replacement.reason(), before, after, replacement.exact, replacement.condition, replacement.bound)
             outcomes.append(Outcome(site.index, site.label, Status.CHANGED, *made))
     scopes = Scopes(legacy.proto)
     unread: list[Key] = []

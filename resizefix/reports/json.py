@@ -63,6 +63,10 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "exact": outcome.exact,
         "condition": outcome.condition,
         "max_abs_diff": outcome.max_abs_diff,
+        "measured_at": None
+        if outcome.measured_at is None
+        else {name: list(shape) for name, shape in outcome.measured_at.items()},
+        "bound": outcome.bound,
         "retry_args": list(outcome.retry_args),
     }
 

@@ -35,12 +35,17 @@ def rows(verification: Verification) -> list[tuple[str, str, str, str]]:
     return [
         (
             "default level" if run.optimized else "disabled",
-            "; ".join(f"{printable(name)} {times(shape) or 'scalar'}" for name, shape in run.shapes.items()),
+            shapes_text(run.shapes),
             _fed(run.values),
             _result(run),
         )
         for run in verification.runs
     ]
+
+
+def shapes_text(shapes: Mapping[str, Sequence[int]]) -> str:
+    """`x 1×3×32×48; n scalar`: what inputs were fed, by shape."""
+    return "; ".join(f"{printable(name)} {times(shape) or 'scalar'}" for name, shape in shapes.items())
 
 
 def _fed(values: Mapping[str, Sequence[Any]]) -> str:

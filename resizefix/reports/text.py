@@ -23,7 +23,8 @@ def show_result(result: Result, *, texts: bool) -> None:
     out = screen(2)
     for outcome in result.outcomes:
         told = printable(outcome.node if outcome.reason is None else f"{outcome.node}: {reason(outcome)}")
-        measured = f" (measured difference {outcome.max_abs_diff:.2g})" if outcome.max_abs_diff else ""
+        at = proof.shapes_text(outcome.measured_at or {})
+        measured = f" (measured difference {outcome.max_abs_diff:.2g} at {at})" if outcome.max_abs_diff else ""
         out.wrapped((f"{outcome.status.value:<9} ", _STYLES[outcome.status]), f"{told}{measured}", hang=4)
         if texts and outcome.status is Status.CHANGED:
             out.below((f"- {printable(outcome.before)}", "red"))

@@ -303,25 +303,7 @@ def test_e18_says_why_without_a_policy_or_a_length():
     assert "the length of axis 0" in reason(18, Subject(kept, ExtentKind.SIZES, (8,)))
 
 
-# E19 and E22: bounded
-
-
-@pytest.mark.parametrize("mode", [Mode.LINEAR, Mode.CUBIC])
-@pytest.mark.parametrize("exclude_outside", [False, True])
-def test_e19_dropping_antialias_stays_within_its_bound(mode, exclude_outside):
-    if exclude_outside and mode is Mode.LINEAR:
-        return  # E19 refuses it: see below
-    worst = 0.0
-    for form in forms_of(mode):
-        if form[0] is TF_HALF_PIXEL_FOR_NN:
-            continue
-        for seed, scale in enumerate([(2, 3), (1.25, 1), (7.5, 4), (5.3, 2.5), (1.5, 8)]):
-            x = noise(1, 2, 63, 40, seed=seed)
-            interpolation = interpolate(mode, form, antialias=True, exclude_outside=exclude_outside)
-            subject = scaled(interpolation, (1, 1, *scale), x)
-            (plain,) = rewritten(19, subject)
-            worst = max(worst, float(np.abs(run(subject, x) - run(plain, x)).max()))
-    assert 0 < worst <= BY_NUMBER[19].bound
+# E19 and E22; their bounds: test_error_bound.py
 
 
 SMOOTH = replace(LINEAR, antialias=True)
@@ -349,28 +331,11 @@ def test_e19_ends_where_an_axis_shrinks_or_keeps_its_length(scale):
     x = noise(3, 4)  # 4 · 1.2 is 4: the antialiasing kernel copies that axis, the other samples it
     subject = scaled(SMOOTH, (2, scale), x)
     difference = np.abs(run(subject, x) - run(replace(subject, interpolation=LINEAR), x)).max()
-    assert difference > 100 * BY_NUMBER[19].bound
+    assert difference > 5e-3
 
 
 def test_e19_keeps_growing_dynamic_axes():
     assert holds(19, Subject(SMOOTH, ExtentKind.SCALES, (1.0, 1.0, 2.0, 2.5), None, TensorProto.FLOAT16))
-
-
-def test_e22_the_nearest_safe_scale_stays_within_its_bound():
-    worst, moved = 0.0, 0
-    for mode, form in FORMS:
-        if mode is Mode.NEAREST:
-            continue
-        for seed, (size, out) in enumerate([((5, 64), (9, 200)), ((63, 40), (199, 163)), ((60, 50), (37, 31))]):
-            x = noise(1, 2, *size, seed=seed)
-            subject = sized(interpolate(mode, form), (1, 2, *out), x)
-            (near,) = rewritten(22, subject)
-            y, z = run(subject, x), run(near, x)
-            assert y.shape == z.shape
-            worst = max(worst, float(np.abs(y - z).max()))
-            moved += not holds(17, subject)
-    assert moved
-    assert 0 < worst <= BY_NUMBER[22].bound
 
 
 def test_output_sizes_of_rewritten_scales_are_right_in_the_kernel():

@@ -88,3 +88,21 @@ def test_half_precision_whose_shape_is_multiplied_by_the_new_input_is_not_called
     )
     promoted = resizefix.promote_scales(model, for_="tensorrt", verify=False)
     assert [outcome.exact for outcome in promoted.outcomes] == [False]
+
+
+@pytest.mark.parametrize("dims", ["1,1,3,1000", "1,1,h,w"])
+def test_a_bound_holds_at_the_users_size_or_its_condition_is_stated(dims):
+    """E20 on a long axis: one number for all sizes was exceeded from about 500 samples on."""
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 9, opset_import: ["" : 19]> g (float[{dims}] x) => (float[?,?,?,?] y)
+        <float[4] s = {{1, 1, 1, 7}}> {{ y = Resize <mode = "cubic",
+        coordinate_transformation_mode = "half_pixel_symmetric"> (x, , s) }}"""
+    )
+    result = resizefix.legalize(model, target="tensorrt-8.5", allow_inexact=True, lower=False)
+    (outcome,) = result.outcomes
+    x = np.random.default_rng(0).choice([-1, 1], (1, 1, 3, 1000)).astype(np.float32)
+    apart = np.abs(run(model, x=x) - run(result.model, x=x)).max()
+    assert 0 < apart < outcome.bound < 100 * apart
+    assert outcome.measured_at == {"x": [int(size) for size in dims.split(",")] if "h" not in dims else [1, 1, 32, 48]}
+    assert ("for axes of up to 1,024 samples" in outcome.reason) == ("h" in dims)
+    assert f"within {outcome.bound:.2g} of the input's largest value" in outcome.reason

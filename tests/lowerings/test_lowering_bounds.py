@@ -7,8 +7,8 @@ import pytest
 from lowering_cases import by_scales, cubic, linear
 from onnx import TensorProto
 
-from resizefix.lowerings.bounds import UNIT, drift, gain, noise, rounding, slope
-from resizefix.lowerings.weights import cubic_coefficients
+from resizefix.equivalences.error_bound import UNIT, cubic_coefficients, gain, noise, slope
+from resizefix.lowerings.bounds import drift, rounding
 
 
 def third_axis(*scales, size=100):
@@ -26,8 +26,11 @@ def test_drift_grows_with_the_size():
     assert 1e-5 < drifts[-1] < 4e-5  # half a step of float32 between 512 and 1024 is 3e-5
 
 
-def test_a_dynamic_axis_drifts_as_one_of_1024():
-    assert drift(linear(), third_axis(3, size=None)) == drift(linear(), third_axis(3, size=1024))
+@pytest.mark.parametrize("scale", [2, 3, 7, 1 / 3, 1 / 4])
+def test_a_dynamic_axis_drifts_as_one_of_1024_at_least(scale):
+    drifts = [drift(linear(), third_axis(scale, size=size)) for size in (1024, None)]
+    assert drifts == sorted(drifts)
+    assert (drifts[1] == 0) == (scale in (2, 1 / 4))
 
 
 def test_linear_weights_change_by_two_per_pixel_and_sum_to_one():

@@ -1,15 +1,18 @@
 """Every lowering against the node it replaces: all modes, coordinates, roundings, many sizes, old and new opsets."""
 
+import dataclasses
 from collections import Counter, defaultdict
 from itertools import product
+from math import ceil, log2
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lowering_runs import Batch, difference, native, run, sample
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
+from resizefix.equivalences.error_bound import DYNAMIC_SIZE, GROWS
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings import LOWERINGS, Subject
 
@@ -151,6 +154,24 @@ def test_promises_hold_where_float32_coordinates_drift_far_from_the_origin():
     assert reached.keys() == {"average_pool", "conv_transpose", "pad_upsample_slice"}
     assert reached["conv_transpose"] > 0.5  # the bound does not hide an error: half of it is reached
     assert reached["pad_upsample_slice"] > 0.25
+
+
+@pytest.mark.parametrize("length", [9, 1000, 1025, 2049, 9000, 20_000])
+@pytest.mark.parametrize("scale", [3, 5, 7, 1 / 3, 1 / 6])
+@pytest.mark.parametrize("elem_type", [TensorProto.FLOAT, TensorProto.FLOAT16])
+def test_the_bound_of_a_dynamic_axis_holds_as_its_note_says(length, scale, elem_type):
+    """Up to 1,024 samples as it stands, and doubled each time the axis is twice as long."""
+    shape = (1, 1, 2, length)
+    for interpolation in (LINEAR[0], CUBIC[0]):
+        subject = scaled(interpolation, shape, (1, scale), static=False, elem_type=elem_type)
+        x = np.where(sample(subject, shape) > 0, 1, -1).astype(helper.tensor_dtype_to_np_dtype(elem_type))
+        want = native(subject, x)
+        for lowering in LOWERINGS:
+            if lowering.applies(subject, 13) is None:
+                lowered, got = run(lowering, subject, x, 13)
+                assert GROWS in lowered.conditions or lowered.exact
+                bound = lowered.bound * 2.0 ** max(0, ceil(log2(length / DYNAMIC_SIZE)))
+                assert difference(dataclasses.replace(lowered, bound=bound), got, want) is None, lowering.name
 
 
 @pytest.mark.parametrize("opset", [7, 8, 9, 10])

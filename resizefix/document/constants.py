@@ -8,7 +8,6 @@ A file can say much with little (`ConstantOfShape` of 2⁴⁰): nothing is compu
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +19,7 @@ from onnx import AttributeProto, NodeProto, TensorProto
 
 from resizefix.document.inference import infer_shapes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
+from resizefix.document.values import longest_extent
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Constants:
         return NotConstant(f"the Constant node of {definition.name!r} has no value that is a dense tensor")
 
     def _tensor(self, tensor: TensorProto, definition: Definition) -> Constant | NotConstant:
-        if math.prod(tensor.dims) > _MOST_ELEMENTS:  # asked of the dims, so that large payloads stay on disk
+        if longest_extent(tensor.dims) > _MOST_ELEMENTS:  # asked of the dims, so that large payloads stay on disk
             return NotConstant(f"{definition.name!r} is too large to be part of a scale")
         return Constant(self._document.array(tensor), definition)
 
@@ -236,4 +236,4 @@ def _is_small(model: onnx.ModelProto, operands: dict[str, Array]) -> bool:
     known.graph.initializer.extend(onnx.numpy_helper.from_array(value, name) for name, value in operands.items())
     shape = infer_shapes(known).graph.output[0].type.tensor_type
     dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in shape.shape.dim]
-    return shape.HasField("shape") and min(dims, default=1) >= 0 and math.prod(dims) <= _MOST_ELEMENTS
+    return shape.HasField("shape") and min(dims, default=1) >= 0 and longest_extent(dims) <= _MOST_ELEMENTS

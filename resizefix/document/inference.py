@@ -1,91 +1,91 @@
-"""onnx's shape inference, kept from what makes it fail: an inconsistent model gets what it stores, nothing else.
+"""onnx's shape inference, kept from what makes it fail, and from what fills the memory.
 
-With `data_prop` onnx also follows the values of small integer tensors, without any limit: twenty-four Concat nodes that
-each join a tensor with itself take gigabytes (onnx 1.23). So how long such values can get is worked out before.
+With `data_prop` onnx also follows the values of vectors, so that it knows what a Reshape with computed sizes makes.
+Of every vector that one of a few operators reads it makes a list of as many elements, whatever type they have and
+whether it knows one of them or not (onnx/shape_inference/implementation.h, DataPropagationContextImpl::getInputData,
+1.23). A file says 2⁴⁰ elements in a few bytes. So types are inferred first, without values; then those nodes that read
+a vector which is long, or whose length is not known, are given to onnx under a domain where the operators infer types
+as they always do and follow no values (`unfollowed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from functools import cache
 
 import onnx
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import ModelProto, defs, helper, shape_inference
 
-from resizefix.document.scopes import bodies
-from resizefix.scope_path import FunctionName
+from resizefix.document.vectors import FOLLOWED, Place, Vectors, node_at
 
-# Shapes have a few numbers, lists of sizes to split into some more.
-_LONGEST_VALUE = 1 << 16
+_UNFOLLOWED = "resizefix.unfollowed"
 
 
 def infer_shapes(model: ModelProto) -> ModelProto:
     """A copy with every type and shape that onnx can derive; the model itself where it cannot."""
-    try:
-        return onnx.shape_inference.infer_shapes(model, data_prop=_longest_value(model) <= _LONGEST_VALUE)
-    except (
-        onnx.shape_inference.InferenceError,
-        onnx.checker.ValidationError,
-        ValueError,
-        RuntimeError,
-        MemoryError,
-    ):
+    by_types = _inferred(model, follow_values=False)
+    if by_types is None:
         return model
+    vectors = Vectors(by_types)
+    if vectors.unfollowed is None or not vectors.wants_values:
+        return by_types
+    followed = _elsewhere(model, vectors.unfollowed) if vectors.unfollowed else model
+    by_values = _inferred(followed, follow_values=True)
+    if by_values is None:
+        return by_types
+    for place in vectors.unfollowed:
+        changed, original = node_at(by_values, place), node_at(model, place)
+        changed.op_type = original.op_type
+        changed.ClearField("domain")
+        if original.HasField("domain"):
+            changed.domain = original.domain
+    for holder in (by_values, *by_values.functions) if vectors.unfollowed else ():
+        del holder.opset_import[-1]
+    return by_values
 
 
-def _longest_value(model: ModelProto) -> int:
-    """How many elements a value can have that is made of constants and shapes alone."""
-    lengths = _Lengths(model)
-    for path, body in bodies(model):
-        if path.function is None:
-            lengths.follow(body, lengths.of)
-    return lengths.longest
+def _inferred(model: ModelProto, *, follow_values: bool) -> ModelProto | None:
+    try:
+        return shape_inference.infer_shapes(model, data_prop=follow_values)
+    except (shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError, MemoryError):
+        return None
 
 
-class _Lengths:
-    """The length of every value that onnx may follow, by name; data of unknown value have the length 0.
-
-    A name that two bodies define has the longer of the two.
-    """
-
-    def __init__(self, model: ModelProto) -> None:
-        self.of: dict[str, int] = {}
-        self.longest = 0
-        self._functions = {FunctionName.of(function): function for function in model.functions}
-        self._growths: dict[FunctionName, int] = {}
-        values = (*model.graph.input, *model.graph.output, *model.graph.value_info)
-        self._rank = max((len(value.type.tensor_type.shape.dim) for value in values), default=0) + 8
-
-    def follow(self, body: GraphProto | FunctionProto, lengths: dict[str, int]) -> None:
-        """Add what the nodes of a body write, in the order in which they stand there."""
-        if isinstance(body, GraphProto):
-            lengths.update((tensor.name, _length(tensor)) for tensor in body.initializer)
-        for node in body.node:
-            length = self._written(node, lengths)
-            self.longest = max(self.longest, length)
-            for name in node.output:
-                lengths[name] = max(length, lengths.get(name, 0))
-
-    def _written(self, node: NodeProto, lengths: Mapping[str, int]) -> int:
-        read = [lengths.get(name, 0) for name in node.input if name]
-        if node.op_type in ("Shape", "Size"):
-            return self._rank
-        if node.op_type == "Constant":
-            return max((_length(attribute.t) + len(attribute.ints) for attribute in node.attribute), default=0) or 1
-        if not read or not all(read):
-            return 0
-        if (called := FunctionName.called_by(node)) in self._functions:
-            return max(read) * self._growth(called)
-        return sum(read) if node.op_type == "Concat" else max(read)
-
-    def _growth(self, key: FunctionName) -> int:
-        """How many times longer than its arguments a function's results can be. Calls go no deeper than 100."""
-        if key not in self._growths:
-            function = self._functions[key]
-            local = dict.fromkeys(function.input, 1)
-            self.follow(function, local)
-            self._growths[key] = max((local.get(name, 0) for name in function.output), default=0) or 1
-        return self._growths[key]
+def _elsewhere(model: ModelProto, places: Iterable[Place]) -> ModelProto:
+    """A copy where the nodes at these places are of the domain whose operators follow no values."""
+    _register_operators()
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    for place in places:
+        node = node_at(copy, place)
+        node.domain, node.op_type = _UNFOLLOWED, _unfollowed(node.op_type)
+    for holder in (copy, *copy.functions):
+        versions = [entry.version for entry in holder.opset_import if entry.domain in ("", "ai.onnx")]
+        holder.opset_import.append(helper.make_opsetid(_UNFOLLOWED, max(versions, default=1)))
+    return copy
 
 
-def _length(tensor: TensorProto) -> int:
-    return max(tensor.dims[0], 1) if len(tensor.dims) == 1 else int(not tensor.dims)
+def _unfollowed(operator: str) -> str:
+    """A name of its own: onnx.reference refuses to work where two domains have operators of one name."""
+    return f"Unfollowed{operator}"
+
+
+@cache
+def _register_operators() -> None:
+    """The operators once more, in another domain, with the type inference that they have and without the other."""
+    for schema in defs.get_all_schemas_with_history():
+        if schema.domain == "" and schema.name in FOLLOWED:
+            without = defs.OpSchema(
+                _unfollowed(schema.name),
+                _UNFOLLOWED,
+                schema.since_version,
+                inputs=schema.inputs,
+                outputs=schema.outputs,
+                type_constraints=[
+                    (entry.type_param_str, entry.allowed_type_strs, entry.description)
+                    for entry in schema.type_constraints
+                ],
+                attributes=list(schema.attributes.values()),
+            )
+            without.set_type_and_shape_inference_function(schema.get_type_and_shape_inference_function())
+            defs.register_schema(without)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 from onnx import FunctionProto, GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
 
@@ -15,6 +16,12 @@ def stored_values(body: GraphProto | FunctionProto) -> Iterator[ValueInfoProto]:
     if isinstance(body, GraphProto):
         yield from body.output
         yield from body.input
+
+
+def longest_extent(dims: Sequence[int]) -> int:
+    """How many elements a tensor of these sizes has, an empty axis counted as one: a reduction over the empty axis
+    makes so many, and so many positions are walked over."""
+    return math.prod(max(size, 1) for size in dims)
 
 
 def known_types(body: GraphProto | FunctionProto) -> dict[str, TypeProto]:

@@ -7,7 +7,6 @@ a cast out of range) has no value here. Shape and Size have one where the sizes 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from onnx import NodeProto, helper, numpy_helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.values import longest_extent
 from resizefix.opsets.inference import Array, Dims
 
 Inputs = Sequence["Array | None"]
@@ -51,7 +51,8 @@ def evaluate(node: NodeProto, inputs: Inputs, dims: Dims | None) -> list[Array] 
     except (NotFoldable, ValueError, LookupError, TypeError, OverflowError):
         return None  # an invalid node, or one whose value is the runtime's choice
     values = [np.asarray(value) for value in (result if isinstance(result, list) else [result])]
-    return values if len(values) == len(node.output) and sum(value.size for value in values) <= LARGEST else None
+    extents = (longest_extent(value.shape) for value in values)
+    return values if len(values) == len(node.output) and sum(extents) <= LARGEST else None
 
 
 def _sizes(op_type: str, attributes: dict[str, Any], dims: Dims) -> list[Array] | None:
@@ -157,7 +158,7 @@ def _modulo(attributes: dict[str, Any], inputs: Inputs) -> Array:
 
 def _affordable(sizes: Sequence[int]) -> list[int]:
     """The sizes of a result, if it is small enough: a few numbers can ask for more than the machine holds."""
-    if math.prod(sizes) > LARGEST:
+    if longest_extent(sizes) > LARGEST:
         raise NotFoldable
     return list(sizes)
 
@@ -185,6 +186,7 @@ def _reduced(compute: Callable[..., Array]) -> Rule:
         axes = _listed(attributes, "axes", inputs, 1)
         if not axes and _int(attributes, "noop_with_empty_axes", 0):
             return data
+        _affordable(data.shape)
         kept = bool(_int(attributes, "keepdims", 1))
         return np.asarray(compute(data, axis=tuple(axes) if axes else None, keepdims=kept)).astype(data.dtype)
 
@@ -232,6 +234,7 @@ def _gather(attributes: dict[str, Any], inputs: Inputs) -> Array:
 
 
 def _concat(attributes: dict[str, Any], inputs: Inputs) -> Array:
+    _affordable([sum(longest_extent(_operand(inputs, position).shape) for position in range(len(inputs)))])
     return np.concatenate([_operand(inputs, position) for position in range(len(inputs))], attributes["axis"])
 
 
@@ -253,7 +256,7 @@ def _expand(attributes: dict[str, Any], inputs: Inputs) -> Array:
 
 def _tile(attributes: dict[str, Any], inputs: Inputs) -> Array:
     data, repeats = _operand(inputs, 0), [int(count) for count in _operand(inputs, 1)]
-    _affordable([data.size, *repeats])
+    _affordable([longest_extent(data.shape), *repeats])
     return np.tile(data, repeats)
 
 

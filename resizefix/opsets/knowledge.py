@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, Scopes, subgraphs
+from resizefix.document.values import longest_extent
 from resizefix.opsets.evaluation import LARGEST, evaluate, is_evaluated
 from resizefix.opsets.inference import Array, Dims, ValueOf, dims_of, infer, of_known_rank
 
@@ -113,7 +112,7 @@ class Knowledge:
         key = (home.order, name)
         if key not in self._constants:
             tensor = self._initializer(home, name)
-            if tensor is None or math.prod(tensor.dims) > LARGEST:
+            if tensor is None or longest_extent(tensor.dims) > LARGEST:
                 return None
             self._constants[key] = self._value_of(tensor)
         return self._constants[key]

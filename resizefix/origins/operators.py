@@ -15,6 +15,7 @@ import numpy.typing as npt
 from onnx import NodeProto, helper
 
 from resizefix.document.text import counted
+from resizefix.document.values import longest_extent
 from resizefix.origins.expression import Expression, Number, UntraceableError, computed, number
 
 # Element types whose arithmetic numpy has.
@@ -23,6 +24,7 @@ DTYPES = frozenset(
 )
 # Chains hold a few numbers; a longer tensor is data.
 MOST_ELEMENTS = 1024
+_MOST_AXES = 32  # numpy walks over no more
 _ENDLESS = 2**31 - 1
 
 
@@ -36,7 +38,7 @@ class Traced:
     @classmethod
     def constant(cls, value: npt.NDArray[np.generic]) -> Traced:
         """A tensor of numbers. Raises UntraceableError for one that is too large or of a type without arithmetic."""
-        if value.size > MOST_ELEMENTS or value.dtype.name not in DTYPES:
+        if longest_extent(value.shape) > MOST_ELEMENTS or value.ndim > _MOST_AXES or value.dtype.name not in DTYPES:
             raise UntraceableError(
                 f"a {value.dtype.name} tensor of {counted(value.size, 'element')} is no part of a size"
             )
@@ -118,9 +120,14 @@ Row = Callable[[Call], "list[Traced]"]
 
 
 def _moved(operand: Traced, elements: npt.NDArray[np.object_]) -> list[Traced]:
-    if elements.size > MOST_ELEMENTS:
-        raise UntraceableError(f"a tensor of {counted(elements.size, 'element')} is no part of a size")
+    _require_few(elements.shape)
     return [Traced(operand.dtype, elements)]
+
+
+def _require_few(sizes: Sequence[int]) -> None:
+    """To be asked before numpy makes a tensor of these sizes."""
+    if longest_extent(sizes) > MOST_ELEMENTS:
+        raise UntraceableError(f"a tensor of shape {list(sizes)} is no part of a size")
 
 
 def _identity(call: Call) -> list[Traced]:
@@ -129,6 +136,7 @@ def _identity(call: Call) -> list[Traced]:
 
 def _concat(call: Call) -> list[Traced]:
     operands = [call.operand(position) for position in range(len(call.operands))]
+    _require_few([sum(longest_extent(part.elements.shape) for part in operands)])
     return _moved(operands[0], np.concatenate([part.elements for part in operands], axis=call.attribute("axis", 1)))
 
 
@@ -207,8 +215,7 @@ def _split(call: Call) -> list[Traced]:
 def _expand(call: Call) -> list[Traced]:
     data, shape = call.operand(0), call.integers(1)
     wanted = np.broadcast_shapes(data.elements.shape, tuple(shape or ()))
-    if int(np.prod(wanted)) > MOST_ELEMENTS:
-        raise UntraceableError(f"a tensor of shape {list(wanted)} is no part of a size")
+    _require_few(wanted)
     return _moved(data, np.broadcast_to(data.elements, wanted))
 
 
@@ -276,9 +283,8 @@ def _applied(operator: str, dtype: str, operands: Sequence[Traced]) -> Traced:
     if operator not in _ANY_NUMBER and len(operands) != _OPERANDS.get(operator, 2):
         raise UntraceableError(f"{operator} has {counted(len(operands), 'operand')}")
     arrays = np.broadcast_arrays(*(operand.elements for operand in operands))
+    _require_few(arrays[0].shape)
     elements = np.empty(arrays[0].shape, object)
-    if elements.size > MOST_ELEMENTS:
-        raise UntraceableError(f"a tensor of {counted(elements.size, 'element')} is no part of a size")
     for position in np.ndindex(elements.shape):
         elements[position] = computed(operator, dtype, *(array[position] for array in arrays))
     return Traced(dtype, elements)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnx.parser
@@ -7,6 +9,9 @@ import pytest
 from onnx import ModelProto, helper
 
 from resizefix.document.inference import infer_shapes
+from resizefix.document.vectors import BY_BODY, FOLLOWED
+
+FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").glob("*.onnx"))
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "f" : 1]> g (float[2,3,8,8] x) => (float[?,?,?,?] y)'
 
@@ -37,6 +42,75 @@ def test_values_that_double_without_end_are_not_followed(dtype):
     inferred = infer_shapes(model)
     assert dims_of(inferred, "t20") == [1 << 21]
     assert dims_of(inferred, "y") == [2, 3, 8, 8]
+
+
+def test_onnx_follows_values_through_no_other_operators():
+    schemas = onnx.defs.get_all_schemas_with_history()
+    assert FOLLOWED | {"Shape"} == {schema.name for schema in schemas if schema.has_data_propagation_function}
+    by_body = {s.name for s in schemas if s.has_function and not s.has_type_and_shape_inference_function}
+    assert by_body - {"GreaterOrEqual", "LessOrEqual"} == BY_BODY  # of comparisons, which nothing is followed through
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=[path.stem for path in FIXTURES])
+def test_of_models_as_they_are_exported_onnx_says_the_same_by_itself(path):
+    model = onnx.load(path, load_external_data=False)
+    assert infer_shapes(model) == onnx.shape_inference.infer_shapes(model, data_prop=True)
+
+
+# What reads the vector `v` and, where onnx follows values, makes a list of all its elements.
+READERS = [
+    "w = Add (v, z)",
+    "w = Sub (z, v)",
+    "w = Mul (v, v)",
+    "w = Cast <to = 7> (v)",
+    "w = Concat <axis = 0> (z, v)",
+    "w = Gather (z, v)",
+    "w = Gather (v, z)",
+    "w = Size (v)",
+    "w = Slice (v, z, h)",
+    "w = Squeeze (v)",
+    "w = Unsqueeze (v, z)",
+    "w = MeanVarianceNormalization <axes = [0]> (v)",
+]
+LONG = "n = Constant <value = int64[1] {1099511627776}> () "
+MAKERS = {
+    "constant": "v = ConstantOfShape (n)",
+    "product": "m = Mul (n, n) v = ConstantOfShape (m)",
+    "expanded": "v = Expand (z, n)",
+    "of a shape": "a = ConstantOfShape (n) i = Shape (a) v = ConstantOfShape (i)",
+    "flattened": "m = Concat <axis = 0> (h, n) a = ConstantOfShape (m) v = Reshape (a, r)",
+}
+SMALL = (
+    "z = Constant <value = int64[1] {0}> () h = Constant <value = int64[1] {3}> () "
+    "r = Constant <value = int64[1] {-1}> () "
+)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("called", [False, True])
+def test_a_vector_is_not_followed_where_it_may_be_long(maker, reader, called):
+    chain = f"{SMALL}{LONG}{MAKERS[maker]} {reader}"
+    rest = (
+        f"{SMALL if called else ''} s = Shape (x) k = Slice (s, z, h) q = Concat <axis = 0> (k, r) y = Reshape (x, q)"
+    )
+    model = parsed(f"{chain} {rest}")
+    if called:
+        function = f'<domain: "f", opset_import: ["" : 17]> Made (x) => (w) {{ {chain} }}'
+        model = parsed(f"w = f.Made (x) {rest}", function)
+    before = model.SerializeToString()
+    inferred = infer_shapes(model)
+    assert dims_of(inferred, "y") == [2, 3, 8, 8]
+    assert list(inferred.graph.node) == list(model.graph.node)
+    assert list(inferred.functions) == list(model.functions)
+    assert inferred.opset_import == model.opset_import
+    assert model.SerializeToString() == before
+
+
+def test_what_is_not_followed_keeps_its_type():
+    rest = "s = Shape (x) k = Slice (s, z, h) q = Concat <axis = 0> (k, r) y = Reshape (x, q)"
+    inferred = infer_shapes(parsed(f"{SMALL}{LONG}{MAKERS['constant']} w = Unsqueeze (v, z) {rest}"))
+    assert dims_of(inferred, "w") == [1, 1 << 40]
 
 
 def test_values_that_double_in_functions_are_not_followed():

@@ -69,14 +69,28 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         nothing = "there is nothing to do: the scales of every selected node are graph inputs already"
         return why_not_all(result, named=bool(options["node"]), done="promoted", nothing=nothing)
 
-    def profile(result: Result, path: str | None, made: bool) -> More | None:
-        if result.profile is None:
-            return None
+    def more(result: Result, path: str | None, made: bool) -> More | None:
         from resizefix.library.tensorrt_profile import trtexec_flags
         from resizefix.reports.json import profile_json
-        from resizefix.reports.text import show_profile
 
-        flags = trtexec_flags(path or options["out"] or options["output_option"] or model, result.profile)
-        return More({"profile": profile_json(result.profile), "trtexec": flags}, lambda: show_profile(flags))
+        out = path or options["out"] or options["output_option"] or model
+        flags = None if result.profile is None else trtexec_flags(out, result.profile)
 
-    return written(model, options, make, why_not, verbose=verbose, more=profile)
+        def show() -> None:
+            from resizefix.document.document import Document
+            from resizefix.library.plans import lost_targets, targets_kept_by_integers
+            from resizefix.reports.python_lines import python_lines
+            from resizefix.reports.text import show_lost_targets, show_profile, show_python
+
+            if flags is not None:
+                show_profile(flags)
+            if made and path is not None and isinstance(result.model, Document):
+                before = Document.open(model)
+                lost = lost_targets(before, result.model)
+                show_lost_targets(lost, targets_kept_by_integers(before, result.outcomes, lost))
+                show_python(python_lines(result, result.model.proto, out))
+
+        fields = {} if result.profile is None else {"profile": profile_json(result.profile), "trtexec": flags}
+        return More(fields, show)
+
+    return written(model, options, make, why_not, verbose=verbose, more=more)

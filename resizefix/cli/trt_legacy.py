@@ -70,7 +70,8 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         found = check_all(result.model, _TARGETS) if made else ()
         fields = {verdict.target.name: verdict_json(verdict) for verdict in found}
         shown = {"target": options["target"], "targets": fields}
-        return More(shown, lambda: show_verdicts(found, chosen=options["target"]))
+        told = [verdict for verdict in found if verbose or verdict.target.name == options["target"]]
+        return More(shown, lambda: show_verdicts(told, chosen=options["target"]))
 
     out = os.path.splitext(model)[0] + ".trt-legacy.onnx"
     return written(model, options, make, _why_not, verbose=verbose, out=out, more=verdicts)
@@ -78,6 +79,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
 
 def _why_not(result: Result) -> No | None:
     from resizefix.library.rewrite import NOTHING_TO_DO
+    from resizefix.reports.wording import reason
 
     refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
     if not result.outcomes and not result.blockers:
@@ -86,11 +88,11 @@ def _why_not(result: Result) -> No | None:
         nothing = result.verification.reason == NOTHING_TO_DO
         return No("there is nothing to do: the model is in this form already", True) if nothing else None
     kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
-    parts = [f"{outcome.node}: {outcome.reason}" for outcome in refused[:1]]
+    parts = [f"{outcome.node}: {reason(outcome)}" for outcome in refused[:1]]
     if len(refused) > 1:
         parts.append(f"and {len(refused) - 1} more nodes")
     if kinds:
         first = result.blockers[0]
         where = f"{first.node}: {first.reason}; {first.mend}"
         parts.append(f"opset 8 cannot say {', '.join(kinds)} ({len(result.blockers)} in all; {where})")
-    return No("nothing was written. " + "; ".join(parts))
+    return No("nothing was written. " + "; ".join(parts), outcome=refused[0] if refused else None)

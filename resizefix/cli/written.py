@@ -12,6 +12,7 @@ from resizefix.outcome import Status
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
+    from resizefix.outcome import Outcome
 
 
 class No(NamedTuple):
@@ -19,6 +20,8 @@ class No(NamedTuple):
 
     reason: str
     unchanged: bool = False
+    outcome: Outcome | None = None
+    """The one that the reason is about."""
 
 
 class More(NamedTuple):
@@ -63,13 +66,15 @@ def written(
     }
 
     def show() -> None:
-        from resizefix.reports.text import show_copy, show_result
+        from resizefix.reports.text import show_copy, show_result, show_written
 
-        show_result(result, texts=verbose or options["dry_run"])
+        show_result(result, texts=verbose or options["dry_run"], told=None if no is None else no.outcome)
         if further is not None:
             further.show()
         if copied and no is not None:
             show_copy(no.reason, target.path)
+        elif made:
+            show_written(target.path)
 
     if made and target.path is not None:
         result.model.save(target.path, overwrite=target.overwrite, as_external_data=options["save_as_external_data"])
@@ -92,7 +97,8 @@ def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No |
         if all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
             return No(nothing, True)
         refused = next(outcome for outcome in missed if outcome.status is Status.REFUSED)
-        return No(f"no node was {done}; nothing was written. {refused.node}: {reason(refused)}")
+        why = f"no node was {done}; nothing was written. {refused.node}: {reason(refused)}"
+        return No(why, outcome=refused)
     if named and missed:
         names = ", ".join(outcome.node for outcome in missed)
         return No(f"{names} could not be {done}, though named with -n; nothing was written")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from resizefix.dialects.snapshot import Snapshot
+from resizefix.document.document import Document
 from resizefix.document.shapes import dims_of
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
@@ -13,14 +14,15 @@ from resizefix.operations.forms import drive, retry_args
 from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.given_values import GivenValues
 from resizefix.operations.legalize import rewritable
-from resizefix.operations.sites import Site
+from resizefix.operations.promote_scales import Integers, promote_scales
+from resizefix.operations.sites import Site, find_sites
 from resizefix.operations.trt_legacy import trt_legacy
 from resizefix.origins.origin import OriginKind
-from resizefix.outcome import Status
+from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form
 from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Target, accepted, judge
-from resizefix.targets.tensorrt import LEGACY_TARGETS
+from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
 
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
 _FACTORS = (2, 1, 2000, 1000)
@@ -116,3 +118,23 @@ def _sizes(site: Site) -> tuple[int, ...]:
         next((size for size in pair if isinstance(size, int)), _USUAL_SIZE if axis else 1)
         for axis, pair in enumerate(sizes)
     )
+
+
+def lost_targets(before: Document, after: Document) -> list[Target]:
+    """The TensorRT targets whose rules accept every resize of `before`, and not those of `after`."""
+    accepting = _accepting(before, TENSORRT_TARGETS)
+    still = _accepting(after, accepting)
+    return [target for target in accepting if target not in still]
+
+
+def targets_kept_by_integers(before: Document, outcomes: Sequence[Outcome], lost: Sequence[Target]) -> list[Target]:
+    """Those of the `lost` targets that accept the model where the changed sites are promoted for TensorRT instead."""
+    changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
+    sites = [site for site in find_sites(before) if site.index in changed] if lost else []
+    promoted = promote_scales(before, sites, integers=Integers()) if sites else None
+    return _accepting(promoted.document, lost) if promoted is not None and promoted.inputs else []
+
+
+def _accepting(document: Document, targets: Sequence[Target]) -> list[Target]:
+    facts = facts_of(document) if targets else []
+    return [target for target in targets if all(accepted(judge(target, node)) for node in facts)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from resizefix.printable import printable
-from resizefix.reports.wording import times
-from resizefix.verification.verification import Run, Verification
+from resizefix.reports.wording import count, times
+from resizefix.verification.verification import Run, Status, Verification
 
 HEADINGS = ("optimisation", "shapes", "fed", "result")
 _MOST_VALUES = 8  # of one input
@@ -19,15 +20,26 @@ def verdict(verification: Verification) -> str:
 
 
 def basis(verification: Verification) -> str:
-    """What the verdict rests on, to stand behind it; begins with a colon where there is something."""
-    told = ""
-    if verification.runs:
-        bitwise = sum(run.bitwise for run in verification.runs)
-        worst = max(run.max_abs_diff for run in verification.runs)
-        told = f": {bitwise} of {len(verification.runs)} runs bitwise equal"
-        if worst:
-            told += f", largest difference {worst:.2g}"
-    return told if verification.reason is None else f"{told}: {printable(verification.reason)}"
+    """What the verdict rests on, to stand behind it; begins with a colon where there is something.
+
+    A failure rests on its reason alone: the runs before it prove nothing.
+    """
+    parts = [] if verification.status is Status.FAILED else _agreement(verification.runs)
+    if verification.reason is not None:
+        parts.append(printable(verification.reason))
+    return f": {'; '.join(parts)}" if parts else ""
+
+
+def _agreement(runs: Sequence[Run]) -> list[str]:
+    """How many runs were bitwise equal, and how near the others came."""
+    differing = [run for run in runs if not run.bitwise]
+    bitwise = f"{len(runs) - len(differing)} of {count(len(runs), 'run')} bitwise equal"
+    if not differing:
+        return [bitwise] if runs else []
+    farthest = max(differing, key=lambda run: run.max_rel_diff)
+    bound = f" (bound {farthest.bound:.2g})" if farthest.bound else ""
+    within = f"within {farthest.max_rel_diff:.2g} of the largest value{bound}"
+    return [within if len(differing) == len(runs) else f"{bitwise}, the others {within}"]
 
 
 def rows(verification: Verification) -> list[tuple[str, str, str, str]]:
@@ -59,5 +71,7 @@ def _fed(values: Mapping[str, Sequence[Any]]) -> str:
 def _result(run: Run) -> str:
     if run.bitwise:
         return "bitwise equal" + (" to the original with these sizes" if run.reference == "sizes" else "")
+    if not math.isfinite(run.max_abs_diff):
+        return "differs in more than numbers"
     allowed = f"; {run.bound:.2g} allowed" if run.bound else ""
     return f"differs by up to {run.max_abs_diff:.2g} ({run.max_rel_diff:.2g} of the largest value{allowed})"

@@ -7,26 +7,40 @@ from collections.abc import Mapping, Sequence, Set
 from resizefix.library.check import Verdict
 from resizefix.library.result import Result
 from resizefix.opsets.verdict import Blocker
-from resizefix.outcome import Status
+from resizefix.outcome import Outcome
+from resizefix.outcome import Status as Happened
 from resizefix.printable import printable
 from resizefix.reports import proof
 from resizefix.reports.screen import Part, Screen, screen
-from resizefix.reports.wording import count, reason
+from resizefix.reports.wording import count, listed, reason, runs_of_targets
+from resizefix.targets.target import Target
 from resizefix.targets.tensorrt_live import LiveVerdict
-from resizefix.verification.verification import Verification
+from resizefix.verification.verification import Status, Verification
+from resizefix.verification.verification import Verdict as Coupled
 
-_STYLES = {Status.CHANGED: "green", Status.UNCHANGED: "dim", Status.REFUSED: "yellow"}
+_STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
+_SHORT = 60  # characters of a reason that may be said again
 
 
-def show_result(result: Result, *, texts: bool) -> None:
-    """What was done to each site, what stands in the way, the new inputs and their old values, the proof."""
+def show_result(result: Result, *, texts: bool, told: Outcome | None = None) -> None:
+    """What was done to each site, what stands in the way, the new inputs and their old values, the verification.
+
+    The outcome `told` is left out: the error message is about it.
+    """
     out = screen(2)
+    reasons: dict[str, str] = {}
     for outcome in result.outcomes:
-        told = printable(outcome.node if outcome.reason is None else f"{outcome.node}: {reason(outcome)}")
+        if outcome is told:
+            continue
+        why = reason(outcome)
+        first = reasons.setdefault(why, outcome.node)
+        if len(why) > _SHORT and first != outcome.node:
+            why = f"for the same reason as {first}"
+        text = printable(f"{outcome.node}: {why}" if why else outcome.node)
         at = proof.shapes_text(outcome.measured_at or {})
         measured = f" (measured difference {outcome.max_abs_diff:.2g} at {at})" if outcome.max_abs_diff else ""
-        out.wrapped((f"{outcome.status.value:<9} ", _STYLES[outcome.status]), f"{told}{measured}", hang=4)
-        if texts and outcome.status is Status.CHANGED:
+        out.wrapped((f"{outcome.status.value:<9} ", _STYLES[outcome.status]), f"{text}{measured}", hang=4)
+        if texts and outcome.status is Happened.CHANGED:
             out.below((f"- {printable(outcome.before)}", "red"))
             for after in outcome.after:
                 out.below((f"+ {printable(after)}", "green"))
@@ -35,7 +49,12 @@ def show_result(result: Result, *, texts: bool) -> None:
         value = ",".join(f"{number:g}" for number in source.value)
         kind = "optional input" if source.optional else "new input"
         tensor = f"{source.elem_type}{list(source.shape)}"
-        out.wrapped(f"{kind} {printable(source.name)}: {tensor}; fed {value} the model is the old one", hang=4)
+        out.wrapped(f"{kind} {printable(source.name)}: {tensor}; feed {value} to get the original behaviour", hang=4)
+    promoted = {driven.label for source in result.inputs for driven in source.sites}
+    for found in result.verification.coupling:
+        if found.verdict is Coupled.COUPLED and found.node in promoted:
+            where = f"another scale of {found.node} breaks the model at {found.breaks_at!r}"
+            out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was run"), hang=4)
     show_verification(result.verification)
 
 
@@ -101,8 +120,37 @@ def _show_live(out: Screen, live: LiveVerdict, foreseen: Set[str]) -> None:
 def show_verification(verification: Verification) -> None:
     """The verdict, and what it rests on."""
     style = {"passed": "green", "failed": "red", "skipped": "yellow"}[verification.status.value]
-    parts: list[Part] = [(proof.verdict(verification), style), proof.basis(verification)]
+    parts: list[Part] = [(proof.verdict(verification), style)]
+    if verification.status is not Status.FAILED:  # else the error message says why
+        parts.append(proof.basis(verification))
     screen(2).wrapped(*parts, hang=4)
+
+
+def show_written(path: str | None) -> None:
+    """Where the model was written; None: nowhere, as the user wished."""
+    screen(2).line("nothing was written (--dry-run)" if path is None else f"wrote {printable(path)}")
+
+
+def show_lost_targets(lost: Sequence[Target], kept: Sequence[Target]) -> None:
+    """A warning where TensorRT no longer accepts the model; `kept` are those that would, promoted for TensorRT."""
+    if lost:
+        told = f"{_named(lost)} accepted the model before and refuse it now"
+        if kept:
+            told += f"; {'they' if len(kept) == len(lost) else _named(kept)} accept what --for tensorrt makes"
+        screen(2).wrapped(("warning: ", "yellow"), told, hang=4)
+
+
+def _named(targets: Sequence[Target]) -> str:
+    return listed(runs_of_targets([target.name for target in targets]))
+
+
+def show_python(lines: Sequence[str]) -> None:
+    """Lines of Python, unbroken so that they can be copied."""
+    out = screen(2)
+    if lines:
+        out.line("to run it:")
+    for line in lines:
+        out.line(printable(f"  {line}"))
 
 
 def show_matrix(verdicts: Sequence[Verdict]) -> None:

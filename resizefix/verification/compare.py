@@ -153,8 +153,9 @@ def _array_difference(output: str, label: str, before: Array, after: Array) -> D
         what = f"{label} differs in the sign of zeros or the payload of NaNs alone"
         return Difference(output, False, 0.0, 0.0, f"{what} ({unequal_bits} of {counted(before.size, 'element')})")
     position = tuple(int(index) for index in np.unravel_index(worst, before.shape))
+    by_most = f", by at most {largest:.3g}" if np.isfinite(largest) else ""
     reason = (
-        f"{label} differs in {unequal} of {counted(before.size, 'element')}, by at most {largest:.3g}: "
+        f"{label} differs in {unequal} of {counted(before.size, 'element')}{by_most}: "
         f"{before[position]} before and {after[position]} after at {list(position)}"
     )
     return Difference(output, False, largest, largest / reference if reference else np.inf, reason)

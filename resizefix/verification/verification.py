@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -74,7 +75,9 @@ class Verification:
     def __repr__(self) -> str:
         largest = max((run.max_abs_diff for run in self.runs), default=0.0)
         bitwise = sum(run.bitwise for run in self.runs)
-        runs = f"{len(self.runs)} runs, {bitwise} bitwise equal, largest difference {largest:.2g}"
+        runs = f"{len(self.runs)} runs, {bitwise} bitwise equal"
+        if math.isfinite(largest):
+            runs += f", largest difference {largest:.2g}"
         coupled = sum(found.verdict is Verdict.COUPLED for found in self.coupling)
         return summary(
             self,

@@ -1,0 +1,50 @@
+"""Three lines of Python that run a promoted model in onnxruntime, with its own input names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from onnx import ModelProto, TensorProto
+
+from resizefix.document.shapes import dims_of
+from resizefix.library.result import Result
+
+# As numpy calls them; inputs of other types need more than a line.
+_DTYPES = {
+    TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64", TensorProto.FLOAT16: "float16",
+    TensorProto.INT64: "int64", TensorProto.INT32: "int32", TensorProto.INT16: "int16", TensorProto.INT8: "int8",
+    TensorProto.UINT8: "uint8", TensorProto.UINT16: "uint16", TensorProto.BOOL: "bool_",
+}  # fmt: skip
+
+
+def python_lines(result: Result, model: ModelProto, path: str) -> tuple[str, ...]:
+    """Lines that feed the promoted inputs the old values and the others zeros, at the shapes that were verified.
+
+    Empty where an input has a type that numpy lacks.
+    """
+    first = result.verification.runs[0] if result.verification.runs else None
+    values: dict[str, Sequence[Any]] = {} if first is None else dict(first.values)
+    values.update((source.name, source.value) for source in result.inputs)
+    shapes: Mapping[str, Sequence[int]] = {} if first is None else first.shapes
+    constants = {tensor.name for tensor in model.graph.initializer}
+    feeds = []
+    for entry in model.graph.input:
+        if entry.name in constants:
+            continue
+        dtype = _DTYPES.get(entry.type.tensor_type.elem_type)
+        if dtype is None:
+            return ()
+        if entry.name in values:
+            numbers = (f"{value:.9g}" if isinstance(value, float) else str(value) for value in values[entry.name])
+            array = f"np.array([{', '.join(numbers)}], np.{dtype})"
+        else:
+            dims = dims_of(entry.type) if entry.type.tensor_type.HasField("shape") else ()
+            shape = shapes.get(entry.name, [size if isinstance(size, int) else 1 for size in dims])
+            array = f"np.zeros({tuple(shape)}, np.{dtype})"
+        feeds.append(f"{entry.name!r}: {array}")
+    return (
+        "import numpy as np, onnxruntime as ort",
+        f"session = ort.InferenceSession({path!r}, providers=['CPUExecutionProvider'])",
+        f"outputs = session.run(None, {{{', '.join(feeds)}}})",
+    )

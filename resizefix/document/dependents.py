@@ -4,34 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from resizefix.document.scopes import DefinitionKind, Reader, Scope, Scopes
+from onnx import NodeProto
+
+from resizefix.document.constants import SHAPE_READERS
+from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Reader, Scope, Scopes
 from resizefix.scope_path import Key
+
+# The sizes of what these ai.onnx operators make follow from the sizes of what they read, never from its numbers.
+_SIZES_FROM_SIZES = frozenset(
+    {"Abs", "Add", "And", "Cast", "CastLike", "Ceil", "Clip", "Concat", "CumSum", "Div", "Equal", "Exp", "Floor"}
+    | {"Gather", "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "Identity", "Less", "LessOrEqual", "Log"}
+    | {"Max", "Min", "Mod", "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal", "Round", "ScatterElements", "ScatterND"}
+    | {"Sign", "Sqrt", "Sub", "Sum", "Transpose", "Where", "Xor"}
+)
+# Of these that is so for their first operand; the others say what becomes of its axes.
+_SIZES_FROM_FIRST = frozenset(
+    {"Expand", "Pad", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "Reshape", "Slice", "Split"}
+    | {"Squeeze", "Tile", "Unsqueeze"}
+)
 
 
 class Dependents:
-    """Every name whose value depends on what was added, over one snapshot of a model.
+    """Every name that depends on the sizes of what was added, over one snapshot of a model: `resized` those whose own
+    sizes do, `reached` also those of which only the numbers do.
 
     Where a body or function is concerned the answer errs on the side of too many.
     """
 
     def __init__(self, scopes: Scopes) -> None:
         self.reached: set[Key] = set()
+        self.resized: set[Key] = set()
         self._scopes = scopes
 
     def add(self, keys: Iterable[Key]) -> None:
         """Add these names and all that depends on them."""
         added = set(keys)
-        pending = list(added)
+        pending = [(key, True) for key in added]
         while pending:
-            key = pending.pop()
-            if key in self.reached:
+            key, resized = pending.pop()
+            if key in (self.resized if resized else self.reached):
                 continue
             self.reached.add(key)
+            if resized:
+                self.resized.add(key)
             definition = self._scopes.definition(self._scopes.by_path[key[0]], key[1])
             if definition is None or (definition.kind is DefinitionKind.INITIALIZER and key not in added):
                 continue
             for reader in self._scopes.readers(definition):
-                pending += self._left(reader.scope) if reader.node_index is None else self._read(reader)
+                if reader.node is None:
+                    pending += [(left, True) for left in self._left(reader.scope)]
+                elif resized or not _reads_sizes(reader.node):
+                    makes_other_sizes = self._scopes.called(reader.node) is not None or _resizes(reader, resized)
+                    pending += [(made, makes_other_sizes) for made in self._read(reader)]
 
     def _outputs(self, scope: Scope, index: int) -> list[Key]:
         return [(scope.path, name) for name in scope.body.node[index].output if name]
@@ -58,3 +82,17 @@ class Dependents:
         if function is not None:
             found += [(function.path, name) for name in function.inputs]
         return found
+
+
+def _resizes(reader: Reader, resized: bool) -> bool:
+    """Whether the sizes of what a node makes depend on an operand that is `resized`, or has other numbers."""
+    node = reader.node
+    assert node is not None
+    if _reads_sizes(node):
+        return False
+    by_sizes = node.op_type in _SIZES_FROM_SIZES or (node.op_type in _SIZES_FROM_FIRST and reader.position == 0)
+    return resized or not by_sizes or node.domain not in DEFAULT_DOMAINS
+
+
+def _reads_sizes(node: NodeProto) -> bool:
+    return node.op_type in SHAPE_READERS and node.domain in DEFAULT_DOMAINS

@@ -69,7 +69,7 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule
     scopes = Scopes(model)
     dependents = Dependents(scopes)
     dependents.add(seeds)
-    tainted = dependents.reached
+    tainted = dependents.resized
     stored: list[tuple[Key, TypeProto.Tensor, TensorShapeProto]] = []
     symbols = FreshNames(_symbols(model))
     for scope in scopes.all:

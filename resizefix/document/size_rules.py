@@ -132,7 +132,7 @@ def _mend(model: ModelProto, known: _Known, wrong: Mapping[Key, Dims | None], *,
         if not any(entry.domain == _HIDDEN for entry in holder.opset_import):
             holder.opset_import.add(domain=_HIDDEN, version=1)
     names: dict[ScopePath, set[str]] = {}
-    for path, name in dependents.reached:
+    for path, name in dependents.resized:
         names.setdefault(path, set()).add(name)
     for path, body in bodies(model):
         if path in names:

@@ -16,6 +16,7 @@ from functools import cache
 import onnx
 from onnx import ModelProto, defs, helper, shape_inference
 
+from resizefix.document.scopes import DEFAULT_DOMAINS, bodies
 from resizefix.document.vectors import FOLLOWED, Place, Vectors, node_at
 
 _UNFOLLOWED = "resizefix.unfollowed"
@@ -23,6 +24,7 @@ _UNFOLLOWED = "resizefix.unfollowed"
 
 def infer_shapes(model: ModelProto) -> ModelProto:
     """A copy with every type and shape that onnx can derive; the model itself where it cannot."""
+    model = _with_default_domain(model)
     by_types = _inferred(model, follow_values=False)
     if by_types is None:
         return model
@@ -49,6 +51,22 @@ def _inferred(model: ModelProto, *, follow_values: bool) -> ModelProto | None:
         return shape_inference.infer_shapes(model, data_prop=follow_values)
     except (shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError, MemoryError):
         return None
+
+
+def _with_default_domain(model: ModelProto) -> ModelProto:
+    """A copy that writes the default domain as the empty string, where the model has its other name, which inference
+    does not know; else the model itself."""
+    if not any(node.domain == "ai.onnx" for _, body in bodies(model) for node in body.node):
+        return model
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    for _, body in bodies(copy):
+        for node in body.node:
+            node.domain = "" if node.domain in DEFAULT_DOMAINS else node.domain
+    for holder in (copy, *copy.functions):
+        for entry in holder.opset_import:
+            entry.domain = "" if entry.domain in DEFAULT_DOMAINS else entry.domain
+    return copy
 
 
 def _elsewhere(model: ModelProto, places: Iterable[Place]) -> ModelProto:

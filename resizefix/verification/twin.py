@@ -133,7 +133,11 @@ def _constant_node(tensor: TensorProto) -> NodeProto:
 
 def _forget_shapes(scope: Scope) -> None:
     body = scope.body
+    # One size for each axis, at whatever scale; onnxruntime demands to know how many (onnx/defs/tensor/utils.cc).
+    sizes = {name for node in body.node if node.op_type == "Resize" for name in node.input[3:4]}
+    kept = [value for value in body.value_info if value.name in sizes]
     del body.value_info[:]
+    body.value_info.extend(kept)
     if not isinstance(body, GraphProto):
         return
     for value in body.output:

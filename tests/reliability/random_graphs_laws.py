@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ from random_graphs_runs import Ran, Runner, baked, difference, reads, visible
 import resizefix
 from resizefix.document.document import Document
 from resizefix.operations.diff import diff
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+from benchmarks.stored_sizes import broken as broken_shapes
 
 _NO_SIZE = "Scale value should be greater than 0"
 _NO_BUFFER = "Shape mismatch attempting to re-use buffer"
@@ -81,6 +86,9 @@ def promoted(case: Case, tally: Tally, **options: Any) -> None:
              for source in result.inputs]  # fmt: skip
     case.assert_signature(after, added=added, removed=set())
     case.assert_only_changed(result, after)
+    if not case.drawn.external:
+        wrong = list(broken_shapes(case.model, onnx.load(after), result.inputs))
+        assert not wrong, wrong
     runner = Runner(after)
     if case.runs:
         for fed in (True, False):  # a default is the old value, fed or not

@@ -40,6 +40,30 @@ class Form(str, Enum):
     SIZES = "sizes"
 
 
+class Freedom(str, Enum):
+    """`free`: the model runs when this site alone takes another scale; `coupled`: it breaks further down; `unknown`:
+    sizes alone do not say which."""
+
+    FREE = "free"
+    COUPLED = "coupled"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Whether the scales of one site can change alone; `breaks_at` names the node where the model breaks if not.
+
+    `partner` is the tensor that this node reads beside what moves, and whose sizes stay: a skip connection. `shared`:
+    one input for all sites is known to move this one.
+    """
+
+    node: str
+    verdict: Freedom
+    breaks_at: str | None = None
+    partner: str | None = None
+    shared: bool = False
+
+
 @dataclass(frozen=True)
 class Driven:
     """One site that a promoted input drives.

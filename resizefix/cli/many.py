@@ -155,7 +155,7 @@ def _in_words(answer: dict[str, Any]) -> str:
     if answer["error"]:
         return str(answer["error"])
     if "sites" in answer:
-        promotable = sum(site["promotable"] for site in answer["sites"])
+        promotable = sum(site["promotable"] and site["coupling"]["verdict"] != "coupled" for site in answer["sites"])
         return f"{len(answer['sites'])} resize node{'s' * (len(answer['sites']) != 1)}, {promotable} promotable"
     if "targets" in answer and "outcomes" not in answer:
         refusing = [name for name, verdict in answer["targets"].items() if not verdict["accepted"]]

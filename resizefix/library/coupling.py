@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol, TypeVar
 
-from resizefix.document.shapes import Key
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.promote_scales import Promotion, Refusal
+from resizefix.operations.promote_scales import Refusal
 from resizefix.operations.sites import Site
 from resizefix.origins.origin import OriginKind
-from resizefix.verification.verification import Coupling, Verdict
+from resizefix.promotion import Coupling, Freedom
+from resizefix.scope_path import Key
 
-Promote = Callable[[Mapping[int, Refusal]], Promotion]
-Probe = Callable[[Promotion], dict[Key, Coupling]]
+
+class Candidate(Protocol):
+    """A promotion, made or only thought of."""
+
+    @property
+    def inputs(self) -> Collection[object]:
+        """The new inputs; empty where nothing is promoted."""
+
+
+C = TypeVar("C", bound=Candidate)
 _MOST_ROUNDS = 16  # each probes the model; of more coupled nodes with sizes all that are left are refused at once
 
 
 def without_coupled(
-    candidate: Promotion,
+    candidate: C,
     sites: Sequence[Site],
-    promote: Promote,
-    probe: Probe,
+    promote: Callable[[Mapping[int, Refusal]], C],
+    probe: Callable[[C], dict[Key, Coupling]],
     *,
-    shared: bool,
-    retry_args: Callable[[], tuple[str, ...]],
-) -> tuple[Promotion, dict[Key, Coupling]]:
+    shared: bool = False,
+    retry_args: Callable[[], tuple[str, ...]] = tuple,
+    by_sizes: Callable[[], Mapping[Key, Coupling]] = dict,
+) -> tuple[C, dict[Key, Coupling]]:
     """The promotion of the free sites alone, and the verdict for each.
 
     A node that keeps its sizes (given, or computed at run time) takes whatever comes, so that refusing it can set
     free those before it, and bind others beside it. So of coupled ones the last is refused first, and the rest asked
     anew. A refused node with constant scales computes what it did as a promoted one: that decides nothing.
-    `retry_args` are the options that help once a site is refused.
+    `retry_args` are the options that help once a site is refused, `by_sizes` what sizes alone say of the sites.
     """
     verdicts: dict[Key, Coupling] = {}
     refused: dict[int, Refusal] = {}
@@ -39,8 +49,13 @@ def without_coupled(
         if not candidate.inputs:
             break
         verdicts |= probe(candidate)
-        breaking = _breaking(sites, verdicts)
-        coupled = {index: _refusal(node, shared) for index, node in breaking.items() if index not in refused}
+        found = {
+            site: verdicts[site.key]
+            for site in sites
+            if site.index not in refused and site.key in verdicts and verdicts[site.key].verdict is Freedom.COUPLED
+        }
+        known = by_sizes() if found else {}
+        coupled = {site.index: _refusal(why, known.get(site.key), shared) for site, why in found.items()}
         if not coupled:
             break
         absorbing = [] if shared else [index for index in coupled if _keeps_sizes(by_index[index])]
@@ -61,12 +76,8 @@ def _keeps_sizes(site: Site) -> bool:
     return site.extent.kind is ExtentKind.SIZES or site.origin.kind is OriginKind.COMPUTED
 
 
-def _breaking(sites: Sequence[Site], coupling: Mapping[Key, Coupling]) -> dict[int, str | None]:
-    """The node where another scale breaks the model, for each site that is coupled."""
-    found = {site.index: coupling[site.key] for site in sites if site.key in coupling}
-    return {index: entry.breaks_at for index, entry in found.items() if entry.verdict is Verdict.COUPLED}
-
-
-def _refusal(breaks_at: str | None, shared: bool) -> Refusal:
+def _refusal(found: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusal:
+    partner = None if by_sizes is None or by_sizes.breaks_at != found.breaks_at else by_sizes.partner
+    where = "where sizes must fit" if partner is None else f"where its size must be that of {partner!r}"
     what = "the selected sites together" if shared else "it alone"
-    return Refusal(f"another scale of {what} breaks the model at {breaks_at!r}, where sizes must fit")
+    return Refusal(f"another scale of {what} breaks the model at {found.breaks_at!r}, {where}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.interop import Model, opened
-from resizefix.operations.sites import Site, find_sites
+from resizefix.library.size_coupling import sites_with_coupling
+from resizefix.operations.sites import Site
 
 
 def inspect(model: Model) -> list[Site]:
-    """Every Upsample/Resize of the model: what it computes, where its scales come from, whether they can be
-    promoted."""
-    return find_sites(opened(model))
+    """Every Upsample/Resize of the model: what it computes, where its scales come from, whether they can be promoted,
+    and whether they can change alone (`coupling`)."""
+    return sites_with_coupling(Snapshot(opened(model)))

@@ -19,13 +19,14 @@ from resizefix.operations.sites import Site, find_sites
 from resizefix.operations.trt_legacy import trt_legacy
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
-from resizefix.promotion import Form
+from resizefix.promotion import Form, Freedom
 from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Target, accepted, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
 
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
 _FACTORS = (2, 1, 2000, 1000)
+SHARED = ("--shared",)
 _USUAL_SIZE = 16  # of an axis that the file leaves open
 
 
@@ -38,9 +39,11 @@ class Plans:
         self._legal: dict[str, frozenset[int]] = {}
 
     def promotion(self, site: Site) -> tuple[str, ...] | None:
-        """The options with which `promote-scales` changes the site; None where it does not."""
-        if not site.promotable:
+        """The options with which `promote-scales` changes the site; None where it does not, or that is not known."""
+        if not site.promotable or site.coupling is None:
             return None
+        if site.coupling.verdict is not Freedom.FREE:
+            return SHARED if site.coupling.shared else None
         try:
             drive(site, Form.SCALES)
         except RefusedError:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
@@ -13,12 +15,13 @@ from resizefix.library.coupling import without_coupled
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
+from resizefix.library.size_coupling import couplings_of
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, Naming, Promotion, Refusal
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.sites import Site, find_sites, select
 from resizefix.outcome import Status as Happened
-from resizefix.promotion import Form
+from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Effect, judge
@@ -27,7 +30,7 @@ from resizefix.verification.conditions import conditions
 from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.steps import Tell
 from resizefix.verification.trials import asked_trials
-from resizefix.verification.verification import Coupling, Status, Verdict, Verification
+from resizefix.verification.verification import Status, Verification
 
 
 @bounded
@@ -103,15 +106,19 @@ def promote_scales(
         def retry_args() -> tuple[str, ...]:
             together = candidate if shared else promoted({}, share=True)
             drives_several = not shared and any(len(source.sites) > 1 for source in together.inputs)
-            if drives_several and all(found.verdict is Verdict.FREE for found in probe(together).values()):
+            if drives_several and all(found.verdict is Freedom.FREE for found in probe(together).values()):
                 return ("--shared",)
             return ("--allow-coupled",) if integers is None or _is_taken(promoted({}).document) else ()
+
+        @cache
+        def by_sizes() -> dict[Key, Coupling]:
+            return couplings_of(Snapshot(document), sites)
 
         if allow_coupled:
             coupling = probe(candidate)
         else:
             candidate, coupling = without_coupled(
-                candidate, sites, promoted, probe, shared=shared, retry_args=retry_args
+                candidate, sites, promoted, probe, shared=shared, retry_args=retry_args, by_sizes=by_sizes
             )
     except BrokenOffError as error:
         reason = f"{error}, before it was known which nodes can be promoted"

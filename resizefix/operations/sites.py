@@ -24,6 +24,7 @@ from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPo
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.printable import summary
+from resizefix.promotion import Coupling
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Site:
     elem_type: int | None
     reason: str | None  # why it cannot be promoted; None: it can
     warning: str | None = None  # what may go wrong with the node as it is
+    coupling: Coupling | None = None  # whether its scales can change alone; None where that was not asked
 
     def __repr__(self) -> str:
         mode = "not valid" if self.interpolation is None else self.interpolation.mode.value

@@ -291,30 +291,41 @@ def _pool(reading: _Reading, axis: int) -> Expression | None:
 
 
 def _window(reading: _Reading, axis: int, kernel: Dims | None) -> Expression | None:
-    """floor((size + pads - extent) / stride) + 1 (ONNX's Conv and MaxPool), written as short as it can be."""
-    spatial = axis - 2
     size = reading.size(0, axis)
-    lengths = reading.attribute("kernel_shape", kernel)
+    found = window(reading.attribute, reading.attribute("kernel_shape", kernel), axis - 2)
+    if size is None or found is None or (found.after and reading.attribute("ceil_mode", 0)):
+        return None  # whether a last window that starts in the padding counts differs between versions
+    moved = _plus(size, found.before)
+    return _plus(moved if found.stride == 1 else _divided(moved, found.stride), found.after)
+
+
+class Window(NamedTuple):
+    """How a window changes a size: (size + before) // stride + after, in the fewest steps."""
+
+    before: int
+    stride: int
+    after: int
+
+
+def window(attribute: Callable[[str, Any], Any], lengths: Dims | None, spatial: int) -> Window | None:
+    """floor((size + pads - extent) / stride) + 1 (ONNX's Conv and MaxPool) on a spatial axis, written as short as it
+    can be; None where the node does not say it. `lengths` are those of the window on all spatial axes."""
     length = lengths[spatial] if lengths is not None and spatial < len(lengths) else None
-    if size is None or not isinstance(length, int):
+    if lengths is None or not isinstance(length, int):
         return None
     count = len(lengths)
-    strides, dilations = (reading.attribute(name, [1] * count) for name in ("strides", "dilations"))
+    strides, dilations = (attribute(name, [1] * count) for name in ("strides", "dilations"))
     if not len(strides) == len(dilations) == count or strides[spatial] < 1:
         return None
     stride, extent = strides[spatial], dilations[spatial] * (length - 1) + 1
-    auto_pad = reading.attribute("auto_pad", b"NOTSET")
+    auto_pad = attribute("auto_pad", b"NOTSET")
     if auto_pad in (b"SAME_UPPER", b"SAME_LOWER"):
-        return size if stride == 1 else _divided(_plus(size, stride - 1), stride)
-    pads = [0] * (2 * count) if auto_pad == b"VALID" else reading.attribute("pads", [0] * (2 * count))
+        return Window(stride - 1, stride, 0)
+    pads = [0] * (2 * count) if auto_pad == b"VALID" else attribute("pads", [0] * (2 * count))
     if len(pads) != 2 * count:
         return None
     change = pads[spatial] + pads[spatial + count] - extent
-    if stride == 1:
-        return _plus(size, change + 1)
-    if reading.attribute("ceil_mode", 0):
-        return None  # whether a last window that starts in the padding counts differs between versions
-    return _plus(_divided(_plus(size, change), stride), 1)
+    return Window(change + 1, 1, 0) if stride == 1 else Window(change, stride, 1)
 
 
 def _plus(size: Expression, amount: int) -> Expression:

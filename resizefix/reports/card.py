@@ -12,6 +12,7 @@ from resizefix.reports.survey import Broken, Surveyed
 from resizefix.reports.wording import (
     Standing,
     count,
+    coupling,
     extent,
     listed,
     meaning,
@@ -74,7 +75,7 @@ def row(surveyed: Surveyed) -> list[Markup | str]:
 def stands(surveyed: Surveyed) -> Markup:
     """What can be done with its scales, in words and colour."""
     word = standing(surveyed.site)
-    return element("span", word.value, class_="care" if word is Standing.FIXED else "yes")
+    return element("span", word.value, class_="care" if word in (Standing.FIXED, Standing.COUPLED) else "yes")
 
 
 def rejected_by(surveyed: Surveyed) -> list[str]:
@@ -104,6 +105,7 @@ def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
         told["Stands in"] = join(*(_code(step) for step in site.scope.path.steps))
     told["Promotable"] = {
         Standing.PROMOTABLE: "yes",
+        Standing.COUPLED: f"coupled: {coupling(site)}",
         Standing.FED: "fed by an input already",
         Standing.FIXED: f"no: {site.reason}",
     }[standing(site)]

@@ -26,7 +26,7 @@ def inspect_page(model: str, survey: Survey) -> str:
     """The page of one model; `model` is how the user named the file."""
     name = PurePath(model).name
     sites = survey.sites
-    told = [count(len(sites), "resize node"), f"{survey.promotable} promotable"]
+    told = [count(len(sites), "resize node"), survey.counts]
     told += [f"opset {survey.opset}", f"IR version {survey.ir_version}"]
     header = element(
         "header",

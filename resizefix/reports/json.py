@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.operations.sites import Site
     from resizefix.opsets.verdict import Blocker
     from resizefix.outcome import Outcome
-    from resizefix.promotion import PromotedInput
+    from resizefix.promotion import Coupling, PromotedInput
     from resizefix.targets.tensorrt_live import LiveVerdict
     from resizefix.verification.verification import Verification
 
@@ -48,6 +48,16 @@ def site_json(site: Site) -> dict[str, Any]:
         },
         "promotable": site.promotable,
         "reason": site.reason,
+        "coupling": None if site.coupling is None else _coupling_json(site.coupling),
+    }
+
+
+def _coupling_json(found: Coupling) -> dict[str, Any]:
+    return {
+        "verdict": found.verdict.value,
+        "breaks_at": found.breaks_at,
+        "partner": found.partner,
+        "shared": found.shared,
     }
 
 

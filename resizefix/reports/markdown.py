@@ -16,6 +16,7 @@ from resizefix.reports.survey import Broken, Survey, Surveyed
 from resizefix.reports.wording import (
     Standing,
     count,
+    coupling,
     extent,
     listed,
     meaning,
@@ -35,7 +36,7 @@ _MOST_CHANGES = 200
 def inspect_markdown(model: str, survey: Survey) -> str:
     """The sites of one model; `model` is how the user named the file."""
     sites = survey.sites
-    told = f"{count(len(sites), 'resize')}, {survey.promotable} promotable · opset {survey.opset}"
+    told = f"{count(len(sites), 'resize')}, {survey.counts} · opset {survey.opset}"
     parts = [f"### {code(PurePath(model).name)}: {told}"]
     if sites:
         headings = ["#", "node", "computes", "extent", "from", "scales", "targets"]
@@ -117,6 +118,8 @@ def _told(surveyed: Surveyed) -> str:
     lines = [f"- Its {site.extent.kind.value} come from {prose(origin(site.origin))}."]
     if standing(site) is Standing.FIXED:
         lines.append(f"- Not promotable: {prose(site.reason or '')}")
+    if standing(site) is Standing.COUPLED:
+        lines.append(f"- Coupled: {prose(coupling(site))}")
     if site.warning is not None:
         lines.append(f"- Warning: {prose(site.warning)}")
     return "\n".join(lines)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
-from resizefix.operations.sites import Site, sites_in
+from resizefix.library.size_coupling import sites_with_coupling
+from resizefix.operations.sites import Site
+from resizefix.reports.wording import Standing, standing
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.library.check import Verdict
@@ -68,7 +70,8 @@ class Survey:
         self.opset = self._snapshot.scopes.main.opset
         self.ir_version = document.proto.ir_version
         self.sites = tuple(
-            Surveyed(site, lambda: self._verdicts, lambda: self.surroundings) for site in sites_in(self._snapshot)
+            Surveyed(site, lambda: self._verdicts, lambda: self.surroundings)
+            for site in sites_with_coupling(self._snapshot)
         )
 
     @cached_property
@@ -99,9 +102,12 @@ class Survey:
         return Surroundings(self._snapshot, self._mark_of)
 
     @property
-    def promotable(self) -> int:
-        """How many sites are."""
-        return sum(surveyed.site.promotable for surveyed in self.sites)
+    def counts(self) -> str:
+        """How many sites are promotable, and how many are coupled, in words."""
+        standings = [standing(surveyed.site) for surveyed in self.sites]
+        coupled = standings.count(Standing.COUPLED)
+        text = f"{standings.count(Standing.PROMOTABLE)} promotable"
+        return f"{text}, {coupled} coupled" if coupled else text
 
     @property
     def refusing(self) -> list[str]:

@@ -17,6 +17,7 @@ from resizefix.reports.wording import (
     Standing,
     columns,
     count,
+    coupling,
     extent,
     listed,
     meaning,
@@ -31,7 +32,7 @@ from resizefix.reports.wording import (
 if TYPE_CHECKING:
     from resizefix.operations.diff import Change
 
-_STYLES = {Standing.PROMOTABLE: "green", Standing.FED: "green", Standing.FIXED: "yellow"}
+_STYLES = {Standing.PROMOTABLE: "green", Standing.FED: "green", Standing.COUPLED: "yellow", Standing.FIXED: "yellow"}
 _WIDEST = max(len(standing.value) for standing in Standing)
 
 
@@ -85,6 +86,8 @@ def _show_site(
     if site.reason is not None and standing(site) is not Standing.FED:
         first = reasons.setdefault(site.reason, site.index)
         out.below((printable(site.reason) if first == site.index else f"for the same reason as #{first}", "dim"))
+    if standing(site) is Standing.COUPLED:
+        out.below((printable(coupling(site)), "dim"))
     if site.warning is not None:
         out.below((f"warning: {printable(site.warning)}", "yellow"))
     if verbose:
@@ -95,7 +98,7 @@ def _show_site(
 
 
 def _summary(survey: Survey) -> str:
-    text = f"{count(len(survey.sites), 'resize')}, {survey.promotable} promotable; "
+    text = f"{count(len(survey.sites), 'resize')}, {survey.counts}; "
     refusing = survey.refusing
     if not refusing:
         return f"{text}accepted by every target"

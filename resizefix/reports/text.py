@@ -10,13 +10,13 @@ from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.printable import printable
+from resizefix.promotion import Freedom
 from resizefix.reports import proof
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import count, listed, reason, runs_of_targets
 from resizefix.targets.target import Target
 from resizefix.targets.tensorrt_live import LiveVerdict
 from resizefix.verification.verification import Status, Verification
-from resizefix.verification.verification import Verdict as Coupled
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
 _SHORT = 60  # characters of a reason that may be said again
@@ -52,7 +52,7 @@ def show_result(result: Result, *, texts: bool, told: Outcome | None = None) -> 
         out.wrapped(f"{kind} {printable(source.name)}: {tensor}; feed {value} to get the original behaviour", hang=4)
     promoted = {driven.label for source in result.inputs for driven in source.sites}
     for found in result.verification.coupling:
-        if found.verdict is Coupled.COUPLED and found.node in promoted:
+        if found.verdict is Freedom.COUPLED and found.node in promoted:
             where = f"another scale of {found.node} breaks the model at {found.breaks_at!r}"
             out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was run"), hang=4)
     show_verification(result.verification)

@@ -16,6 +16,7 @@ from resizefix.operations.sites import Extent, Site
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.outcome import Outcome
 from resizefix.printable import printable
+from resizefix.promotion import Freedom
 from resizefix.targets.catalogue import TARGETS
 
 _MOST_NAMES = 3
@@ -88,6 +89,7 @@ class Standing(str, Enum):
     """What can be done with a site's scales, in the words of every report."""
 
     PROMOTABLE = "promotable"
+    COUPLED = "coupled"
     FED = "fed by an input"
     FIXED = "not promotable"
 
@@ -95,9 +97,21 @@ class Standing(str, Enum):
 def standing(site: Site) -> Standing:
     """A site that follows a graph input cannot be promoted, but for the best of reasons."""
     if site.promotable:
-        return Standing.PROMOTABLE
+        coupled = site.coupling is not None and site.coupling.verdict is Freedom.COUPLED
+        return Standing.COUPLED if coupled else Standing.PROMOTABLE
     fed = site.origin.kind is OriginKind.GRAPH_INPUT and site.interpolation is not None
     return Standing.FED if fed else Standing.FIXED
+
+
+def coupling(site: Site) -> str:
+    """Why the scales of a coupled site cannot change alone, and what can be done instead."""
+    assert site.coupling is not None
+    found = site.coupling
+    partner = "" if found.partner is None else f", where its size must be that of {found.partner!r}"
+    text = f"another scale of it alone breaks the model at {found.breaks_at!r}{partner}"
+    if found.shared:
+        return f"{text}; with --shared, one input scales all sites"
+    return text if found.partner is None else f"{text}; for another output size give the model an input of another size"
 
 
 def tensor(dims: Dims | None, elem_type: int | None) -> str:

@@ -17,7 +17,7 @@ from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.errors import UsageError
-from resizefix.promotion import PromotedInput
+from resizefix.promotion import Coupling, PromotedInput
 from resizefix.verification.ancestry import Ancestry
 from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
@@ -39,7 +39,7 @@ from resizefix.verification.steps import Steps
 from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.trials import Trial, asked_trials, sampled_by_sizes, trials_of
 from resizefix.verification.twin import Baked, Ratio, rebake
-from resizefix.verification.verification import Coupling, Reference, Run
+from resizefix.verification.verification import Reference, Run
 
 Outputs = Mapping[str, Value]
 Tried = list[tuple[Trial, Mapping[str, Value] | CannotRunError]]  # a trial, and what the promoted model made of it

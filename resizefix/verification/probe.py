@@ -16,13 +16,12 @@ from dataclasses import dataclass
 
 from resizefix.document.shapes import Key
 from resizefix.interpolation import ExtentKind
-from resizefix.promotion import Driven, PromotedInput
+from resizefix.promotion import Coupling, Driven, Freedom, PromotedInput
 from resizefix.verification.ancestry import Ancestry
 from resizefix.verification.inputs import Value
 from resizefix.verification.runtime import CannotRunError, Session
 from resizefix.verification.steps import Steps
 from resizefix.verification.trials import Trial, trials_of
-from resizefix.verification.verification import Coupling, Verdict
 
 MOST_ALONE = 32
 # Two sizes that must be equal are drawn equal once in nine times; four draws leave one in 6,561.
@@ -82,12 +81,12 @@ class Prober:
                 continue
             broken = self._together(group, ran)
             if broken is None:
-                couplings.update(_verdicts(group, Verdict.FREE, None))
+                couplings.update(_verdicts(group, Freedom.FREE, None))
                 self._steps.done("finding out which scales are free", len(group))
                 continue
             guilty = self._only_one_above(broken, group)
             if guilty is not None:
-                couplings.update(_verdicts([guilty], Verdict.COUPLED, broken))
+                couplings.update(_verdicts([guilty], Freedom.COUPLED, broken))
                 self._steps.done("finding out which scales are free")
                 pending.append([source for source in group if source is not guilty])
             else:
@@ -100,7 +99,7 @@ class Prober:
         for value in trials_of(source, self._fits)[:1]:
             breaks_at = self._breaks_at(Trial(((source, value),)))
         self._steps.done("finding out which scales are free")
-        return _verdicts([source], Verdict.FREE if breaks_at is None else Verdict.COUPLED, breaks_at)
+        return _verdicts([source], Freedom.FREE if breaks_at is None else Freedom.COUPLED, breaks_at)
 
     def _together(self, group: Sequence[PromotedInput], ran: list[Trial]) -> str | None:
         """Where the model breaks when all of them move; an empty text where that is not to be tried."""
@@ -168,5 +167,5 @@ def _times(driven: Driven, factor: float) -> tuple[float, ...]:
     return tuple(operand)
 
 
-def _verdicts(sources: Sequence[PromotedInput], verdict: Verdict, breaks_at: str | None) -> dict[Key, Coupling]:
+def _verdicts(sources: Sequence[PromotedInput], verdict: Freedom, breaks_at: str | None) -> dict[Key, Coupling]:
     return {driven.key: Coupling(driven.label, verdict, breaks_at) for source in sources for driven in source.sites}

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
-from resizefix.promotion import PromotedInput
+from resizefix.promotion import Coupling, PromotedInput
 from resizefix.verification.bench import Bench
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.limits import BrokenOffError, OutOfMemoryError
 from resizefix.verification.runtime import CannotLoadError, CannotRunError
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.twin import may_be_passed_over, neighbourhoods
-from resizefix.verification.verification import Coupling, Run, Status, Verification
+from resizefix.verification.verification import Run, Status, Verification
 
 
 class Prover:

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from resizefix.printable import summary
+from resizefix.promotion import Coupling, Freedom
 
 
 class Status(str, Enum):
@@ -17,13 +18,6 @@ class Status(str, Enum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
-
-
-class Verdict(str, Enum):
-    """`free`: the model runs when this site alone takes another scale; `coupled`: it breaks further down."""
-
-    FREE = "free"
-    COUPLED = "coupled"
 
 
 class Reference(str, Enum):
@@ -54,15 +48,6 @@ class Run:
     from_scales: float | None = None
 
 
-@dataclass(frozen=True)
-class Coupling:
-    """Whether the scales of one site can change alone; `breaks_at` names the node where the model breaks if not."""
-
-    node: str
-    verdict: Verdict
-    breaks_at: str | None = None
-
-
 @dataclass(frozen=True, repr=False)
 class Verification:
     """`reason` says why it failed or was skipped, or what a pass does not cover."""
@@ -78,7 +63,7 @@ class Verification:
         runs = f"{len(self.runs)} runs, {bitwise} bitwise equal"
         if math.isfinite(largest):
             runs += f", largest difference {largest:.2g}"
-        coupled = sum(found.verdict is Verdict.COUPLED for found in self.coupling)
+        coupled = sum(found.verdict is Freedom.COUPLED for found in self.coupling)
         return summary(
             self,
             f"{self.status.value}, {runs if self.runs else 'nothing was run'}",

@@ -31,6 +31,11 @@ def test_where_only_some_can_they_are_named():
     assert step(TWO) == "resizefix promote-scales m.onnx m.promoted.onnx -n '#0'"
 
 
+def test_sites_that_only_change_together_share_one_input():
+    both = PLAIN.replace("[out] y = Neg (b)", "[up2] c = Resize (a, , s) y = Add (b, c)")
+    assert step(both) == "resizefix promote-scales m.onnx m.promoted.onnx --shared -n '#0' -n '#1'"
+
+
 def test_a_fed_input_can_be_frozen_at_an_example():
     assert step(FED.replace("<float[4] s = {1, 1, 2, 2}>", "")) == (
         "resizefix freeze-scales m.onnx m.frozen.onnx --set t=1,1,2,2 -n '#0'"

@@ -80,9 +80,19 @@ def test_a_real_terminal_of_eighty_columns_holds_everything_but_the_command_in_c
 
 
 def test_the_end_is_the_next_command_to_type(piped):
-    *_, purpose, command = piped("inspect", UNET).splitlines()
-    assert purpose == "next, to make their scales graph inputs:"
-    assert command == f"  resizefix promote-scales {UNET} unet_nearest_opset11.promoted.onnx"
+    *_, purpose, command = piped("inspect", SRCNN).splitlines()
+    assert purpose == "next, to make its scales a graph input:"
+    assert command == f"  resizefix promote-scales {SRCNN} srcnn_x3_opset11.promoted.onnx"
+
+
+def test_of_coupled_sites_the_node_and_the_partner_are_named_and_no_promotion_is_suggested(piped):
+    text = piped("inspect", UNET)
+    assert "\n2 resizes, 0 promotable, 2 coupled; " in text
+    assert (
+        "   another scale of it alone breaks the model at '/Concat', where its size must be that of "
+        "'/down2/down2.2/Relu_output_0'; for another output size give the model an input of another size\n"
+    ) in text
+    assert "promote-scales" not in text
 
 
 def test_a_pipe_gets_every_name_and_reason_on_one_line_and_a_terminal_what_fits(piped, tmp_path):

@@ -1,0 +1,130 @@
+"""Free or coupled, as far as sizes say it: each site is given another scale and followed, without running the model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from resizefix.dialects.snapshot import Snapshot
+from resizefix.errors import RefusedError
+from resizefix.library.coupling import without_coupled
+from resizefix.operations.forms import drive
+from resizefix.operations.promote_scales import Refusal
+from resizefix.operations.sites import Site, sites_in
+from resizefix.origins.size_flow import Ended, Moved, OldSizesError, SizeFlow
+from resizefix.origins.size_rows import Dims
+from resizefix.promotion import Coupling, Driven, Form, Freedom, PromotedInput
+from resizefix.scope_path import MAIN, Key
+from resizefix.verification.inputs import model_inputs
+from resizefix.verification.sizing import SIZINGS, sized
+from resizefix.verification.trials import trials_of
+
+_MOST_SIZINGS = 6
+_TOGETHER = 0  # the case that moves all sites
+
+
+def sites_with_coupling(snapshot: Snapshot) -> list[Site]:
+    """All sites of a model, each with what sizes say about it."""
+    sites = sites_in(snapshot)
+    found = couplings_of(snapshot, sites)
+    return [replace(site, coupling=found[site.key]) for site in sites]
+
+
+def couplings_of(snapshot: Snapshot, sites: Sequence[Site]) -> dict[Key, Coupling]:
+    """What sizes say about each site; unknown for what cannot be promoted, or stands in a body or function."""
+    found = {site.key: Coupling(site.label, Freedom.UNKNOWN) for site in sites}
+    plans = {site.index: plan for site in sites if (plan := _plan(site)) is not None}
+    if not plans:
+        return found
+    inquiry = _Inquiry(snapshot, plans)
+    chosen = [site for site in sites if site.index in plans]
+    _, verdicts = without_coupled(inquiry.beside({}), chosen, inquiry.beside, inquiry.probe)
+    found |= verdicts
+    return {key: replace(coupling, shared=key in inquiry.together) for key, coupling in found.items()}
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A promotion that is not made: the sites that it would promote, by their index."""
+
+    inputs: Mapping[int, Driven]
+
+
+class _Inquiry:
+    """Follows the sizes of one model for several candidates. `together` are the sites that can move all at once,
+    known after the first."""
+
+    def __init__(self, snapshot: Snapshot, plans: Mapping[int, Driven]) -> None:
+        self._snapshot = snapshot
+        self._plans = plans
+        self._sizings = _sizings(snapshot)
+        self.together: Collection[Key] = ()
+
+    def beside(self, refused: Mapping[int, Refusal]) -> _Candidate:
+        """All sites but these."""
+        return _Candidate({index: plan for index, plan in self._plans.items() if index not in refused})
+
+    def probe(self, candidate: _Candidate) -> dict[Key, Coupling]:
+        """Each site moved alone; of the first candidate also all of them together, if they have one value."""
+        group = self._one_value() if len(candidate.inputs) == len(self._plans) else {}
+        cases = dict(enumerate(candidate.inputs.values(), start=1))
+        moved = {}
+        for case, driven in cases.items():
+            tried = _another(driven)
+            operands = {} if tried is None else {case: tried}
+            if driven.key in group:
+                operands[_TOGETHER] = group[driven.key]
+            moved[driven.output] = Moved(driven.kind, driven.axes, driven.base, operands)
+        ends = self._ends(moved, [*cases, *([_TOGETHER] if group else [])])
+        if group and _TOGETHER not in ends:
+            self.together = group
+        return {driven.key: _coupling(driven.label, ends.get(case)) for case, driven in cases.items()}
+
+    def _one_value(self) -> dict[Key, tuple[float, ...]]:
+        """Another operand for all sites that have the first one's old value, if there are several."""
+        first, *others = self._plans.values()
+        group = [first, *(driven for driven in others if (driven.kind, driven.base) == (first.kind, first.base))]
+        tried = _another(first)
+        return {} if tried is None or len(group) < 2 else {driven.key: tried for driven in group}
+
+    def _ends(self, moved: Mapping[str, Moved], cases: Sequence[int]) -> dict[int, Ended]:
+        for sizes in self._sizings:
+            try:
+                return SizeFlow(self._snapshot, sizes).ends(moved, cases)
+            except OldSizesError:
+                continue
+        return dict.fromkeys(cases, Ended(None, ""))
+
+
+def _plan(site: Site) -> Driven | None:
+    """The site as an input would drive it; None for one that sizes say nothing about."""
+    if not site.promotable or site.scope.path != MAIN:
+        return None
+    for form in (Form.SCALES, Form.SIZES):
+        try:
+            return drive(site, form)
+        except RefusedError:
+            continue
+    return None
+
+
+def _another(driven: Driven) -> tuple[float, ...] | None:
+    """The operand that the probe tries, too; None where the input can hold no other."""
+    source = PromotedInput("", driven.input_value(driven.base), False, (driven,))
+    return next((driven.operand(value) for value in trials_of(source)), None)
+
+
+def _coupling(label: str, ended: Ended | None) -> Coupling:
+    if ended is None:
+        return Coupling(label, Freedom.FREE)
+    if ended.fits is None:
+        return Coupling(label, Freedom.UNKNOWN)
+    return Coupling(label, Freedom.COUPLED, ended.node, ended.partner)
+
+
+def _sizings(snapshot: Snapshot) -> list[Mapping[str, Dims]]:
+    """Sizes to assume for the inputs; none where the file fixes all."""
+    inputs = [entry for entry in model_inputs(snapshot.document.proto) if not entry.has_default]
+    if all(entry.is_static for entry in inputs):
+        return [{}]
+    return [sized(inputs, sizing, {}) for sizing in SIZINGS[:_MOST_SIZINGS]]

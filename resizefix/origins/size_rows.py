@@ -1,0 +1,354 @@
+"""What an operator makes of sizes, and which sizes its inputs may not have together.
+
+One row per operator. A row gives the sizes of the outputs, or raises ConflictError where onnxruntime would stop; each
+is compared with onnxruntime over generated sizes. Where inputs always fit, or a row here only says whether they do,
+onnx's inference of the one node says what comes out. An operator without a row is one of which nothing is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from typing import Any, Protocol
+
+from onnx import NodeProto, TypeProto
+
+from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.output_size import kernel_length
+from resizefix.dialects.read import read
+from resizefix.errors import RefusedError
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
+from resizefix.opsets.inference import Array, dims_of, infer
+from resizefix.origins.axis_sizes import BROADCASTING, KEEPING, window
+
+Dims = tuple[int, ...]
+
+
+class ConflictError(Exception):
+    """Inputs do not fit together, those at `positions`."""
+
+    def __init__(self, *positions: int) -> None:
+        super().__init__(positions)
+        self.positions = positions
+
+
+class UnknownSizesError(Exception):
+    """It is not known what comes out, or whether anything does."""
+
+
+class View(Protocol):
+    """A node whose inputs have sizes. All raise UnknownSizesError for what is not known."""
+
+    node: NodeProto
+    opset: int
+
+    def __len__(self) -> int:
+        """How many inputs there are."""
+
+    def has(self, position: int) -> bool:
+        """Whether an input is given."""
+
+    def dims(self, position: int) -> Dims:
+        """The sizes of an input."""
+
+    def old(self, position: int) -> Dims:
+        """Its sizes in a case that is known to run."""
+
+    def value(self, position: int) -> Array:
+        """The value of an input that lists sizes."""
+
+    def value_of(self, name: str) -> Array | None:
+        """The value of an input by its name, None where it is not known."""
+
+    def type_of(self, name: str) -> TypeProto | None:
+        """The type of an input by its name, None where it is not known."""
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute's value."""
+
+
+Row = Callable[[View], Sequence["Dims | None"]]
+
+
+# ---- elementwise ----
+
+
+def _same(view: View) -> list[Dims | None]:
+    dims = view.dims(0)
+    return [dims] * len(view.node.output)
+
+
+def _along_channels(view: View) -> list[Dims | None]:
+    """With a parameter for each channel."""
+    if view.dims(0)[1:2] != view.old(0)[1:2]:
+        raise UnknownSizesError
+    return [view.dims(0)]
+
+
+def _along_axis(view: View) -> list[Dims | None]:
+    """With parameters along `axis`, or behind it."""
+    dims, old = view.dims(0), view.old(0)
+    axis = view.attribute("axis", 1 if "Linear" in view.node.op_type else -1)
+    if view.dims(1) not in ((), (1,)) and dims[axis:] != old[axis:]:
+        raise UnknownSizesError
+    return [dims]
+
+
+def _broadcast(view: View) -> list[Dims | None]:
+    """docs/Broadcasting.md of ONNX, multidirectional: from the last axis on, equal or 1."""
+    if view.opset < 7:  # other rules, that onnxruntime does not have
+        raise UnknownSizesError
+    return [broadcast([view.dims(position) for position in range(len(view))])]
+
+
+def broadcast(shapes: Sequence[Dims]) -> Dims:
+    """The common shape. Raises ConflictError."""
+    result: list[int] = []
+    for axis, sizes in enumerate(zip_longest(*(dims[::-1] for dims in shapes), fillvalue=1)):
+        others = {size for size in sizes if size != 1}
+        if len(others) > 1:
+            raise ConflictError(*(at for at, dims in enumerate(shapes) if axis < len(dims) and dims[-1 - axis] != 1))
+        result.append(others.pop() if others else 1)
+    return tuple(result[::-1])
+
+
+# ---- windows and products ----
+
+
+def _convolution(view: View) -> list[Dims | None]:
+    data, weight = view.dims(0), view.dims(3 if view.node.op_type == "QLinearConv" else 1)
+    if len(data) != len(weight) or data[1] != weight[1] * view.attribute("group", 1):
+        raise UnknownSizesError
+    return [(data[0], weight[0], *_windows(view, data, weight[2:]))]
+
+
+def _quantized(view: View) -> list[Dims | None]:
+    """DynamicQuantizeLinear: the data, a scale, a zero point."""
+    return [view.dims(0), (), ()]
+
+
+def _pool(view: View) -> list[Dims | None]:
+    data = view.dims(0)
+    if view.attribute("ceil_mode", 0):  # whether a last window that starts in the padding counts differs
+        raise UnknownSizesError
+    dims = (*data[:2], *_windows(view, data, None))
+    return [dims] * len(view.node.output)
+
+
+def _windows(view: View, data: Dims, kernel: Sequence[int] | None) -> list[int]:
+    lengths = view.attribute("kernel_shape", kernel)
+    sizes = []
+    for spatial, size in enumerate(data[2:]):
+        found = window(view.attribute, lengths, spatial)
+        made = 0 if found is None else (size + found.before) // found.stride + found.after
+        # Nor are windows that skip elements followed where padding follows the size: onnxruntime refuses some.
+        if made < 1 or found is None or (not found.after and found.stride > lengths[spatial]):
+            raise UnknownSizesError
+        sizes.append(made)
+    return sizes
+
+
+def _matmul(view: View) -> list[Dims | None]:
+    """As numpy.matmul."""
+    left, right = view.dims(0), view.dims(3 if view.node.op_type == "QLinearMatMul" else 1)
+    if not left or not right:
+        raise UnknownSizesError
+    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
+    if left[-1] != (right[-2] if len(right) > 1 else right[0]):
+        raise ConflictError(0, 1)
+    return [(*broadcast([left[:-2], right[:-2]]), *rows, *columns)]
+
+
+def _gemm(view: View) -> list[Dims | None]:
+    left, right = view.dims(0), view.dims(1)
+    if len(left) != 2 or len(right) != 2:
+        raise UnknownSizesError
+    rows, inner = left[::-1] if view.attribute("transA", 0) else left
+    other, columns = right[::-1] if view.attribute("transB", 0) else right
+    if inner != other:
+        raise ConflictError(0, 1)
+    if view.has(2) and broadcast([(rows, columns), view.dims(2)]) != (rows, columns):
+        raise ConflictError(0, 2)
+    return [(rows, columns)]
+
+
+# ---- other shapes ----
+
+
+def _concat(view: View) -> list[Dims | None]:
+    shapes = [view.dims(position) for position in range(len(view))]
+    first, rank = shapes[0], len(shapes[0])
+    axis = view.attribute("axis", 1)
+    if any(len(dims) != rank for dims in shapes) or not -rank <= axis < rank:
+        raise UnknownSizesError
+    axis %= rank
+    for dims in shapes[1:]:
+        if dims[:axis] != first[:axis] or dims[axis + 1 :] != first[axis + 1 :]:
+            raise ConflictError(*range(len(shapes)))
+    return [(*first[:axis], sum(dims[axis] for dims in shapes), *first[axis + 1 :])]
+
+
+def _reshape(view: View) -> list[Dims | None]:
+    dims = view.dims(0)
+    wanted = [int(size) for size in (view.attribute("shape") or view.value(1).ravel())]
+    count = math.prod(dims)
+    if not view.attribute("allowzero", 0):
+        if any(size == 0 and axis >= len(dims) for axis, size in enumerate(wanted)):
+            raise UnknownSizesError
+        wanted = [dims[axis] if size == 0 else size for axis, size in enumerate(wanted)]
+    if -1 in wanted:
+        rest = math.prod(size for size in wanted if size != -1)
+        if not rest or count % rest:
+            raise ConflictError(0, 1)
+        wanted[wanted.index(-1)] = count // rest
+    if math.prod(wanted) != count or min(wanted, default=0) < 0:
+        raise ConflictError(0, 1)
+    return [tuple(wanted)]
+
+
+def _expand(view: View) -> list[Dims | None]:
+    return [broadcast([view.dims(0), tuple(int(size) for size in view.value(1))])]
+
+
+def _transpose(view: View) -> list[Dims | None]:
+    dims = view.dims(0)
+    perm = view.attribute("perm", range(len(dims))[::-1])
+    return [tuple(dims[axis] for axis in perm)] if len(perm) == len(dims) else [None]
+
+
+def _split(view: View) -> list[Dims | None]:
+    length = view.dims(0)[view.attribute("axis", 0)]
+    sizes = view.attribute("split") or (view.value(1).tolist() if view.has(1) else None)
+    if sizes is not None and sum(sizes) != length:
+        raise ConflictError(0)
+    if sizes is None and view.opset < 18 and length % len(view.node.output):
+        raise ConflictError(0)
+    return inferred(view)
+
+
+def _squeeze(view: View) -> list[Dims | None]:
+    dims = view.dims(0)
+    axes = view.attribute("axes") or (view.value(1).tolist() if view.has(1) else ())
+    if any(dims[axis] != 1 for axis in axes):
+        raise ConflictError(0)
+    return inferred(view)
+
+
+def _space_to_depth(view: View) -> list[Dims | None]:
+    if any(size % view.attribute("blocksize", 1) for size in view.dims(0)[2:]):
+        raise ConflictError(0)
+    return inferred(view)
+
+
+def _depth_to_space(view: View) -> list[Dims | None]:
+    if view.dims(0)[1] != view.old(0)[1]:
+        raise UnknownSizesError
+    return inferred(view)
+
+
+def _convolution_transposed(view: View) -> list[Dims | None]:
+    if view.dims(0)[:2] != view.old(0)[:2] or view.attribute("output_shape") is not None:
+        raise UnknownSizesError
+    return inferred(view)
+
+
+def _reduce(view: View) -> list[Dims | None]:
+    dims = view.dims(0)
+    listed = view.attribute("axes") or (view.value(1).tolist() if view.has(1) else ())
+    if not listed and view.attribute("noop_with_empty_axes", 0):
+        return [dims]
+    axes = {axis % len(dims) for axis in listed} if listed else set(range(len(dims)))
+    keeps = view.attribute("keepdims", 1)
+    return [tuple(1 if axis in axes else size for axis, size in enumerate(dims) if keeps or axis not in axes)]
+
+
+def _pool_all(view: View) -> list[Dims | None]:
+    dims = view.dims(0)
+    return [(*dims[:2], *[1] * (len(dims) - 2))]
+
+
+def _chosen(view: View) -> list[Dims | None]:
+    """What takes elements by their positions, which the data may come not to have."""
+    if any(size < old for size, old in zip(view.dims(0), view.old(0), strict=False)):
+        raise UnknownSizesError
+    return inferred(view)
+
+
+def _resize(view: View) -> list[Dims | None]:
+    """A resize whose operand does not move: its scales or sizes as they stand, or as they follow from other sizes."""
+    try:
+        dialect = dialect_of(view.node.op_type, view.opset)
+        reading = read(view.node, dialect)
+    except RefusedError:
+        raise UnknownSizesError from None
+    interpolation, operands = reading
+    if operands.scales_attribute is not None:
+        return [resized_by(view.dims(0), ExtentKind.SCALES, interpolation.axes, operands.scales_attribute)]
+    scales = None if operands.scales is None else view.value_of(operands.scales)
+    sizes = None if operands.sizes is None else view.value_of(operands.sizes)
+    crops = interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
+    if interpolation.keep_aspect_ratio_policy is not None and sizes is not None:
+        raise UnknownSizesError
+    if scales is not None and scales.size and not crops:
+        return [resized_by(view.dims(0), ExtentKind.SCALES, interpolation.axes, scales.tolist())]
+    if sizes is not None and sizes.size:
+        return [resized_by(view.dims(0), ExtentKind.SIZES, interpolation.axes, sizes.tolist())]
+    return [None]  # an operand that data decides: it runs, whatever comes
+
+
+def resized_by(dims: Dims, kind: ExtentKind, axes: Sequence[int] | None, operand: Sequence[float]) -> Dims:
+    """What a resize makes of sizes, as onnxruntime's kernels do. Raises UnknownSizesError for what does not run."""
+    axes = range(len(dims)) if axes is None else axes
+    if len(axes) != len(operand) or not all(-len(dims) <= axis < len(dims) for axis in axes):
+        raise UnknownSizesError
+    made = list(dims)
+    for axis, number in zip(axes, operand, strict=True):
+        made[axis] = int(number) if kind is ExtentKind.SIZES else kernel_length(number, dims[axis])
+    return tuple(made)
+
+
+def inferred(view: View) -> list[Dims | None]:
+    """What onnx's inference of the one node says."""
+    found = infer(view.node, view.opset, view.type_of, view.value_of, {})
+    made: list[Dims | None] = []
+    for name in view.node.output:
+        dims = dims_of(found.get(name)) or ()
+        sizes = tuple(size for size in dims if size is not None)
+        made.append(sizes if name in found and len(sizes) == len(dims) and dims_of(found[name]) is not None else None)
+    return made
+
+
+_CHANNEL_PARAMETERS = ("BatchNormalization", "InstanceNormalization", "GroupNormalization", "ImageScaler")
+_AXIS_PARAMETERS = ("LayerNormalization", "RMSNormalization", "QuantizeLinear", "DequantizeLinear")
+_REDUCING = ("Max", "Min", "Mean", "Sum", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
+
+ROWS: dict[str, Row] = {
+    **dict.fromkeys(KEEPING, _same),
+    **dict.fromkeys(BROADCASTING, _broadcast),
+    **dict.fromkeys(_CHANNEL_PARAMETERS, _along_channels),
+    **dict.fromkeys(_AXIS_PARAMETERS, _along_axis),
+    **{f"Reduce{name}": _reduce for name in _REDUCING},
+    **dict.fromkeys(("Shape", "Size", "Constant", "ConstantOfShape", "Range", "Tile", "Slice", "Unsqueeze"), inferred),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _pool_all),
+    **dict.fromkeys(("Flatten", "ArgMax", "ArgMin", "Pad", "OneHot"), inferred),
+    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool),
+    **dict.fromkeys(("Upsample", "Resize"), _resize),
+    **dict.fromkeys(("Gather", "TopK"), _chosen),
+    "PRelu": _broadcast,
+    **dict.fromkeys(("Conv", "ConvInteger", "QLinearConv"), _convolution),
+    **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul"), _matmul),
+    "DynamicQuantizeLinear": _quantized,
+    "ConvTranspose": _convolution_transposed,
+    "Gemm": _gemm,
+    "Concat": _concat,
+    "Reshape": _reshape,
+    "Expand": _expand,
+    "Transpose": _transpose,
+    "Split": _split,
+    "Squeeze": _squeeze,
+    "SpaceToDepth": _space_to_depth,
+    "DepthToSpace": _depth_to_space,
+}
+PASSING = (KEEPING | BROADCASTING) - {"PRelu", *_CHANNEL_PARAMETERS, *_AXIS_PARAMETERS}
+"""Operators whose output has the sizes of the first input where no other input can change them."""

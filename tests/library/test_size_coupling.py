@@ -1,0 +1,102 @@
+"""What sizes say about a site is what a run says: free, or coupled at a node beside a partner."""
+
+import sys
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+import resizefix
+from resizefix.promotion import Freedom
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT))
+
+from benchmarks.coupling import answers  # noqa: E402
+
+FIXTURES = ROOT / "fixtures"
+RUN = sorted([*FIXTURES.glob("*.onnx"), *(FIXTURES / "handmade").glob("*.onnx")])[::5]
+COUPLED_ONES = ("coupled_add", "coupled_reshape", "two_sites_together")
+RUN += [FIXTURES / "handmade" / f"{name}.onnx" for name in COUPLED_ONES]
+
+HEAD = '<ir_version: 8, opset_import: ["" : 18]> g (float[1,2,4,6] x, float[1,2,8,12] skip) => (float[] y)'
+UP = "<float[4] s = {1, 1, 2, 2}, float[2,2] w = {1, 2, 3, 4}, int64[2] flat = {1, 192}, int64[4] fixed = {1, 2, 8, 12}"
+
+
+def sites(nodes: str, constants: str = "") -> list[resizefix.Site]:
+    text = f"{HEAD} {UP}{constants}> {{ [up] a = Resize (x, , s) {nodes} }}"
+    return resizefix.inspect(onnx.parser.parse_model(text))
+
+
+COUPLED = {
+    "Add": ("[here] y = Add (a, skip)", "skip"),
+    "Sub, the other way round": ("[here] y = Sub (skip, a)", "skip"),
+    "Where": ("c = Greater (skip, skip) [here] y = Where (c, skip, a)", "c"),
+    "Concat": ("[here] y = Concat <axis = 1> (a, skip)", "skip"),
+    "Concat behind a chain": ("b = Relu (a) c = Sigmoid (b) [here] y = Concat <axis = 1> (skip, c)", "skip"),
+    "Reshape to fixed sizes": ("[here] y = Reshape (a, flat)", "flat"),
+    "Expand to fixed sizes": ("[here] y = Expand (a, fixed)", "fixed"),
+    "MatMul": ("[here] y = MatMul (a, long)", "long"),
+    "Gemm": ("b = Flatten (a) [here] y = Gemm (b, weight)", "weight"),
+    "a size that Shape reads": ("n = Shape (a) [here] y = Expand (skip, n)", "skip"),
+}
+CONSTANTS = ", float[12,1] long = {1,1,1,1,1,1,1,1,1,1,1,1}, float[192,1] weight = {" + ",".join("1" * 192) + "}"
+
+
+@pytest.mark.parametrize(("nodes", "partner"), COUPLED.values(), ids=COUPLED)
+def test_another_scale_that_breaks_the_model_is_coupled_at_the_node_and_names_what_it_meets(nodes, partner):
+    (site,) = sites(nodes, CONSTANTS)
+    assert site.coupling is not None
+    assert (site.coupling.verdict, site.coupling.breaks_at) == (Freedom.COUPLED, "here")
+    assert site.coupling.partner == partner
+    assert not site.coupling.shared
+
+
+FREE = {
+    "elementwise": "b = Relu (a) y = Mul (b, b)",
+    "one number broadcast": "b = ReduceMean (skip) y = Add (a, b)",
+    "pooled to one": "b = GlobalAveragePool (a) c = GlobalAveragePool (skip) y = Concat <axis = 1> (b, c)",
+    "a size that follows": "n = Shape (a) y = Reshape (a, n)",
+    "resized to fixed sizes": "b = Resize (a, , , fixed) y = Add (b, skip)",
+    "no reader": "y = Relu (skip)",
+}
+
+
+@pytest.mark.parametrize("nodes", FREE.values(), ids=FREE)
+def test_a_scale_that_changes_no_partner_is_free(nodes):
+    assert sites(nodes)[0].coupling.verdict is Freedom.FREE
+
+
+def test_an_operator_that_is_not_known_leaves_it_open():
+    (site,) = sites("y = acme.Other (a)")
+    assert site.coupling is not None
+    assert site.coupling.verdict is Freedom.UNKNOWN
+
+
+def test_two_sites_that_meet_are_coupled_alone_and_free_through_one_input():
+    found = sites("[other] b = Resize (x, , s) [here] y = Add (a, b)")
+    assert [(site.coupling.verdict, site.coupling.breaks_at, site.coupling.shared) for site in found] == [
+        (Freedom.COUPLED, "here", True),
+        (Freedom.COUPLED, "here", True),
+    ]
+    assert [site.coupling.partner for site in found] == ["b", "a"]
+
+
+def test_a_model_of_open_sizes_is_followed_at_sizes_that_it_runs_with():
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 18]> g (float[N,3,H,W] x) => (float[] y)
+        <float[4] s = {1, 1, 2, 2}>
+        { a = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) b = MaxPool <kernel_shape = [32, 32], strides =
+          [32, 32]> (x) [up] c = Resize (a, , s) [here] y = Add (c, x) }"""
+    )
+    (site,) = resizefix.inspect(model)
+    assert (site.coupling.verdict, site.coupling.breaks_at, site.coupling.partner) == (Freedom.COUPLED, "here", "x")
+
+
+@pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
+def test_sizes_never_contradict_a_run(path):
+    try:
+        found = list(answers(path))
+    except resizefix.ResizefixError:  # onnxruntime does not run the model
+        return
+    assert [answer for answer in found if answer.contradicts] == []

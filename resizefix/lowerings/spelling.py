@@ -57,18 +57,21 @@ class Spelling:
             return self.node("Unsqueeze", x, axes=axes)
         return self.node("Unsqueeze", x, self.constant(axes, "axes"))
 
-    def slice(self, x: str, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> str:
-        """x[..., start:end, ...] on some axes; negative ends count from the end, `TO_THE_END` cuts nothing."""
+    def slice(
+        self,
+        x: str,
+        axes: Sequence[int],
+        starts: Sequence[int],
+        ends: Sequence[int],
+        steps: Sequence[int] | None = None,
+    ) -> str:
+        """x[..., start:end:step, ...] on some axes; negative ends count from the end, `TO_THE_END` cuts nothing.
+
+        `steps` need opset 10. They are written there even if all are 1: TensorRT 6.0 reads all five inputs of Slice.
+        """
         if self.opset < 10:
             return self.node("Slice", x, axes=axes, starts=starts, ends=ends)
-        inputs = {"starts": starts, "ends": ends, "axes": axes}
-        return self.node("Slice", x, *(self.constant(values, what) for what, values in inputs.items()))
-
-    def strided_slice(
-        self, x: str, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int], steps: Sequence[int]
-    ) -> str:
-        """x[..., start:end:step, ...] on some axes; opset 10 and later."""
-        inputs = {"starts": starts, "ends": ends, "axes": axes, "steps": steps}
+        inputs = {"starts": starts, "ends": ends, "axes": axes, "steps": steps or [1] * len(axes)}
         return self.node("Slice", x, *(self.constant(values, what) for what, values in inputs.items()))
 
     def repeat_edges(self, x: str, axis: int, before: int, after: int) -> str:

@@ -51,7 +51,7 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     steps = [axis.divisor or 1 for axis in subject.scaled]
     # Where the size is no multiple of k the last sample may be one too many: it lies in the last k - 1 - start.
     ends = [start + 1 - step or TO_THE_END for start, step in zip(starts, steps, strict=True)]
-    spelling.strided_slice(x, axes, starts, ends, steps)
+    spelling.slice(x, axes, starts, ends, steps)
     return copied(subject)
 
 

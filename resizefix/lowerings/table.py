@@ -45,11 +45,12 @@ def lower(
     fresh: Callable[[str], str],
     exact_only: bool = False,
     among: Sequence[Lowering] = LOWERINGS,
+    why_not: Callable[[Lowering], str | None] = lambda lowering: None,
 ) -> Lowered:
     """The first of `among` that replaces a node computing `y` from `x` in a model of this opset.
 
-    `fresh` makes a name that nobody has from a suggestion. `exact_only` passes over those that only come near. A target
-    that lacks operators gives `among` without the lowerings that use them (`Lowering.operators`).
+    `fresh` makes a name that is not used yet from a suggestion. `exact_only` passes over those that only come near.
+    `why_not` says of a lowering why the target does not take its operators (`Lowering.operators`); None: it does.
 
     Raises:
         RefusedError: none applies; the text gives each one's reason.
@@ -60,7 +61,7 @@ def lower(
         raise RefusedError(f"no other operators can replace it: {nothing_to_match}", rule="lowering")
     reasons = []
     for lowering in among:
-        reason = lowering.applies(subject, opset)
+        reason = lowering.applies(subject, opset) or why_not(lowering)
         if reason is None:
             lowered = lowering.build(subject, x=x, y=y, opset=opset, fresh=fresh)
             if lowered.exact or not exact_only:

@@ -21,16 +21,18 @@ from resizefix.document.text import node_text
 from resizefix.equivalences.chain import Step
 from resizefix.equivalences.subject import Subject
 from resizefix.errors import RefusedError
-from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
 from resizefix.operations.replacement import (
     Allowance,
     Fresh,
     Replacement,
+    between_casts,
     chain_replacement,
     lowered,
     mend_shapes,
     rewritten,
     subject_of,
+    with_verifiability,
 )
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.sites import Site, sites_in
@@ -183,7 +185,7 @@ class _Legalizer:
             reason = f"{self._target.name} accepts it as it is"
             return Outcome(site.index, site.label, Status.UNCHANGED, reason, before), None
         try:
-            replacement = self._replacement(violations)
+            replacement = with_verifiability(self._replacement(violations), self._facts)
         except RefusedError as error:
             return Outcome(site.index, site.label, Status.REFUSED, str(error), before), None
         after = tuple(node_text(node) for node in replacement.nodes)
@@ -202,20 +204,47 @@ class _Legalizer:
             subject = subject_of(site)
         except RefusedError as error:
             raise RefusedError(f"{why}. To mend it: {first.mend}; {error}", node=site.label, rule=first.rule) from error
-        dialect = site.dialect
-        assert dialect is not None
         why += self._dispute(subject)
+        try:
+            return self._made(subject)
+        except RefusedError as error:
+            name = TensorProto.DataType.Name(site.elem_type or 0).lower()
+            if site.elem_type not in self._target.edge_types or subject.interpolation.mode is not Mode.NEAREST:
+                raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
+            if not self._allowance.lowered:
+                raise RefusedError(f"{why}. Casts could be put around it, which --no-lower forbids") from error
+            if not self._facts.is_at_the_edges:
+                edges = f"{self._target.name} takes {name} only as inputs and outputs of the network"
+                raise RefusedError(
+                    f"{why}. {error}; {edges}. Convert the image to float before the node", node=site.label
+                ) from error
+        as_floats = _Legalizer(
+            site, replace(self._facts, elem_type=TensorProto.FLOAT), self._target, self._allowance, self._fresh
+        )
+        try:
+            made = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
+        except RefusedError as error:
+            raise RefusedError(f"{why}. As floats: {error}", node=site.label, rule=first.rule) from error
+        return between_casts(made, site, self._fresh)
+
+    def _made(self, subject: Subject) -> Replacement:
+        """By a chain of equivalences, else by other operators."""
+        site, dialect = self._site, self._site.dialect
+        assert dialect is not None
         end = rewritten(
             subject, lambda other: not self._dispute(other) and self._accepts(other, dialect), self._allowance
         )
         if end is not None:
             return self._spelled(subject, end[0], end[1], dialect)
-        try:
-            found = lowered(subject, site, fresh=self._fresh, accepts=lambda other: self._accepts(other, dialect))
-        except RefusedError as error:
-            raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
+        found = lowered(
+            subject,
+            site,
+            fresh=self._fresh,
+            target=self._target,
+            accepts=lambda other: self._accepts(other, dialect),
+        )
         if not self._allowance.lowered:
-            raise RefusedError(f"{why}. Other operators could replace it, which --no-lower forbids", node=site.label)
+            raise RefusedError("Other operators could replace it, which --no-lower forbids", node=site.label)
         return self._findable(found)
 
     def _dispute(self, subject: Subject) -> str:

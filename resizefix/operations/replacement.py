@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from onnx import NodeProto, TensorProto
+from onnx import NodeProto, TensorProto, helper
 
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
@@ -17,10 +17,14 @@ from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.subject import Subject
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
+from resizefix.lowerings.lowering import Lowering
 from resizefix.lowerings.subject import Subject as LoweringSubject
-from resizefix.lowerings.table import LOWERINGS, lower
+from resizefix.lowerings.table import lower
 from resizefix.operations.sites import Site
 from resizefix.origins.origin import OriginKind
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+from resizefix.targets.target import Effect, Target, judge
 
 Fresh = Callable[[str], str]
 
@@ -121,33 +125,68 @@ def chain_replacement(
 
 
 def _lengths(chain: Sequence[Step]) -> tuple[str, ...]:
-    """The condition under which axes of unknown length are sampled alike."""
+    """How long an axis of unknown length may be to be sampled alike."""
     used = [equivalence for step in chain for equivalence in step.equivalences]
     longest = [row.longest for row in used if isinstance(row, AxisEquivalence) and row.longest is not None]
     open_axes = any(axis.size is None and axis.scale != 1 for step in chain for axis in step.subject.axes)
     return (f"for axes up to {min(longest)}",) if longest and open_axes else ()
 
 
+def with_verifiability(made: Replacement, facts: SiteFacts) -> Replacement:
+    """`made`; with a condition where onnxruntime does not run the node that `facts` describe: it cannot be compared."""
+    failing = [violation.rule for violation in judge(ONNXRUNTIME, facts) if violation.effect is Effect.REJECTED]
+    if not failing:
+        return made
+    condition = f"not verifiable here: onnxruntime does not run the node ({failing[0]})"
+    return replace(made, conditions=(*made.conditions, condition))
+
+
 def lowered(
-    subject: Subject, site: Site, *, fresh: Fresh, accepts: Callable[[Subject], bool] | None = None
+    subject: Subject,
+    site: Site,
+    *,
+    fresh: Fresh,
+    target: Target | None = None,
+    accepts: Callable[[Subject], bool] = lambda subject: True,
 ) -> Replacement:
     """The preferred replacement by other operators. Raises RefusedError with each lowering's reason.
 
-    A lowering that keeps a simpler resize node is one only if `accepts` takes that node.
+    The `target` must take its operators; a simpler resize node that a lowering keeps must be one that `accepts` takes.
     """
     if subject.shape is None:
         raise RefusedError("no other operators can replace it: the rank of its input is not known", rule="lowering")
     if subject.element_type is None:
         raise RefusedError("no other operators can replace it: the type of its input is not known", rule="lowering")
     full = _full_rank(subject)
-    among = LOWERINGS
-    if accepts is not None and not accepts(_simpler(full)):
-        among = tuple(lowering for lowering in LOWERINGS if not lowering.operators & {"Upsample", "Resize"})
+    resizes = frozenset({"Upsample", "Resize"})
+
+    def why_not(lowering: Lowering) -> str | None:
+        if lowering.operators & resizes and not accepts(_simpler(full)):
+            return "the simpler node is not accepted either"
+        elem_type = TensorProto.FLOAT if lowering.computes else full.elem_type
+        return target.why_not(lowering.operators, elem_type, full.rank) if target else None
+
     opset = site.scope.opset
-    found = lower(full, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among)
+    found = lower(full, x=site.input, y=site.output, opset=opset, fresh=fresh, why_not=why_not)
     return Replacement(
         found.nodes, found.initializers, found.exact, found.bound, found.lowering, found.note, found.conditions
     )
+
+
+def between_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
+    """`made`, which resizes floats, with a Cast before it and one back after it: exact for nearest, which copies."""
+    assert site.elem_type is not None
+    x, y = fresh(f"{site.output}_as_float"), fresh(f"{site.output}_float")
+    nodes = [helper.make_node("Cast", [site.input], [x], name=x, to=TensorProto.FLOAT)]
+    for node in made.nodes:
+        inner = NodeProto()
+        inner.CopyFrom(node)
+        inner.input[:] = [x if name == site.input else name for name in node.input]
+        inner.output[:] = [y if name == site.output else name for name in node.output]
+        nodes.append(inner)
+    back = fresh(f"{site.output}_cast")
+    nodes.append(helper.make_node("Cast", [y], [site.output], name=back, to=site.elem_type))
+    return replace(made, nodes=tuple(nodes), how=f"{made.how}, between casts to float and back")
 
 
 def _simpler(full: LoweringSubject) -> Subject:

@@ -9,6 +9,7 @@ from onnx import NodeProto, numpy_helper
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.read import read
+from resizefix.dialects.snapshot import Snapshot
 from resizefix.dialects.upsample import UPSAMPLE_7
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
@@ -35,8 +36,9 @@ from resizefix.operations.replacement import (
     mend_shapes,
     rewritten,
     subject_of,
+    with_verifiability,
 )
-from resizefix.operations.sites import Site, find_sites, select
+from resizefix.operations.sites import Site, find_sites, select, sites_in
 from resizefix.opsets.constants import constants_to_initializers
 from resizefix.opsets.downgrade import downgrade
 from resizefix.opsets.folding import fold
@@ -48,6 +50,8 @@ from resizefix.opsets.verdict import Blocker
 from resizefix.opsets.verdict import Step as OpsetStep
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import ScopePath
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.gather import facts_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +91,13 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     folded = [OpsetStep(", ".join(fixed), "", 0, "inputs with a default value became constants")] if fixed else []
     folded += [*constants_to_initializers(legacy.proto, legacy.array), *fold(legacy.proto, legacy.array, unread)[1]]
     unread.remove(legacy.proto)
-    sites = find_sites(legacy)
-    names = FreshNames(Scopes(legacy.proto).names())
+    snapshot = Snapshot(legacy)
+    sites = sites_in(snapshot)
+    names = FreshNames(snapshot.scopes.names())
     chosen = {site.index for site in select(sites, patterns)}
+    facts = facts_in(snapshot)
     found = [
-        _replacement(site, allowance, names.fresh)
+        _replacement(site, facts[site.index], allowance, names.fresh)
         if site.index in chosen or site.dialect is UPSAMPLE_7
         else "it is not named with -n, and opset 8 knows no other form of it than Upsample-7"
         for site in sites
@@ -130,7 +136,7 @@ def _to_opset_8(
     return steps, () if invalid is None else (Blocker(legacy.proto.graph.name, "", 0, invalid, mend),)
 
 
-def _replacement(site: Site, allowance: Allowance, fresh: Fresh) -> Replacement | str | None:
+def _replacement(site: Site, facts: SiteFacts, allowance: Allowance, fresh: Fresh) -> Replacement | str | None:
     """What takes the site's place; None where it is in the old form already; the reason where nothing can."""
     if site.dialect is UPSAMPLE_7 and site.reading is not None:
         return None
@@ -142,7 +148,7 @@ def _replacement(site: Site, allowance: Allowance, fresh: Fresh) -> Replacement 
     if end is not None:
         node = _upsample_7(end[0], site)
         assert node is not None
-        return chain_replacement(node, (), subject, end[1])
+        return with_verifiability(chain_replacement(node, (), subject, end[1]), facts)
     why = _why_no_upsample_7(site)
     try:
         found = _without_resize(lowered(subject, site, fresh=fresh), site.scope.opset)  # it is downgraded later

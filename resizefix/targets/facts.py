@@ -82,6 +82,7 @@ class SiteFacts:
     input_shape: tuple[int | None, ...] | None = None  # None: dynamic
     output_shape: tuple[int | None, ...] | None = None
     elem_type: int | None = None
+    is_at_the_edges: bool = False  # it resizes an input of the model, and what it gives is an output and nothing else
 
     def __post_init__(self) -> None:
         if self.input_shape is not None and self.rank != len(self.input_shape):

@@ -118,8 +118,17 @@ class _Gatherer:
             input_shape=shape,
             output_shape=_sizes(self._dims(scope, node.output[0])) if node.output else None,
             elem_type=self._elem_type(scope, operands[0]),
+            is_at_the_edges=self._is_at_the_edges(scope, node),
             **known,
         )
+
+    def _is_at_the_edges(self, scope: Scope, node: NodeProto) -> bool:
+        if scope is not self._scopes.main or not any(node.input[:1]) or not any(node.output[:1]):
+            return False
+        read, written = (self._scopes.definition(scope, name) for name in (node.input[0], node.output[0]))
+        readers = [] if written is None else self._scopes.readers(written)
+        is_input = read is not None and read.kind is DefinitionKind.INPUT
+        return is_input and bool(readers) and all(reader.node is None for reader in readers)
 
     def _attribute_facts(self, values: tuple[float, ...]) -> dict[str, Any]:
         return {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.operators import OperatorLimit
 
 
 class Effect(str, Enum):
@@ -36,17 +37,28 @@ class Rule:
 
 @dataclass(frozen=True)
 class Target:
-    """A runtime by the name that `--target` takes; `parser` says which source or release the rules stand for."""
+    """A runtime by the name that `--target` takes; `parser` says which source or release the rules stand for.
+
+    `limits` are those of the operators that may stand in a node's place. Tensors of `edge_types` are only taken as
+    inputs and outputs of the network, where a Cast makes them of another type.
+    """
 
     name: str
     parser: str
     rules: tuple[Rule, ...]
+    limits: tuple[OperatorLimit, ...] = ()
+    edge_types: frozenset[int] = frozenset()
 
     def __reduce__(self) -> tuple[Callable[[str], Target], tuple[str]]:
         """By name: rules hold functions, which do not travel between processes."""
         from resizefix.targets.catalogue import target_named
 
         return target_named, (self.name,)
+
+    def why_not(self, operators: Collection[str], elem_type: int, rank: int) -> str | None:
+        """Why the runtime does not take these operators over such tensors; None: it does."""
+        reasons = (limit.refuses(operators, elem_type, rank) for limit in self.limits)
+        return next((f"{self.name} {reason}" for reason in reasons if reason), None)
 
     def __post_init__(self) -> None:
         names = [rule.name for rule in self.rules]

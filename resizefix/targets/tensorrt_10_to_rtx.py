@@ -5,6 +5,7 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.operators import AT_THE_EDGES, UINT8_IS_CAST
 from resizefix.targets.target import Effect, Rule, Target
 from resizefix.targets.tensorrt_8_to_9 import FROM_8_5, TYPE_LIST, TYPES_9
 from resizefix.targets.tensorrt_any import ANTIALIAS_MEND, MEASURED, WEIGHTS, S, element_types
@@ -117,5 +118,9 @@ _FROM_10 = (
     AXES_WITH_TENSOR_SCALES,
     AXES_WITH_CONSTANT_SIZES,
 )
-TENSORRT_10 = Target("tensorrt-10", "onnx-tensorrt 973d68d (TensorRT 10.0) to 96e7811 (10.1)", _FROM_10)
-TENSORRT_RTX = Target("tensorrt-rtx", "TensorRT-RTX 1.4.0.76 to 1.7.1.116", (*_FROM_10, INT8_FROM_1_5))
+TENSORRT_10 = Target(
+    "tensorrt-10", "onnx-tensorrt 973d68d (TensorRT 10.0) to 96e7811 (10.1)", _FROM_10, (UINT8_IS_CAST,), AT_THE_EDGES
+)
+TENSORRT_RTX = Target(
+    "tensorrt-rtx", "TensorRT-RTX 1.4.0.76 to 1.7.1.116", (*_FROM_10, INT8_FROM_1_5), (UINT8_IS_CAST,), AT_THE_EDGES
+)

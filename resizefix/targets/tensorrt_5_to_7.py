@@ -9,6 +9,7 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.operators import BEFORE_6_0, BEFORE_7_0, NO_UINT8
 from resizefix.targets.target import Effect, Rule, Target
 from resizefix.targets.tensorrt_any import (
     ANTIALIAS_IGNORED,
@@ -45,6 +46,7 @@ from resizefix.targets.tensorrt_any import (
 
 _HALF_OR_FLOAT = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16})
 _UP_TO_INT8 = _HALF_OR_FLOAT | {TensorProto.INT8}
+_IMPORTED = _UP_TO_INT8 | {TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL}
 _LEGACY = "write Upsample-7 in a model of opset 7 or 8"
 
 
@@ -116,16 +118,19 @@ _ANY_5 = (
     SIMPLE_ROUNDING,
     DEFAULT_INPUT,
 )
+_LIMITS_5 = (BEFORE_6_0, BEFORE_7_0, NO_UINT8)
 
 TENSORRT_5_0 = Target(
     "tensorrt-5.0",
     "onnx-tensorrt a9a47bb (TensorRT 4.0 to 5.0.2)",
     (UPSAMPLE_ALONE, ATTRIBUTE_5_0, HYBRID_5_0, *_ANY_5),
+    _LIMITS_5,
 )
 TENSORRT_5_1 = Target(
     "tensorrt-5.1",
     "onnx-tensorrt 8b52755",
     (UPSAMPLE_ALONE, HYBRID, FORM_5_1, VECTOR, UPSAMPLE_SCALES_ARE_FLOAT, *_ANY_5),
+    _LIMITS_5,
 )
 
 
@@ -172,9 +177,11 @@ TENSORRT_6_0 = Target(
         UPSAMPLE_RANK_6_0,
         not_inside({"If", "Loop", "Scan", "function"}, "onnx-tensorrt 400df73, operators.md"),
         BATCH_SCALE_DROPPED,
+        element_types(_IMPORTED, "onnx-tensorrt 400df73, convert_dtype"),
         SIMPLE_ROUNDING,
         DEFAULT_INPUT,
     ),
+    (BEFORE_7_0, NO_UINT8),
 )
 
 
@@ -315,9 +322,11 @@ TENSORRT_7_0 = Target(
             "This version of TensorRT only supports asymmetric resize!",
             "onnx-tensorrt 84b5be1, importer of Resize",
         ),
+        element_types(_IMPORTED, "onnx-tensorrt 84b5be1, convertDtype"),
         LINEAR_RANK_3,
         NO_EMPTY_CONSTANT,
     ),
+    (NO_UINT8,),
 )
 _FROM_7_1 = (
     *_ANY_7,
@@ -331,5 +340,7 @@ _FROM_7_1 = (
     NO_SINGLE_PIXEL,
     LINEAR_UPSAMPLE_IS_HALF_PIXEL,
 )
-TENSORRT_7_1 = Target("tensorrt-7.1", "onnx-tensorrt 1cf89dd (TensorRT 7.1)", (*_FROM_7_1, ALIGN_CORNERS_7_1))
-TENSORRT_7_2 = Target("tensorrt-7.2", "onnx-tensorrt eb559b6 (TensorRT 7.2.1)", (*_FROM_7_1, PAIRS_7_2))
+TENSORRT_7_1 = Target(
+    "tensorrt-7.1", "onnx-tensorrt 1cf89dd (TensorRT 7.1)", (*_FROM_7_1, ALIGN_CORNERS_7_1), (NO_UINT8,)
+)
+TENSORRT_7_2 = Target("tensorrt-7.2", "onnx-tensorrt eb559b6 (TensorRT 7.2.1)", (*_FROM_7_1, PAIRS_7_2), (NO_UINT8,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
+from resizefix.targets.operators import AT_THE_EDGES, NO_UINT8, UINT8_IS_CAST
 from resizefix.targets.target import Effect, Rule, Target
 from resizefix.targets.tensorrt_5_to_7 import NOT_CUBIC, OTHERS_BECOME_LINEAR
 from resizefix.targets.tensorrt_any import (
@@ -268,6 +269,7 @@ TENSORRT_8_0 = Target(
         *_IGNORED,
         _NO_FUNCTIONS,
     ),
+    (NO_UINT8,),
 )
 TENSORRT_8_4 = Target(
     "tensorrt-8.4",
@@ -283,6 +285,7 @@ TENSORRT_8_4 = Target(
         *_IGNORED,
         _NO_FUNCTIONS,
     ),
+    (NO_UINT8,),
 )
 FROM_8_5 = (
     *_EVERY,
@@ -303,6 +306,8 @@ TENSORRT_8_5 = Target(
         *_IGNORED,
         _NO_FUNCTIONS,
     ),
+    (UINT8_IS_CAST,),
+    AT_THE_EDGES,
 )
 TENSORRT_9 = Target(
     "tensorrt-9",
@@ -313,4 +318,6 @@ TENSORRT_9 = Target(
         VALUE_INTS,
         *_IGNORED,
     ),
+    (UINT8_IS_CAST,),
+    AT_THE_EDGES,
 )

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from resizefix.dialects.shapes import shapes_of
+from resizefix.scope_path import MAIN
 from resizefix.verification.feeds import Feeder, TooLargeError
 from resizefix.verification.inputs import Value
 from resizefix.verification.room import Room
 from resizefix.verification.runtime import CannotRunError, Session
+
+if TYPE_CHECKING:
+    from resizefix.document.document import Document
 
 
 class NoRoomError(CannotRunError):
@@ -69,6 +75,15 @@ def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, room: Roo
         raise first_error
     reason = "its inputs are too large at every size tried; give sizes with --shape"
     raise CannotRunError(f"{session.label} was not run: {reason}", reason=reason)
+
+
+def is_always_empty(feeder: Feeder, *documents: Document) -> bool:
+    """Whether no shapes could be fed at which an output has any element, as far as one of the documents shows."""
+    return feeder.sizes_are_fixed or any(
+        all(0 in (shapes.dims((MAIN, value.name)) or ()) for value in document.proto.graph.output)
+        for document in documents
+        for shapes in (shapes_of(document.proto),)
+    )
 
 
 def _next(session: Session, candidates: Iterator[dict[str, Value]]) -> dict[str, Value] | None:

@@ -16,7 +16,7 @@ from resizefix.errors import UsageError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder, as_feed
-from resizefix.verification.fitting import NoRoomError, fit_feeds
+from resizefix.verification.fitting import NoRoomError, fit_feeds, is_always_empty
 from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.room import Room
 from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
@@ -43,10 +43,10 @@ def prove_rewrite(
     but for the last bits of half-precision outputs: onnxruntime computes them in float32 between casts whose places
     depend on the neighbouring nodes. Whether every bit agreed stands in the runs.
     """
-    fed = _fed(before, conditions, feeds or {})
+    fed = _fed(before, after, conditions, feeds or {})
     too_large = False
     try:
-        why_local = _why_not_whole(before, conditions, fed)
+        why_local = _why_not_whole(before, after, conditions, fed)
     except NoRoomError as error:
         why_local, too_large = str(error), True
     except BrokenOffError as error:
@@ -132,7 +132,7 @@ def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, Sequence[floa
 
 
 def _fed(
-    before: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]
+    before: Document, after: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]
 ) -> Mapping[str, Sequence[float]]:
     """The feeds, with what the file says of other inputs that decide a size, if it runs at that."""
     told = {name: value.tolist() for name, value in told_sizes(before, conditions.shapes).items()}
@@ -140,12 +140,14 @@ def _fed(
         return feeds
     with_told = {**told, **feeds}
     try:
-        return feeds if _why_not_whole(before, conditions, with_told) else with_told
+        return feeds if _why_not_whole(before, after, conditions, with_told) else with_told
     except (NoRoomError, UsageError, BrokenOffError):
         return feeds
 
 
-def _why_not_whole(before: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]) -> str | None:
+def _why_not_whole(
+    before: Document, after: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]
+) -> str | None:
     try:
         session = open_session(
             before,
@@ -160,8 +162,8 @@ def _why_not_whole(before: Document, conditions: Conditions, feeds: Mapping[str,
         raise
     except (CannotLoadError, CannotRunError) as error:
         return str(error)
-    if fitted.vacuous and feeder.sizes_are_fixed:
-        return f"{EMPTY} at the shapes that the file fixes."
+    if fitted.vacuous and is_always_empty(feeder, before, after):
+        return f"{EMPTY} at every shape that the file allows."
     return None
 
 

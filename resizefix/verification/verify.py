@@ -12,7 +12,7 @@ from resizefix.errors import UsageError
 from resizefix.verification.bounds import Bound, default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import Comparison, allclose, compare, largest_finite
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, fit_feeds
+from resizefix.verification.fitting import Fitted, fit_feeds, is_always_empty
 from resizefix.verification.inputs import Feeds, Value
 from resizefix.verification.limits import BrokenOffError, Limits
 from resizefix.verification.room import Room
@@ -142,11 +142,11 @@ class _Pair:
             fitted.append(fit_feeds(session, feeder, room=room))
             self.steps.done("running the model before")
         if any(one.vacuous for one in fitted):
-            fixed = all(feeder.sizes_are_fixed for feeder in feeders)
+            fixed = all(is_always_empty(feeder, self.before, self.after) for feeder in feeders)
             if not (fixed and self.empty_agree):
                 advice = "The file fixes them." if fixed else "Give others with --shape."
                 raise NotComparableError(f"{EMPTY} at the shapes tried, so nothing was compared. {advice}")
-            self.note = f"{EMPTY.lower()} at the only shapes that the file allows; types and shapes were compared"
+            self.note = f"{EMPTY.lower()} at every shape that the file allows; types and shapes were compared"
         return fitted
 
     def disagreement(

@@ -78,3 +78,8 @@ def test_the_bound_of_a_dynamic_axis_says_for_which_sizes_it_holds():
     assert GROWS in build("conv_transpose", by_scales(linear(), (1, 1, None, 4), 3, 3)).conditions
     assert GROWS not in build("conv_transpose", by_scales(linear(), (1, 1, None, 4), 2, 4)).conditions
     assert GROWS not in build("conv_transpose", by_scales(linear(), (1, 1, 4, 4), 3, 3)).conditions
+
+
+def test_every_input_of_slice_is_written_for_parsers_that_read_all_five():
+    nodes = build("conv_transpose", by_scales(linear(), (1, 1, 4, 4), 2, 2), opset=11).nodes
+    assert {len(node.input) for node in nodes if node.op_type == "Slice"} == {5}

@@ -48,6 +48,7 @@ def test_an_ordinary_node_has_all_its_facts() -> None:
         length=4,
         operand_rank=1,
         operand_type=TensorProto.FLOAT,
+        is_at_the_edges=True,
         rank=4,
         input_shape=(1, 3, 8, None),
         output_shape=(1, 3, 16, None),

@@ -19,6 +19,8 @@ CASES = {
     f"<float[4] s0 = {{1,1,0.1,0.1}}, float[1] one = {{1}}> {COMPUTED}",
     "from length 0": f"{HEADER} g (float[1,1,0,2] x) => (float[n,c,h,w] y) "
     f"<float[4] s0 = {{1,1,2,2}}, float[1] one = {{1}}> {COMPUTED}",
+    "another axis is open": f"{HEADER} g (float[n,1,2,2] x) => (float[n,c,h,w] y) "
+    f"<float[4] s0 = {{1,1,0.1,0.1}}, float[1] one = {{1}}> {COMPUTED}",
     "no batch": f"{HEADER} g (float[0,1,3,2] x) => (float[n,c,h,w] y) "
     f"<float[4] s0 = {{1,1,2,2}}, float[1] one = {{1}}> {COMPUTED}",
 }

@@ -1,0 +1,112 @@
+"""What `legalize` writes unverified: verification passes it, the target accepts it, and so does a live parser."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+
+import onnx.checker
+import onnx.parser
+import pytest
+
+import resizefix
+from resizefix.errors import VerificationFailedError
+from resizefix.outcome import Status
+from resizefix.targets.catalogue import TARGETS, target_named
+from resizefix.targets.gather import facts_of
+from resizefix.targets.target import Effect, judge
+from resizefix.targets.tensorrt_live import LiveParser, unavailable
+
+TYPES = ("float", "float16", "int8", "uint8", "int32", "bfloat16", "double", "int64", "bool")
+SHAPES = ("1,3,4,6", "1,3,h,w", "n,3,4,6", "0,3,4,6", "1,3,0,6", "4,6", "h,w", "4", "1,3,5", "1,2,3,4,5")
+FORMS = (
+    ("nearest", "asymmetric", "floor"),
+    ("nearest", "half_pixel_symmetric", "ceil"),
+    ("nearest", "align_corners", "round_prefer_ceil"),
+    ("linear", "half_pixel", "floor"),
+    ("linear", "half_pixel_symmetric", "floor"),
+    ("cubic", "half_pixel_symmetric", "floor"),
+)
+SCALES = ((2.0, 2.0), (0.5, 0.5), (1.5, 0.7), (0.1, 0.1))
+EVERY = list(itertools.product(TYPES, SHAPES, FORMS, SCALES))
+
+
+def text(elem_type: str, shape: str, form: tuple[str, str, str], scales: tuple[float, ...], opset: int = 19) -> str:
+    rank = shape.count(",") + 1
+    full = [1.0] * (rank - len(scales)) + list(scales[:rank])
+    mode, coordinates, nearest = form
+    values = ",".join(map(str, full))
+    return f"""<ir_version: 8, opset_import: ["" : {opset}]> g ({elem_type}[{shape}] x)
+        => ({elem_type}[{",".join("?" * rank)}] y) <float[{rank}] s = {{{values}}}, float[0] r = {{}}> {{
+        y = Resize <mode = "{mode}", coordinate_transformation_mode = "{coordinates}", nearest_mode = "{nearest}">
+        (x, r, s) }}"""
+
+
+def drawn(seed: int, count: int) -> Iterator[onnx.ModelProto]:
+    for case in random.Random(seed).sample(EVERY, count):
+        yield onnx.parser.parse_model(text(*case, opset=random.Random(str(case)).choice((11, 13, 19))))
+
+
+def long_enough(model: onnx.ModelProto) -> list[int]:
+    """A shape at which the smallest of `SCALES` leaves something of an axis that the file leaves open."""
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    return [20 if dim.dim_param else dim.dim_value for dim in dims]
+
+
+@pytest.mark.parametrize("target", [target.name for target in TARGETS])
+def test_what_is_written_unverified_passes_verification_and_is_accepted(target: str) -> None:
+    for model in drawn(len(target), 60):
+        made = resizefix.legalize(model, target=target, verify=False)
+        outcome = made.outcomes[0]
+        if outcome.status is not Status.CHANGED:
+            continue
+        onnx.checker.check_model(made.model, full_check=True)
+        for facts in facts_of(resizefix.interop.opened(made.model)):
+            rejected = [v.rule for v in judge(target_named(target), facts) if v.effect is not Effect.NOTED]
+            assert not rejected, onnx.printer.to_text(model)
+        if "not verifiable here" in (outcome.condition or ""):
+            with pytest.raises(VerificationFailedError):
+                resizefix.legalize(model, target=target)
+        else:
+            proven = resizefix.legalize(model, target=target, shape={"x": long_enough(model)})
+            assert proven.verification.passed, onnx.printer.to_text(model)
+
+
+@pytest.mark.skipif(unavailable() is not None, reason="TensorRT-RTX is not installed")
+@pytest.mark.parametrize("target", ["tensorrt-9", "tensorrt-10", "tensorrt-rtx"])
+def test_what_is_written_unverified_is_accepted_by_the_live_parser(target: str) -> None:
+    with LiveParser() as parser:
+        for model in drawn(9, 90):
+            made = resizefix.legalize(model, target=target, verify=False)
+            if made.outcomes[0].status is Status.CHANGED:
+                assert parser.ask(made.model.SerializeToString()).accepted, onnx.printer.to_text(model)
+
+
+@pytest.mark.parametrize("target", ["tensorrt-8.5", "tensorrt-9", "tensorrt-10", "tensorrt-rtx"])
+def test_nearest_of_uint8_stands_between_casts(target: str) -> None:
+    for form, shape in ((FORMS[0], "1,3,h,w"), (FORMS[1], "1,3,4,6"), (FORMS[2], "1,3,4,6")):
+        made = resizefix.legalize(onnx.parser.parse_model(text("uint8", shape, form, (2.0, 2.0))), target=target)
+        assert made.outcomes[0].exact
+        nodes = [node.op_type for node in made.model.graph.node]
+        assert (nodes[0], nodes[-1]) == ("Cast", "Cast")
+
+
+def test_uint8_inside_of_a_network_is_refused_with_what_to_do() -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (uint8[1,3,4,6] x) => (float[1,3,8,12] z)
+        <float[4] s = {1, 1, 2, 2}> { y = Resize <mode = "nearest"> (x, , s) z = Cast <to = 1> (y) }"""
+    )
+    reason = resizefix.legalize(model, target="tensorrt-10", verify=False).outcomes[0].reason or ""
+    assert "tensorrt-10 takes uint8 only as inputs and outputs of the network. Convert the image to float" in reason
+
+
+@pytest.mark.parametrize("target", ["tensorrt-6.0", "tensorrt-7.0", "tensorrt-8.0", "tensorrt-8.4"])
+def test_a_target_without_uint8_is_given_none(target: str) -> None:
+    outcome = resizefix.legalize(
+        onnx.parser.parse_model(text("uint8", "1,3,4,6", FORMS[2], (2.0, 2.0), 11)), target=target, verify=False
+    ).outcomes[0]
+    assert outcome.status is Status.REFUSED
+    assert f"repeat: {target} takes no uint8 in Concat" in (outcome.reason or "") or "does not repeat" in (
+        outcome.reason or ""
+    )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from resizefix.library.freeze_scales import freeze_scales
     from resizefix.library.inspect import inspect
     from resizefix.library.promote_scales import promote_scales
+    from resizefix.library.repair import repair
     from resizefix.library.result import Result
     from resizefix.library.rewrite import legalize, trt_legacy
     from resizefix.library.verify import verify
@@ -52,6 +53,7 @@ __all__ = [
     "inspect",
     "legalize",
     "promote_scales",
+    "repair",
     "trt_legacy",
     "verify",
 ]
@@ -67,6 +69,7 @@ _HOMES = {
     "inspect": "resizefix.library.inspect",
     "legalize": "resizefix.library.rewrite",
     "promote_scales": "resizefix.library.promote_scales",
+    "repair": "resizefix.library.repair",
     "trt_legacy": "resizefix.library.rewrite",
     "verify": "resizefix.library.verify",
 }

@@ -38,3 +38,5 @@ class Outcome:
     max_abs_diff: float | None = None
     measured_at: Mapping[str, Sequence[int]] | None = None
     retry_args: tuple[str, ...] = ()
+    fault: str | None = None
+    """The faults that were fixed, or the one that cannot be (`repair`)."""

@@ -12,7 +12,7 @@ FLOORS = (
     ("document",),
     ("dialects",),
     ("equivalences", "opsets", "targets"),
-    ("lowerings",),
+    ("faults", "lowerings"),
     ("origins",),
     ("operations",),
     ("verification",),

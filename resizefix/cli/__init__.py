@@ -24,6 +24,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("freeze-scales", "freeze_scales", "Turn fed or computed scales into constants: the way back."),
     ("trt-legacy", "trt_legacy", "Write the form TensorRT's first parsers read: Upsample-7, opset 8."),
     ("legalize", "legalize", "Rewrite resizes into ones that a target accepts."),
+    ("repair", "repair", "Fix resizes that a converter broke or left fragile."),
     ("check", "check", "Say whether a target takes the resizes, rule by rule."),
     ("verify", "verify", "Run two models in onnxruntime and compare them."),
     ("diff", "diff", "Show what changed between two models, and that nothing else did."),

@@ -84,7 +84,8 @@ def command(model: str, targets: tuple[str, ...], as_json: bool, quiet: bool, ve
 def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFiles, options: dict[str, Any]) -> Answer:
     reports.require_free([model])
     from resizefix.library.check import check_all
-    from resizefix.reports.json import verdict_json
+    from resizefix.library.repair import known_faults
+    from resizefix.reports.json import fault_json, verdict_json
 
     verdicts = check_all(
         model,
@@ -97,11 +98,15 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFile
     for reason in dict.fromkeys(verdict.live_reason for verdict in verdicts if verdict.live_reason):
         click.echo(f"resizefix check: {reason}", err=True)
 
+    faults = known_faults(model)
+
     def show() -> None:
         from resizefix.reports.next_step import after_check
         from resizefix.reports.terminal import show_step
-        from resizefix.reports.text import show_matrix, show_verdicts
+        from resizefix.reports.text import show_faults, show_matrix, show_verdicts
 
+        if not reports.on_stdout:
+            show_faults(faults)
         if reports.on_stdout:
             pass
         elif targets or how.verbose:
@@ -119,7 +124,11 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFile
         return made
 
     files = reports.write(how, lambda: report("matrix_page"), lambda: report("matrix_markdown"))
-    fields = {"targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts}, **files}
+    fields = {
+        "faults": [{"node": label, **fault_json(fault)} for label, fault in faults],
+        "targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts},
+        **files,
+    }
     return Answer(fields, show, exit_code=0 if all(verdict.taken for verdict in verdicts) else 1)
 
 

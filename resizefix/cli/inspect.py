@@ -52,7 +52,7 @@ def _work(model: str, how: Manner, reports: ReportFiles) -> Answer:
     fields = {
         "opset": found.opset,
         "ir_version": found.ir_version,
-        "sites": [site_json(surveyed.site) for surveyed in found.sites],
+        "sites": [site_json(surveyed.site, surveyed.faults) for surveyed in found.sites],
         **written,
     }
     return Answer(fields, show)

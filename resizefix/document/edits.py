@@ -106,6 +106,35 @@ def replace_nodes(body: GraphProto | FunctionProto, instead: Mapping[str, Sequen
             last.metadata_props.extend(old.metadata_props)
 
 
+def apply_around(
+    model: ModelProto,
+    body: GraphProto | FunctionProto,
+    index: int,
+    *,
+    node: NodeProto | None = None,
+    before: Sequence[NodeProto] = (),
+    after: Sequence[NodeProto] = (),
+    others: Mapping[int, NodeProto] | None = None,
+    initializers: Sequence[TensorProto] = (),
+    types: Mapping[str, int] | None = None,
+) -> None:
+    """Put `node` in the place of the node at `index`, others of the same body in theirs, and nodes beside it.
+
+    `types` sets the stored element types of values of the body. Nodes before `index` keep their positions.
+    """
+    for tensor in initializers:
+        add_initializer(model, tensor)
+    for place, other in (others or {}).items():
+        body.node[place].CopyFrom(other)
+    if node is not None:
+        body.node[index].CopyFrom(node)
+    insert_nodes(body, index + 1, after)
+    insert_nodes(body, index, before)
+    for value in body.value_info:
+        if types and value.name in types:
+            value.type.tensor_type.elem_type = types[value.name]
+
+
 def set_input(node: NodeProto, position: int, name: str) -> None:
     """Let input `position` of a node read `name`; inputs left out before it become empty names.
 

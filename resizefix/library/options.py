@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from resizefix.errors import UsageError
+from resizefix.interpolation import ExtentKind
 from resizefix.printable import printable
 from resizefix.promotion import Form
 from resizefix.targets.catalogue import target_named
@@ -117,6 +118,10 @@ def _runtime(value: Any) -> str:
     return str(value)
 
 
+def _extent(value: Any) -> str:
+    return ExtentKind(value).value
+
+
 def _callable(value: Any) -> Any:
     _require(callable(value))
     return value
@@ -125,16 +130,30 @@ def _callable(value: Any) -> Any:
 _SCALE = _number(0, _LARGEST_FLOAT32, above=True)
 _FLOAT = _number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32)
 _NONE = frozenset(
-    ("form", "input_name", "denominator", "shape", "timeout", "memory_limit", "progress", "profile", "set", "feed")
+    (
+        "form",
+        "input_name",
+        "prefer",
+        "denominator",
+        "shape",
+        "timeout",
+        "memory_limit",
+        "progress",
+        "profile",
+        "set",
+        "feed",
+    )
 )
 _FLAGS = (
     "shared", "keep_default", "allow_coupled", "verify", "hybrid", "allow_inexact", "lower", "live", "build",
+    "remove_identity",
 )  # fmt: skip
 _OPTIONS: dict[str, tuple[Reader, str]] = {
     **dict.fromkeys(_FLAGS, (_flag, "True or False")),
     "form": (Form, f"one of {', '.join(form.value for form in Form)}"),
     "input_name": (_text, "a name: text, not empty, without control characters"),
     "for_": (_runtime, " or ".join(RUNTIMES)),
+    "prefer": (_extent, "'scales' or 'sizes'"),
     "denominator": (_whole(1, (1 << 31) - 1), "a whole number from 1 to 2147483647"),
     "node": (_each(_text, (str,)), 'a glob on names of nodes, or "#K", or a list of them'),
     "at": (_each(_each(_SCALE, (numbers.Real,))), "a list of scales above 0, as [4, (2, 3)]"),

@@ -111,6 +111,9 @@ def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
     }[standing(site)]
     if site.warning is not None:
         told["Warning"] = element("span", site.warning, class_="care")
+    if surveyed.faults:
+        lines = [f"{_sentence(fault.because)} {_sentence(fault.fix)}" for fault in surveyed.faults]
+        told["Faults"] = element("span", " ".join(lines), class_="care")
     return told
 
 

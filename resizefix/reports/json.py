@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from resizefix.reports.wording import reason
 
 if TYPE_CHECKING:  # what a command does not answer with it need not import
+    from resizefix.faults.fault import Fault
     from resizefix.interpolation import Interpolation
     from resizefix.library.check import Verdict
     from resizefix.library.tensorrt_profile import Range
@@ -22,8 +23,8 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.verification.verification import Verification
 
 
-def site_json(site: Site) -> dict[str, Any]:
-    """SITE of the contract."""
+def site_json(site: Site, faults: Iterable[Fault] = ()) -> dict[str, Any]:
+    """SITE of the contract, with its faults."""
     values = site.extent.values
     return {
         "index": site.index,
@@ -49,6 +50,7 @@ def site_json(site: Site) -> dict[str, Any]:
         "promotable": site.promotable,
         "reason": site.reason,
         "coupling": None if site.coupling is None else _coupling_json(site.coupling),
+        "faults": [fault_json(fault) for fault in faults],
     }
 
 
@@ -58,6 +60,16 @@ def _coupling_json(found: Coupling) -> dict[str, Any]:
         "breaks_at": found.breaks_at,
         "partner": found.partner,
         "shared": found.shared,
+    }
+
+
+def fault_json(fault: Fault) -> dict[str, Any]:
+    """One fault; `repairable` is false where the intended meaning is not certain."""
+    return {
+        "fault": fault.name,
+        "because": fault.because,
+        "fix": fault.fix,
+        "repairable": fault.change is not None,
     }
 
 
@@ -78,6 +90,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         else {name: list(shape) for name, shape in outcome.measured_at.items()},
         "bound": outcome.bound,
         "retry_args": list(outcome.retry_args),
+        **({} if outcome.fault is None else {"fault": outcome.fault}),
     }
 
 

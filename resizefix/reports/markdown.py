@@ -122,6 +122,7 @@ def _told(surveyed: Surveyed) -> str:
         lines.append(f"- Coupled: {prose(coupling(site))}")
     if site.warning is not None:
         lines.append(f"- Warning: {prose(site.warning)}")
+    lines += [f"- Fault {code(fault.name)}: {prose(fault.because)}; {prose(fault.fix)}" for fault in surveyed.faults]
     return "\n".join(lines)
 
 

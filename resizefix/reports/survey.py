@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
+from resizefix.faults.fault import Fault
 from resizefix.library.size_coupling import sites_with_coupling
+from resizefix.operations.repair import faults_in
 from resizefix.operations.sites import Site
 from resizefix.reports.wording import Standing, standing
 
@@ -40,6 +42,7 @@ class Surveyed:
     site: Site
     judged: Callable[[], Sequence[tuple[Verdict, ...]]] = field(repr=False)  # by the index of the site
     surroundings: Callable[[], Surroundings] = field(repr=False)
+    faults: tuple[Fault, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -70,8 +73,8 @@ class Survey:
         self.opset = self._snapshot.scopes.main.opset
         self.ir_version = document.proto.ir_version
         self.sites = tuple(
-            Surveyed(site, lambda: self._verdicts, lambda: self.surroundings)
-            for site in sites_with_coupling(self._snapshot)
+            Surveyed(site, lambda: self._verdicts, lambda: self.surroundings, tuple(faults))
+            for site, faults in zip(sites_with_coupling(self._snapshot), faults_in(self._snapshot), strict=True)
         )
 
     @cached_property

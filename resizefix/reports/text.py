@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from resizefix.faults.fault import Fault
 from resizefix.library.check import Verdict
 from resizefix.library.result import Result
 from resizefix.opsets.verdict import Blocker
@@ -151,6 +152,15 @@ def show_python(lines: Sequence[str]) -> None:
         out.line("to run it:")
     for line in lines:
         out.line(printable(f"  {line}"))
+
+
+def show_faults(faults: Sequence[tuple[str, Fault]]) -> None:
+    """What is broken or fragile in the resizes of a model, whatever the target."""
+    out = screen(2)
+    for node, fault in faults:
+        out.wrapped((f"fault {fault.name} ", "yellow"), printable(f"{node}: {fault.because}; {fault.fix}"), hang=4)
+    if any(fault.change is not None for _, fault in faults):
+        out.line("resizefix repair fixes what is certain")
 
 
 def show_matrix(verdicts: Sequence[Verdict]) -> None:

@@ -12,7 +12,7 @@ from resizefix.cli import group, main
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 COMMANDS = group.list_commands(None)  # type: ignore[arg-type]
 # Each after the one that writes what it reads.
-IN_ORDER = ["inspect", "promote-scales", "freeze-scales", "trt-legacy", "legalize", "check", "verify", "diff"]
+IN_ORDER = ["inspect", "promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "check", "verify", "diff"]
 ANSWERS_NO = {"check", "diff"}
 
 
@@ -38,6 +38,7 @@ def test_no_line_is_wider_than_80_columns_and_the_last_is_an_example(help_of, co
 def test_the_examples_run_in_order(help_of, tmp_path, monkeypatch, capsys):
     shutil.copy(FIXTURES / "srcnn_x3_opset11.onnx", tmp_path / "x3.onnx")
     shutil.copy(FIXTURES / "bisenet_x8_nearest_opset9.onnx", tmp_path / "bisenet.onnx")
+    shutil.copy(FIXTURES / "broken" / "fp16_scales_const_13.onnx", tmp_path / "fp16.onnx")
     monkeypatch.chdir(tmp_path)
     assert sorted(IN_ORDER) == sorted(COMMANDS)
     for command in IN_ORDER:

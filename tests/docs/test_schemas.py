@@ -19,6 +19,7 @@ MODELS = [
     "scripted_if_opset11",
     "esrgan_qdq_opset17",
     "bisenet_x8_linear_opset9",
+    "broken/fp16_scales_const_13",
 ]
 
 
@@ -54,6 +55,7 @@ def test_every_command_has_a_schema_and_every_schema_is_one():
         ("freeze-scales", "MODEL", "--dry-run", "--no-verify"),
         ("trt-legacy", "MODEL", "--dry-run", "--no-verify"),
         ("legalize", "MODEL", "--dry-run", "--target", "tensorrt-7.0", "--no-verify"),
+        ("repair", "MODEL", "--dry-run", "--no-verify"),
         ("check", "MODEL"),
         ("verify", "MODEL", "MODEL"),
         ("diff", "MODEL", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx")),

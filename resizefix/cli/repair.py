@@ -1,0 +1,51 @@
+"""`resizefix repair IN OUT`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.many import many_written
+from resizefix.cli.options import manner_of, running, shared_options, subcommand, writing
+from resizefix.cli.written import No, why_not_all, written
+
+if TYPE_CHECKING:
+    from resizefix.library.result import Result
+
+
+@subcommand("repair", example="resizefix repair fp16.onnx fixed.onnx")
+@click.argument("model", metavar="IN", type=click.Path())
+@click.argument("out", required=False, type=click.Path())
+@many_written
+@click.option(
+    "--prefer",
+    type=click.Choice(["scales", "sizes"]),
+    help="The operand that counts where scales and sizes are both given and disagree.",
+)
+@click.option("--remove-identity", is_flag=True, help="Also replace resizes by 1 by Identity.")
+@writing
+@running
+def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+    """Fix the Upsample/Resize nodes of IN that a converter broke or left fragile, keeping the intended meaning.
+
+    A model without a fault is copied to OUT.
+    """
+    how = manner_of(as_json, quiet, verbose)
+    conduct("repair", model, how, lambda: _work(model, options, verbose=verbose))
+
+
+def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+    def make() -> Result:
+        from resizefix.library.repair import repair
+
+        extra = {name: options[name] for name in ("prefer", "remove_identity")}
+        return repair(model, **extra, **shared_options(options))
+
+    def why_not(result: Result) -> No | None:
+        nothing = "there is nothing to do: no selected node has a fault that is known"
+        return why_not_all(result, named=bool(options["node"]), done="repaired", nothing=nothing)
+
+    # A model without a fault is what repair promises to write: OUT is a copy of it.
+    return written(model, {**options, "copy_unchanged": True}, make, why_not, verbose=verbose)

@@ -1,0 +1,143 @@
+"""Attributes that are misspelt, of the wrong type, or of another opset."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from onnx import AttributeProto
+
+from resizefix.dialects.dialect import DIALECTS, dialect_of
+from resizefix.dialects.row import FLOAT, FLOATS, INT, INTS, STRING, Dialect
+from resizefix.errors import RefusedError
+from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.operators import SINCE_11, SINCE_18
+from resizefix.faults.resize_node import ResizeNode
+from resizefix.interpolation import CoordinateTransformationMode, KeepAspectRatioPolicy, NearestMode
+
+SPELLING = "attribute-spelling"
+TYPE = "attribute-type"
+UNKNOWN = "unknown-attribute"
+
+# What other frameworks and old opsets call the modes of Resize.
+MODES = {
+    "nearest": "nearest",
+    "nearest_neighbor": "nearest",
+    "nearestneighbor": "nearest",
+    "linear": "linear",
+    "bilinear": "linear",
+    "trilinear": "linear",
+    "cubic": "cubic",
+    "bicubic": "cubic",
+}
+_VALUES: dict[str, frozenset[str]] = {
+    "coordinate_transformation_mode": frozenset(mode.value for mode in CoordinateTransformationMode),
+    "nearest_mode": frozenset(mode.value for mode in NearestMode if mode is not NearestMode.SIMPLE),
+    "keep_aspect_ratio_policy": frozenset(("stretch", *(policy.value for policy in KeepAspectRatioPolicy))),
+}
+
+
+def dialect_of_node(node: ResizeNode) -> Dialect | None:
+    """The version of the operator that the model's opset has; None: it has none."""
+    try:
+        return dialect_of(node.node.op_type, node.opset)
+    except RefusedError:
+        return None
+
+
+def wrong_type(node: ResizeNode, _: Preferences) -> Fault | None:
+    """An attribute of another type than the operator's, where the value says the same in the right one."""
+    rows = {row.name: row.type for dialect in DIALECTS for row in dialect.attributes if row.name != "scales"}
+    for attribute in node.node.attribute:
+        wanted = rows.get(attribute.name)
+        if wanted is None or attribute.ref_attr_name or attribute.type in (wanted, AttributeProto.UNDEFINED):
+            continue
+        value = _as_type(node.attributes.get(attribute.name), wanted)
+        because = f"its attribute {attribute.name} has the wrong type"
+        if value is None:
+            return Fault(TYPE, because, "the value cannot be read as the right type; correct it and try again")
+        change = Change(node.rewritten(put={attribute.name: value}))
+        return Fault(TYPE, because, f"it becomes {value!r}", change)
+    return None
+
+
+def _as_type(value: Any, wanted: int) -> Any:
+    """The value as the wanted attribute type; None where that would lose something."""
+    single = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if wanted == STRING:
+        return single if isinstance(single, str) else None
+    if wanted in (INTS, FLOATS):
+        return None
+    try:
+        number = float(single)
+    except (TypeError, ValueError):
+        return None
+    if not math.isfinite(number):
+        return None
+    if wanted == INT:
+        return int(number) if number.is_integer() else None
+    return number if wanted == FLOAT else None
+
+
+def misspelt_value(node: ResizeNode, _: Preferences) -> Fault | None:
+    """A mode or coordinate transformation in capitals, with blanks, or in another framework's word."""
+    for name in ("mode", *_VALUES):
+        written = node.attributes.get(name)
+        if not isinstance(written, str):
+            continue
+        plain = written.strip().lower().replace("-", "_").replace(" ", "_")
+        meant = _mode_meant(node, plain) if name == "mode" else plain if plain in _VALUES[name] else None
+        if meant == written:
+            continue
+        because = f"{name} is {written!r}, which ONNX does not have"
+        if meant is None:
+            return Fault(SPELLING, because, "what it means is not in the file; export the model again, or correct it")
+        return Fault(SPELLING, because, f"it becomes {meant!r}", Change(node.rewritten(put={name: meant})))
+    return None
+
+
+def _mode_meant(node: ResizeNode, plain: str) -> str | None:
+    meant = MODES.get(plain)
+    dialect = dialect_of_node(node)
+    if dialect is None or meant is None:
+        return meant
+    return next((spelling for spelling, mode in dialect.mode_spellings if mode.value == meant), meant)
+
+
+def align_corners(node: ResizeNode, _: Preferences) -> Fault | None:
+    """`align_corners`, the argument of other frameworks, written as an attribute."""
+    if "align_corners" not in node.attributes:
+        return None
+    value = node.attributes["align_corners"]
+    because = "ONNX has no attribute align_corners"
+    written = node.attributes.get("coordinate_transformation_mode")
+    if not value:
+        change = Change(node.rewritten(drop={"align_corners"}))
+        return Fault(UNKNOWN, because, "it goes: 0 is what its other attributes say already", change)
+    has_coordinates = node.opset >= 11 and node.node.op_type == "Resize"
+    if not has_coordinates or written not in (None, "align_corners"):
+        fix = f"it contradicts the node's coordinates ({written or 'asymmetric'}); remove one of the two"
+        return Fault(UNKNOWN, because, fix)
+    put = {"coordinate_transformation_mode": "align_corners"}
+    change = Change(node.rewritten(drop={"align_corners"}, put=put))
+    return Fault(UNKNOWN, because, "it becomes coordinate_transformation_mode=align_corners", change)
+
+
+def of_another_opset(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Attributes that this version of the operator does not have, and that say what it computes without them.
+
+    One that says something else needs a later opset (`operators.too_new_for_the_model`).
+    """
+    dialect = dialect_of_node(node)
+    if dialect is None:
+        return None
+    known = {row.name for row in dialect.attributes}
+    spare = sorted(name for name in node.attributes if name not in known)
+    if not spare:
+        return None
+    because = f"{dialect.name} has no attribute {', '.join(spare)}"
+    if set(spare) <= SINCE_11 | SINCE_18:
+        return Fault(
+            UNKNOWN, because, "it goes: the node computes the same without it", Change(node.rewritten(drop=set(spare)))
+        )
+    return Fault(UNKNOWN, because, "what it means is not known; remove it, or export the model again")

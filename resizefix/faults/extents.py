@@ -1,0 +1,309 @@
+"""Scales and sizes that contradict, are missing, or say something that the exporter did not see.
+
+The witness is the file itself: the shapes that it stores are those of the export.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+from resizefix.dialects.output_size import inference_length, kernel_length
+from resizefix.equivalences.scale_for_size import robust_scale
+from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.operators import empty_tensor, integers, shape_of_input
+from resizefix.faults.resize_node import Array, Operand, ResizeNode
+from resizefix.faults.types import places
+
+BOTH_EXTENTS = "both-extents"
+NO_EXTENT = "no-extent"
+SHORT_EXTENT = "short-extent"
+PLACEHOLDER = "placeholder-size"
+IMPOSSIBLE = "impossible-extent"
+UNIT_SCALE = "unit-scale"
+LOST_PIXEL = "lost-pixel"
+FROZEN_BATCH = "frozen-batch"
+IDENTITY = "identity"
+
+_NEARLY_ONE = 1e-3  # farther than a 16-bit or fixed-point format moves 1
+
+
+def _operands(node: ResizeNode) -> tuple[Operand | None, Operand | None]:
+    """The scales and sizes that hold a value, or may."""
+    where = places(node)
+    scales, sizes = (node.operands.get(where.get(what, -1)) for what in ("scales", "sizes"))
+    return (
+        None if scales is not None and scales.is_empty else scales,
+        None if sizes is not None and sizes.is_empty else sizes,
+    )
+
+
+def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
+    """Scales and sizes both hold a value; ONNX allows one of them."""
+    scales, sizes = _operands(node)
+    if scales is None or sizes is None:
+        return None
+    because = "both scales and sizes hold a value, and ONNX allows one of them"
+    kept = preferences.extent or _agreed(node, scales, sizes)
+    if kept is None:
+        fix = (
+            f"they disagree or cannot be compared: scales {_text(scales)} or sizes {_text(sizes)}; "
+            "choose with --prefer scales or --prefer sizes"
+        )
+        return Fault(BOTH_EXTENTS, because, fix)
+    where = places(node)
+    if kept == "scales":
+        change = Change(node.with_input(where["sizes"], ""))
+    elif node.opset >= 13:
+        change = Change(node.with_input(where["scales"], ""))
+    else:
+        empty, initializers = empty_tensor(node)
+        change = Change(node.with_input(where["scales"], empty), initializers=initializers)
+    return Fault(BOTH_EXTENTS, because, f"the {kept} stay, the other operand goes", change)
+
+
+def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> str | None:
+    """Which of the two the other was made from; where they contradict, the one that the stored shape agrees with."""
+    if scales.value is None or sizes.value is None or scales.value.shape != sizes.value.shape:
+        return None
+    axes = _axes(node, len(scales.value))
+    lengths = [None if axis is None or node.input_dims is None else node.input_dims[axis] for axis in axes]
+    if not all(isinstance(length, int) and length > 0 for length in lengths):
+        return None
+    known = [length for length in lengths if isinstance(length, int)]
+    by_scales = [kernel_length(float(scale), length) for scale, length in zip(scales.value, known, strict=True)]
+    quotients = np.array(sizes.value, np.float32) / np.array(known, np.float32)
+    if by_scales == sizes.value.tolist():
+        return "sizes" if np.array_equal(quotients, scales.value) and not _whole(scales.value, known) else "scales"
+    if np.allclose(quotients, scales.value, rtol=1e-5, atol=0):
+        return "sizes"
+    stored = None if node.stored_dims is None else [None if axis is None else node.stored_dims[axis] for axis in axes]
+    if stored == by_scales:
+        return "scales"
+    return "sizes" if stored == sizes.value.tolist() else None
+
+
+def _whole(scales: Array, lengths: Sequence[int]) -> bool:
+    return all((float(scale) * length).is_integer() for scale, length in zip(scales, lengths, strict=True))
+
+
+def _axes(node: ResizeNode, count: int) -> list[int | None]:
+    axes = node.attributes.get("axes")
+    rank = node.rank
+    if axes is None:
+        return list(range(count)) if rank == count else [None] * count
+    return [axis % rank if rank else None for axis in axes] if len(axes) == count else [None] * count
+
+
+def _text(operand: Operand) -> str:
+    return "computed at run time" if operand.value is None else str(operand.value.tolist())
+
+
+def no_extent(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Neither scales nor sizes hold a value."""
+    if node.node.op_type != "Resize" or node.opset < 11:
+        return None
+    if _operands(node) != (None, None) or (set(node.operands) == {1} and not node.operands[1].is_empty):
+        return None
+    because = "neither scales nor sizes hold a value"
+    out = _stored_sizes(node)
+    if out is None:
+        fix = "no stored shape says how large its output is either; export the model again"
+        return Fault(NO_EXTENT, because, fix)
+    return _with_sizes(node, NO_EXTENT, because, out, "its sizes become those of the stored output shape")
+
+
+def _stored_sizes(node: ResizeNode) -> list[int] | None:
+    """The output's stored sizes, if X and the output are of fixed sizes."""
+    dims, stored = node.input_dims, node.stored_dims
+    if dims is None or stored is None or len(dims) != len(stored) or "axes" in node.attributes:
+        return None
+    known = [size for size in stored if isinstance(size, int) and size > 0]
+    fixed = all(isinstance(size, int) for size in dims)
+    return known if fixed and len(known) == len(stored) else None
+
+
+def _with_sizes(node: ResizeNode, name: str, because: str, out: Sequence[int], fix: str) -> Fault:
+    sizes = integers(node, "sizes", *out)
+    inputs = [node.node.input[0], *([""] * 3)]
+    tensors = [sizes]
+    if node.opset < 13:
+        empty, initializers = empty_tensor(node)
+        tensors += initializers
+        inputs[1:3] = [empty] * 2
+    inputs[3] = sizes.name
+    return Fault(name, because, fix, Change(node.rewritten(inputs=inputs), initializers=tensors))
+
+
+def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Scales for the last axes alone: [2, 2] for an image of four axes."""
+    scales, sizes = _operands(node)
+    if scales is None or scales.value is None or sizes is not None or scales.value.ndim != 1:
+        return None
+    rank, count = node.rank, scales.value.size
+    if rank is None or count >= rank or "axes" in node.attributes:
+        return None
+    because = f"it has {count} scales, and its input has {rank} axes"
+    full = np.concatenate([np.ones(rank - count, np.float32), scales.value.astype(np.float32)])
+    if node.input_dims is None or node.stored_dims is None or not _gives(full, node.input_dims, node.stored_dims):
+        fix = f"no stored shape says which axes they are of; if the last ones, write {full.tolist()}"
+        return Fault(SHORT_EXTENT, because, fix)
+    return _new_scales(
+        node, scales, full, SHORT_EXTENT, because, f"they become {full.tolist()}, as the stored shape says"
+    )
+
+
+def _gives(scales: Array, dims: Sequence[Any], stored: Sequence[Any]) -> bool:
+    if not len(scales) == len(dims) == len(stored):
+        return False
+    known = [(s, n, out) for s, n, out in zip(scales, dims, stored, strict=True) if isinstance(out, int)]
+    seen = [kernel_length(float(s), n) == out for s, n, out in known if isinstance(n, int)]
+    return all(seen) and any(s != 1 and isinstance(n, int) for s, n, _ in known)
+
+
+def _new_scales(
+    node: ResizeNode, old: Operand, value: Array, name: str, because: str, fix: str, *, keeps_numbers: bool = True
+) -> Fault:
+    tensor = node.constant("scales", value.astype(np.float32))
+    change = Change(node.with_input(old.position, tensor.name), initializers=[tensor])
+    return Fault(name, because, fix, change, keeps_numbers)
+
+
+def impossible(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Scales or sizes at which nothing can be computed; 0 and -1 among sizes are how Reshape says "as it was"."""
+    scales, sizes = _operands(node)
+    if scales is not None and sizes is None and scales.value is not None and scales.value.dtype.kind == "f":
+        if np.all(np.isfinite(scales.value)) and np.all(scales.value > 0):
+            return None
+        because = f"its scales {scales.value.tolist()} are not all finite and above 0"
+        out = _stored_sizes(node)
+        if out is None or node.opset < 11:
+            return Fault(IMPOSSIBLE, because, "no stored shape says what was meant; export the model again")
+        return _with_sizes(node, IMPOSSIBLE, because, out, "sizes take their place, those of the stored output shape")
+    if sizes is None or sizes.value is None or scales is not None or np.all(sizes.value > 0):
+        return None
+    because = f"its sizes are {sizes.value.tolist()}, and each must be above 0"
+    if not set(sizes.value[sizes.value <= 0].tolist()) <= {0, -1}:
+        return Fault(IMPOSSIBLE, because, "correct them, or export the model again")
+    kept = [axis for axis, size in enumerate(sizes.value) if size <= 0]
+    if "axes" in node.attributes or node.rank != len(sizes.value) or kept != list(range(len(kept))):
+        return Fault(IMPOSSIBLE, because, "which axes keep their size is not certain; correct them")
+    fix = "0 and -1 mean, as in Reshape, that an axis keeps its size: it is taken from the input"
+    return _sizes_behind(node, PLACEHOLDER, because, fix, len(kept), sizes.value)
+
+
+def _sizes_behind(
+    node: ResizeNode, name: str, because: str, fix: str, kept: int, sizes: Array, *, keeps_numbers: bool = True
+) -> Fault:
+    """The first `kept` sizes become those of X at run time, the others stay."""
+    place = places(node)["sizes"]
+    if node.opset >= 18:
+        tail = integers(node, "sizes", *sizes[kept:].tolist())
+        changed = node.with_input(place, tail.name)
+        changed.attribute.append(helper.make_attribute("axes", list(range(kept, len(sizes)))))
+        return Fault(name, because, fix, Change(changed, initializers=[tail]), keeps_numbers)
+    shape, shape_name = shape_of_input(node)
+    start, end = integers(node, "start", 0), integers(node, "end", kept)
+    tail = integers(node, "sizes_tail", *sizes[kept:].tolist())
+    head, whole = node.names.fresh(f"{node.output}_sizes_head"), node.names.fresh(f"{node.output}_sizes")
+    before = [
+        shape,
+        helper.make_node("Slice", [shape_name, start.name, end.name], [head], name=head),
+        helper.make_node("Concat", [head, tail.name], [whole], name=whole, axis=0),
+    ]
+    change = Change(node.with_input(place, whole), before=before, initializers=[start, end, tail])
+    return Fault(name, because, fix, change, keeps_numbers)
+
+
+def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
+    """1.0000153 or 0.9999999 on an axis that keeps its size: onnxruntime refuses it, or loses a channel."""
+    scales, sizes = _operands(node)
+    if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
+        return None
+    value = scales.value.copy()
+    axes = _axes(node, len(value))
+    for place, axis in enumerate(axes):
+        if value[place] != 1 and abs(value[place] - 1) <= _NEARLY_ONE and axis is not None and _stays(node, axis):
+            value[place] = 1
+    if np.array_equal(value, scales.value):
+        return None
+    because = f"its scales {scales.value.tolist()} are nearly 1 on an axis that keeps its size"
+    return _new_scales(node, scales, value, UNIT_SCALE, because, f"they become {value.tolist()}", keeps_numbers=False)
+
+
+def _stays(node: ResizeNode, axis: int) -> bool:
+    """Whether the file says that the axis keeps its size; batch and channels of an image do where it says nothing."""
+    if node.input_dims is not None and node.stored_dims is not None and axis < len(node.stored_dims):
+        before, after = node.input_dims[axis], node.stored_dims[axis]
+        if before is not None and after is not None and type(before) is type(after):
+            return before == after
+    return axis < 2 and (node.rank or 0) > 2
+
+
+def lost_pixel(node: ResizeNode, _: Preferences) -> Fault | None:
+    """A float32 scale one pixel short of the stored size, or one that some runtimes round down (5 → 9 by 1.8)."""
+    scales, sizes = _operands(node)
+    if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
+        return None
+    if node.input_dims is None or not np.all(scales.value > 0):
+        return None
+    value = scales.value.copy()
+    lost = False
+    for place, axis in enumerate(_axes(node, len(value))):
+        size = None if axis is None or axis >= len(node.input_dims) else node.input_dims[axis]
+        if not isinstance(size, int) or size < 1 or axis is None:
+            continue
+        made = kernel_length(float(value[place]), size)
+        stored = node.stored_dims[axis] if node.stored_dims is not None and axis < len(node.stored_dims) else None
+        wanted = stored if isinstance(stored, int) and stored == made + 1 else made
+        # One pixel and no more: the scale must be the quotient of the stored sizes but for its last digits.
+        if wanted != made and abs(float(value[place]) * size - wanted) > 1e-3 * wanted:
+            continue
+        if wanted != made or inference_length(float(value[place]), size) != made:
+            better = robust_scale(size, wanted)
+            if better is not None:
+                value[place] = better
+                lost = lost or wanted != made
+    if np.array_equal(value, scales.value):
+        return None
+    because = f"its scales {scales.value.tolist()} give another output size in some runtimes than in others"
+    if lost:
+        because = f"its scales {scales.value.tolist()} give one pixel less than the stored output shape {_plain(node)}"
+    fix = f"they become {value.tolist()}, which give that size in every runtime"
+    # A scale one unit in the last place higher moves the samples by as much.
+    return _new_scales(node, scales, value, LOST_PIXEL, because, fix, keeps_numbers=False)
+
+
+def _plain(node: ResizeNode) -> str:
+    return str(list(node.stored_dims or ()))
+
+
+def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Constant sizes that hold the batch of the export, in a model whose batch is free."""
+    scales, sizes = _operands(node)
+    if sizes is None or sizes.value is None or scales is not None or "axes" in node.attributes:
+        return None
+    dims, value = node.input_dims, sizes.value
+    if dims is None or len(dims) != len(value) or isinstance(dims[0], int) or dims[0] is None or value[0] < 1:
+        return None
+    if len(dims) < 3 or "keep_aspect_ratio_policy" in node.attributes or not np.all(value > 0):
+        return None
+    # Channels that keep their size come along, so that the sizes of the image alone stay constant.
+    kept = 2 if isinstance(dims[1], int) and dims[1] == value[1] and len(dims) > 3 else 1
+    because = f"its sizes {value.tolist()} fix the batch at {value[0]}, and the batch of its input is free ({dims[0]})"
+    fix = "the batch is taken from the input"
+    return _sizes_behind(node, FROZEN_BATCH, because, fix, kept, value, keeps_numbers=False)
+
+
+def identity(node: ResizeNode, preferences: Preferences) -> Fault | None:
+    """A resize by 1 on every axis, removed on request: an Identity takes its place."""
+    scales, sizes = _operands(node)
+    if not preferences.remove_identity or sizes is not None or scales is None or scales.value is None:
+        return None
+    if not np.all(scales.value == 1):
+        return None
+    changed = node.rewritten(op_type="Identity", inputs=[node.node.input[0]], drop=set(node.attributes))
+    return Fault(IDENTITY, "all its scales are 1, so it changes nothing", "Identity takes its place", Change(changed))

@@ -1,0 +1,56 @@
+"""A fault of one resize node, and the edit that removes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from onnx import NodeProto, TensorProto
+
+if TYPE_CHECKING:
+    from resizefix.faults.resize_node import ResizeNode
+
+
+@dataclass(frozen=True)
+class Change:
+    """An edit around one resize node. Every part is optional.
+
+    `node` takes the place of the resize; `before` and `after` are put beside it. `initializers` are added to the main
+    graph. `others` replaces nodes of the same scope, by the position in its list. `types` sets the stored element type
+    of tensors of the same scope. `opset` is the version of ai.onnx that the model imports afterwards.
+    """
+
+    node: NodeProto | None = None
+    before: Sequence[NodeProto] = ()
+    after: Sequence[NodeProto] = ()
+    initializers: Sequence[TensorProto] = ()
+    others: Mapping[int, NodeProto] = field(default_factory=dict)
+    types: Mapping[str, int] = field(default_factory=dict)
+    opset: int | None = None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault. `because` says what is wrong, `fix` what `repair` does or what you can do.
+
+    `change` is None where the intended meaning is not certain; then `fix` names the readings. `keeps_numbers` is
+    False for a fault of a model that runs today and computes something that was not intended.
+    """
+
+    name: str
+    because: str
+    fix: str
+    change: Change | None = None
+    keeps_numbers: bool = True
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """What you decide where a file admits two readings: which operand counts, and whether identities are removed."""
+
+    extent: str | None = None
+    remove_identity: bool = False
+
+
+Finder = Callable[["ResizeNode", Preferences], "Fault | None"]

@@ -1,0 +1,297 @@
+"""Nodes of another opset than the one that the model imports.
+
+Converters raise or lower `opset_import` and leave Upsample or Resize as they were. What such a node means is what its
+own version says: Upsample and Resize-10 sample asymmetrically, and nearest rounds down where an axis grows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, helper
+
+from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.resize_node import FLOAT, INT64, Array, ResizeNode
+
+WRONG_OPSET = "wrong-opset"
+OPERAND_SPELLING = "operand-spelling"
+# The attributes that came with Resize-11, and those of later versions with theirs.
+SINCE_11 = frozenset(
+    {"coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value"}
+)
+SINCE_18 = frozenset({"antialias", "axes", "keep_aspect_ratio_policy"})
+SCALES_ATTRIBUTES = frozenset({"scales", "height_scale", "width_scale"})
+
+
+def upsample_beyond_9(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Upsample in a model of opset 10 or later, where the operator is deprecated."""
+    if node.node.op_type != "Upsample" or node.opset < 10:
+        return None
+    because = f"Upsample is deprecated from opset 10 on, and the model imports opset {node.opset}"
+    if SINCE_11 & set(node.attributes):
+        return Fault(
+            WRONG_OPSET,
+            because,
+            "it has the attributes of Resize: name it Resize",
+            Change(node.rewritten(op_type="Resize")),
+        )
+    scales = scales_attribute(node)
+    initializers = []
+    operand = next((node.operands[place] for place in (1, 2) if place in node.operands), None)
+    if operand is not None:
+        name = operand.name
+    elif scales is not None:
+        initializers.append(node.constant("scales", scales))
+        name = initializers[0].name
+    else:
+        return Fault(WRONG_OPSET, because, "it has no scales, so its meaning is not known; export the model again")
+    value = operand.value if operand is not None else scales
+    return _as_resize(node, because, name, value, initializers)
+
+
+def two_inputs_beyond_10(node: ResizeNode, _: Preferences) -> Fault | None:
+    """A Resize of two inputs where the second is roi: a Resize-10 or a renamed Upsample in a newer model."""
+    if node.node.op_type != "Resize" or node.opset < 11 or set(node.operands) != {1}:
+        return None
+    if node.attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize":
+        return None
+    operand = node.operands[1]
+    because = "its second input holds the scales, and from opset 11 on the second input is roi"
+    if operand.dims is not None and node.rank is not None and operand.dims != (node.rank,):
+        return Fault(
+            OPERAND_SPELLING,
+            f"it has no scales or sizes, and its second input of shape {list(operand.dims)} is not one scale per axis",
+            "nothing says how large the output is; export the model again",
+        )
+    if set(node.attributes) <= {"mode"}:
+        because += "; with no attribute but mode it is a node of opset 10, which samples asymmetrically"
+        return _as_resize(node, because, operand.name, operand.value, [])
+    return _moved_scales(node, because, operand.name)
+
+
+def _moved_scales(node: ResizeNode, because: str, scales: str) -> Fault:
+    roi, initializers = empty_roi(node)
+    change = Change(node.rewritten(inputs=[node.node.input[0], roi, scales]), initializers=initializers)
+    return Fault(OPERAND_SPELLING, because, "the scales become the third input", change)
+
+
+def _as_resize(node: ResizeNode, because: str, scales: str, value: Array | None, initializers: list[Any]) -> Fault:
+    """The node of Upsample-9 or Resize-10 in the words of the opset that the model imports."""
+    if node.attributes.get("mode", "nearest") not in ("nearest", "linear", "bilinear", "trilinear"):
+        fix = "Upsample has no such mode, so its coordinates are not known; export the model again"
+        return Fault(WRONG_OPSET, because, fix)
+    if node.opset == 10:
+        change = Change(
+            node.rewritten(op_type="Resize", inputs=[node.node.input[0], scales], drop=SCALES_ATTRIBUTES),
+            initializers=initializers,
+        )
+        return Fault(WRONG_OPSET, because, "it becomes Resize, with the same inputs", change)
+    put: dict[str, Any] = {"coordinate_transformation_mode": "asymmetric"}
+    if node.attributes.get("mode", "nearest") == "nearest":
+        rounding = simple_rounding(value)
+        if rounding is None:
+            fix = "one axis grows and another shrinks, which no nearest_mode fits; export the model again"
+            return Fault(WRONG_OPSET, because, fix)
+        put["nearest_mode"] = rounding
+    roi, empty = empty_roi(node)
+    changed = node.rewritten(
+        op_type="Resize", inputs=[node.node.input[0], roi, scales], drop=SCALES_ATTRIBUTES, put=put
+    )
+    words = ", ".join(put.values())
+    return Fault(
+        WRONG_OPSET, because, f"it becomes Resize ({words})", Change(changed, initializers=[*initializers, *empty])
+    )
+
+
+def simple_rounding(scales: Array | None) -> str | None:
+    """The nearest_mode that rounds as Upsample and Resize-10 do (onnxruntime's `simple`); None: there is none."""
+    if scales is None or scales.dtype.kind not in "fiu" or np.all(scales >= 1):
+        return "floor"
+    return "ceil" if np.all(scales[scales != 1] < 1) else None
+
+
+def empty_roi(node: ResizeNode) -> tuple[str, list[Any]]:
+    """What stands for roi where nothing reads it: an empty tensor before opset 13, no name from then on."""
+    if node.opset >= 13:
+        return "", []
+    return empty_tensor(node)
+
+
+def empty_tensor(node: ResizeNode) -> tuple[str, list[Any]]:
+    """The name of an empty float32 initializer: one that the model has, or a new one."""
+    main = node.snapshot.scopes.main
+    for name, tensor in main.initializers.items():
+        visible = not node.scope.in_function and node.definition(name)
+        if visible and visible.scope is main and tensor.data_type == FLOAT and list(tensor.dims) == [0]:
+            return name, []
+    made = node.constant("empty", np.zeros(0, np.float32))
+    return made.name, [made]
+
+
+def scales_attribute(node: ResizeNode) -> Array | None:
+    """The scales that attributes of Upsample-7 or Upsample-1 hold."""
+    attributes = node.attributes
+    if "scales" in attributes and isinstance(attributes["scales"], list):
+        return np.array(attributes["scales"], np.float32)
+    if "height_scale" in attributes and "width_scale" in attributes:
+        return np.array([1, 1, attributes["height_scale"], attributes["width_scale"]], np.float32)
+    return None
+
+
+def upsample_of_another_version(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Upsample whose scales are an attribute where they are an input, or the other way round."""
+    if node.node.op_type != "Upsample" or node.opset >= 10:
+        return None
+    written = scales_attribute(node)
+    operand = node.operands.get(1)
+    if node.opset == 9:
+        return _scales_as_input(node, written)
+    if node.opset < 7:
+        return _upsample_before_7(node, written)
+    if operand is None and "height_scale" in node.attributes and written is not None:
+        put = {"scales": [float(scale) for scale in written]}
+        changed = node.rewritten(drop=SCALES_ATTRIBUTES, put=put)
+        because = "height_scale and width_scale are the attributes of Upsample-1"
+        return Fault(WRONG_OPSET, because, "they become the attribute scales", Change(changed))
+    if operand is None:
+        return None
+    because = f"it has a second input, and before opset 9 the scales of Upsample are an attribute (opset {node.opset})"
+    value = operand.value
+    fits = value is not None and value.ndim == 1 and value.dtype.kind == "f" and node.rank in (None, value.size)
+    if not fits or value is None:
+        fix = "its second input is no constant with one scale per axis; export the model again"
+        return Fault(WRONG_OPSET, because, fix)
+    if written is not None and not np.array_equal(written, value.astype(np.float32)):
+        fix = f"its input says {value.tolist()} and its attribute {written.tolist()}; remove the wrong one"
+        return Fault(WRONG_OPSET, because, fix)
+    put = {"scales": [float(scale) for scale in value.astype(np.float32)]}
+    changed = node.rewritten(inputs=[node.node.input[0]], drop=SCALES_ATTRIBUTES, put=put)
+    return Fault(WRONG_OPSET, because, "the scales become the attribute", Change(changed))
+
+
+def _scales_as_input(node: ResizeNode, written: Array | None) -> Fault | None:
+    operand = node.operands.get(1)
+    if written is None or not SCALES_ATTRIBUTES & set(node.attributes):
+        return None
+    because = "its scales are an attribute, and in opset 9 the scales of Upsample are an input"
+    if operand is None:
+        tensor = node.constant("scales", written)
+        changed = node.rewritten(inputs=[node.node.input[0], tensor.name], drop=SCALES_ATTRIBUTES)
+        return Fault(WRONG_OPSET, because, "the scales become an initializer", Change(changed, initializers=[tensor]))
+    if operand.value is not None and np.array_equal(operand.value, written):
+        change = Change(node.rewritten(drop=SCALES_ATTRIBUTES))
+        return Fault(WRONG_OPSET, because, "the attribute goes; the input holds the same scales", change)
+    fix = f"its attribute says {written.tolist()} and its input something else; remove the wrong one"
+    return Fault(WRONG_OPSET, because, fix)
+
+
+def _upsample_before_7(node: ResizeNode, written: Array | None) -> Fault | None:
+    because = f"no runtime computes Upsample as opset {node.opset} has it"
+    if written is None:
+        return Fault(WRONG_OPSET, because, "it has no height_scale and width_scale; export the model again")
+    reason = node.surroundings.why_not_raised(7)
+    if reason is not None:
+        return Fault(WRONG_OPSET, because, f"the model cannot be raised to opset 7: {reason}")
+    spelled = node.attributes.get("mode", "nearest")
+    put: dict[str, Any] = {"scales": [float(scale) for scale in written]}
+    if spelled == "bilinear":
+        put["mode"] = "linear"
+    change = Change(node.rewritten(drop=SCALES_ATTRIBUTES, put=put), opset=7)
+    return Fault(WRONG_OPSET, because, "the model is raised to opset 7 and the scales become the attribute", change)
+
+
+def too_new_for_the_model(node: ResizeNode, _: Preferences) -> Fault | None:
+    """A node that only a later opset has: Resize below 10, Resize-11's inputs at 10, a downscaling Upsample-9."""
+    needed = _needed_opset(node)
+    if needed is None or needed <= node.opset:
+        return None
+    what = "a downscaling Upsample" if node.node.op_type == "Upsample" else "this Resize"
+    because = f"{what} needs opset {needed}, and the model imports opset {node.opset}"
+    others = _of_the_imported_opset(node)
+    if others:
+        fix = f"another resize ({others}) is of opset {node.opset}; convert the model to opset {needed} as a whole"
+        return Fault(WRONG_OPSET, because, fix)
+    reason = "it stands in a function" if node.scope.in_function else node.surroundings.why_not_raised(needed)
+    if reason is not None:
+        return Fault(WRONG_OPSET, because, f"the model cannot be raised to opset {needed}: {reason}")
+    changed = node.rewritten(op_type="Resize") if node.node.op_type == "Upsample" else None
+    fix = f"the model imports opset {needed}; every other node means the same there"
+    return Fault(WRONG_OPSET, because, fix, Change(changed, opset=needed))
+
+
+def _needed_opset(node: ResizeNode) -> int | None:
+    if node.node.op_type == "Upsample":
+        value = node.operands[1].value if 1 in node.operands else None
+        shrinks = value is not None and value.dtype.kind == "f" and value.size > 0 and 0 < float(value.min()) < 0.999
+        if set(node.attributes) & SINCE_11 and not _says_what_resize_10_says(node):
+            return 11
+        return 10 if node.opset == 9 and shrinks else None
+    attributes = set(node.attributes)
+    if node.attributes.get("coordinate_transformation_mode") == "half_pixel_symmetric":
+        return 19
+    says = node.attributes
+    if says.get("antialias") or "axes" in attributes or says.get("keep_aspect_ratio_policy", "stretch") != "stretch":
+        return 18
+    if len(node.node.input) > 2 or (attributes & SINCE_11 and not _says_what_resize_10_says(node)):
+        return 11
+    return 10
+
+
+def _says_what_resize_10_says(node: ResizeNode) -> bool:
+    """Whether attributes of Resize-11 mean what Resize-10 computes without them."""
+    says = node.attributes
+    if says.get("coordinate_transformation_mode", "asymmetric") != "asymmetric":
+        return False
+    if says.get("mode", "nearest") not in ("nearest", "linear", "bilinear", "trilinear"):
+        return False
+    if says.get("mode", "nearest") != "nearest":
+        return True
+    value = node.operands[1].value if 1 in node.operands else None
+    return bool(says.get("nearest_mode", "floor") == simple_rounding(value))
+
+
+def _of_the_imported_opset(node: ResizeNode) -> str:
+    """Another Resize of opset 10 in a model that would be raised beyond it, where it would mean something else."""
+    if node.opset != 10:
+        return ""
+    for scope in node.snapshot.scopes.all:
+        for other in scope.body.node:
+            is_resize = other.op_type == "Resize" and other.domain in DEFAULT_DOMAINS
+            if is_resize and len(other.input) == 2 and not SINCE_11 & {entry.name for entry in other.attribute}:
+                return str(other.name or other.output[0])
+    return ""
+
+
+def missing_operand(node: ResizeNode, _: Preferences) -> Fault | None:
+    """'' in the place of a mandatory tensor: Resize-11 wants an empty tensor for roi and scales."""
+    if node.node.op_type != "Resize" or node.opset not in (11, 12) or len(node.node.input) < 2:
+        return None
+    if set(node.operands) == {1}:  # the scales in roi's place
+        return None
+    inputs = [*node.node.input, *[""] * (3 - len(node.node.input))]
+    crops = node.attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize"
+    missing = [place for place in (1, 2) if not inputs[place]]
+    if not missing or (crops and 1 in missing) or (2 in missing and 3 not in node.operands):
+        return None
+    empty, initializers = empty_tensor(node)
+    for place in missing:
+        inputs[place] = empty
+    names = " and ".join(("", "roi", "scales")[place] for place in missing)
+    because = f"its input {names} has no name, and before opset 13 an unused one must be an empty tensor"
+    change = Change(node.rewritten(inputs=inputs), initializers=initializers)
+    return Fault(OPERAND_SPELLING, because, "it reads an empty tensor", change)
+
+
+def shape_of_input(node: ResizeNode) -> tuple[NodeProto, str]:
+    """A Shape node of X and the name that it writes."""
+    name = node.names.fresh(f"{node.output}_input_shape")
+    return helper.make_node("Shape", [node.node.input[0]], [name], name=name), name
+
+
+def integers(node: ResizeNode, what: str, *values: int) -> Any:
+    """An int64 vector."""
+    tensor = node.constant(what, np.array(values, np.int64))
+    assert tensor.data_type == INT64
+    return tensor

@@ -1,0 +1,235 @@
+"""One Upsample or Resize node as it is written, valid or not, with what is known of its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy.typing as npt
+from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
+
+from resizefix.dialects.snapshot import Snapshot
+from resizefix.document.constants import Constant
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope
+from resizefix.document.values import Dims, dims_of, known_types
+from resizefix.opsets.raising import why_not_raised
+from resizefix.scope_path import ScopePath
+
+Array = npt.NDArray[Any]
+
+FLOAT, FLOAT16, INT64 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64
+# Operators whose output has the type of their first input (the ONNX operator schemas: one type variable T).
+SAME_TYPE = frozenset(
+    {"Add", "AveragePool", "BatchNormalization", "Ceil", "Clip", "Concat", "Conv", "ConvTranspose", "Div", "Dropout"}
+    | {"Expand", "Flatten", "Floor", "Gather", "Gemm", "GlobalAveragePool", "Identity", "LeakyRelu", "MatMul", "Max"}
+    | {"MaxPool", "Min", "Mod", "Mul", "Neg", "PRelu", "Pad", "Pow", "ReduceMean", "Relu", "Reshape", "Resize", "Round"}
+    | {"Sigmoid", "Slice", "Softmax", "Split", "Sqrt", "Squeeze", "Sub", "Sum", "Tanh", "Tile", "Transpose"}
+    | {"Unsqueeze", "Upsample"}
+)
+# Those of them that want one type on all of these inputs.
+ONE_TYPE = {
+    **dict.fromkeys(("Add", "Concat", "Div", "Max", "MatMul", "Min", "Mod", "Mul", "PRelu", "Sub", "Sum"), None),
+    **dict.fromkeys(("BatchNormalization", "Conv", "ConvTranspose", "Gemm"), 3),
+}
+_DEEPEST = 400
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Input `position` of the node. `value` is known where nothing at run time can change it."""
+
+    position: int
+    name: str
+    value: Array | None
+    elem_type: int | None
+    dims: Dims | None
+    is_direct: bool  # an initializer or the output of a Constant node
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds no number, which ONNX reads as absent."""
+        return self.value.size == 0 if self.value is not None else self.dims == (0,)
+
+
+class Surroundings:
+    """What all resize nodes of one state of a model share. `names` gives out names that are free in it."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.names = FreshNames(snapshot.scopes.names())
+        self._stored: dict[ScopePath, dict[str, TypeProto]] = {}
+        self._raised: dict[int, str | None] = {}
+
+    def stored(self, scope: Scope) -> dict[str, TypeProto]:
+        """The types that the file states for the tensors of a scope, by name."""
+        if scope.path not in self._stored:
+            self._stored[scope.path] = known_types(scope.body)
+        return self._stored[scope.path]
+
+    def why_not_raised(self, opset: int) -> str | None:
+        """Why the model cannot import this opset as it is; None: it can."""
+        if opset not in self._raised:
+            self._raised[opset] = why_not_raised(self.snapshot.scopes, opset)
+        return self._raised[opset]
+
+
+class ResizeNode:
+    """A node in its scope."""
+
+    def __init__(self, surroundings: Surroundings, scope: Scope, index: int) -> None:
+        self.surroundings = surroundings
+        self.snapshot = surroundings.snapshot
+        self.names = surroundings.names
+        self.scope = scope
+        self.index = index
+        self.node: NodeProto = scope.body.node[index]
+        self.opset = scope.opset
+        self.label = self.node.name or (self.node.output[0] if self.node.output else f"#{index}")
+        self.output = self.node.output[0] if self.node.output else ""
+
+    @cached_property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes as they are written, texts decoded."""
+        found: dict[str, Any] = {}
+        for attribute in self.node.attribute:
+            if attribute.ref_attr_name:
+                continue
+            value = helper.get_attribute_value(attribute)
+            found[attribute.name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+        return found
+
+    @cached_property
+    def operands(self) -> dict[int, Operand]:
+        """The inputs behind X that have a name, by position."""
+        return {place: self._operand(place, name) for place, name in enumerate(self.node.input) if place and name}
+
+    def _operand(self, position: int, name: str) -> Operand:
+        definition = self.definition(name)
+        known = self.snapshot.constants.value_of(self.scope, name)
+        value = known.value if isinstance(known, Constant) else None
+        dims = None if definition is None else self.snapshot.shapes.dims(definition.key)
+        if value is not None:
+            dims = tuple(value.shape)
+        direct = definition is not None and (definition.tensor is not None or _is(definition.node, "Constant"))
+        return Operand(position, name, value, self.type_of(name), dims, direct)
+
+    def definition(self, name: str) -> Definition | None:
+        """Where a name that the node can see gets its value."""
+        return self.snapshot.scopes.definition(self.scope, name)
+
+    @cached_property
+    def input_dims(self) -> Dims | None:
+        """The sizes of X as far as they are known."""
+        definition = self.definition(self.node.input[0]) if self.node.input else None
+        return None if definition is None else self.snapshot.shapes.dims(definition.key)
+
+    @property
+    def rank(self) -> int | None:
+        """How many axes X has, if known."""
+        if self.input_dims is not None:
+            return len(self.input_dims)
+        return None if self.stored_dims is None else len(self.stored_dims)
+
+    @cached_property
+    def stored_dims(self) -> Dims | None:
+        """The output's sizes as the file states them: what the exporter saw. None where it states none."""
+        found = self.surroundings.stored(self.scope).get(self.output)
+        return dims_of(found) if found is not None and found.tensor_type.HasField("shape") else None
+
+    def stored_type(self, name: str) -> int | None:
+        """The element type that the file states for a tensor of this scope."""
+        found = self.surroundings.stored(self.scope).get(name)
+        return None if found is None else found.tensor_type.elem_type or None
+
+    def type_of(self, name: str) -> int | None:
+        """A tensor's element type, followed from what makes it; stored types may be stale."""
+        for _ in range(_DEEPEST):
+            definition = self.definition(name)
+            if definition is None:
+                return None
+            if definition.tensor is not None:
+                return int(definition.tensor.data_type)
+            node = definition.node
+            if node is None:
+                return self.snapshot.shapes.elem_type(definition.key)
+            made = _made_type(node)
+            if made is not None:
+                return made
+            if node.domain not in DEFAULT_DOMAINS or node.op_type not in SAME_TYPE or not node.input:
+                return self.snapshot.shapes.elem_type(definition.key)
+            name = node.input[0]
+        return None
+
+    def chain(self, name: str) -> Iterator[tuple[int, NodeProto]]:
+        """The nodes of this scope that compute a name from shapes and constants, the last first, with positions."""
+        pending, seen = [name], set[int]()
+        while pending:
+            index = self.scope.producers.get(pending.pop())
+            if index is None or index in seen:
+                continue
+            seen.add(index)
+            node = self.scope.body.node[index]
+            yield index, node
+            if node.op_type not in ("Shape", "Size", "Constant"):
+                pending.extend(filter(None, node.input))
+
+    # What changes are made of
+
+    def rewritten(
+        self,
+        *,
+        op_type: str | None = None,
+        inputs: list[str] | None = None,
+        drop: frozenset[str] | set[str] = frozenset(),
+        put: dict[str, Any] | None = None,
+    ) -> NodeProto:
+        """A copy with another operator or inputs, without the attributes `drop` and with those of `put`."""
+        node = NodeProto()
+        node.CopyFrom(self.node)
+        node.op_type = op_type or node.op_type
+        if inputs is not None:
+            while inputs and not inputs[-1]:
+                inputs.pop()
+            del node.input[:]
+            node.input.extend(inputs)
+        put = put or {}
+        for place in reversed(range(len(node.attribute))):
+            if node.attribute[place].name in drop or node.attribute[place].name in put:
+                del node.attribute[place]
+        node.attribute.extend(helper.make_attribute(name, value) for name, value in put.items())
+        return node
+
+    def with_input(self, position: int, name: str) -> NodeProto:
+        """A copy of the node that reads `name` as input `position`; with '' it reads nothing there."""
+        inputs = [*self.node.input, *[""] * (position + 1 - len(self.node.input))]
+        inputs[position] = name
+        return self.rewritten(inputs=inputs)
+
+    def constant(self, what: str, value: Array) -> TensorProto:
+        """A tensor with a free name that ends with `what`."""
+        return numpy_helper.from_array(value, self.names.fresh(f"{self.output or self.label}_{what}"))
+
+
+def _is(node: NodeProto | None, op_type: str) -> bool:
+    return node is not None and node.op_type == op_type and node.domain in DEFAULT_DOMAINS
+
+
+def _made_type(node: NodeProto) -> int | None:
+    """The type of what a node makes where the node alone decides it."""
+    if node.domain not in DEFAULT_DOMAINS:
+        return None
+    if node.op_type in ("Shape", "Size"):
+        return INT64
+    for attribute in node.attribute:
+        if node.op_type == "Cast" and attribute.name == "to":
+            return int(attribute.i)
+        if node.op_type == "Constant":
+            if attribute.name == "value":
+                return int(attribute.t.data_type)
+            return INT64 if attribute.name.startswith("value_int") else FLOAT
+        if node.op_type == "ConstantOfShape" and attribute.name == "value":
+            return int(attribute.t.data_type)
+    return FLOAT if node.op_type == "ConstantOfShape" else None

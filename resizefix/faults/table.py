@@ -1,0 +1,53 @@
+"""Every fault, in the order in which they are looked for: what decides which operator a node is comes first."""
+
+from __future__ import annotations
+
+from resizefix.faults import attributes, conversions, extents, operators, types
+from resizefix.faults.fault import Fault, Finder, Preferences
+from resizefix.faults.resize_node import ResizeNode
+
+FINDERS: tuple[Finder, ...] = (
+    conversions.duplicate_output,
+    # the spelling of attributes, which the others read
+    attributes.wrong_type,
+    attributes.align_corners,
+    # the version of the operator
+    operators.upsample_beyond_9,
+    operators.upsample_of_another_version,
+    operators.two_inputs_beyond_10,
+    operators.too_new_for_the_model,
+    attributes.misspelt_value,
+    attributes.of_another_opset,
+    # operands: quantised, absent, of another type
+    conversions.quantised_extent,
+    operators.missing_operand,
+    types.empty_operand,
+    types.mixed_chain,
+    types.scales_of_another_type,
+    types.rounded_to_half,
+    types.sizes_of_another_type,
+    # what they say
+    extents.both_extents,
+    extents.no_extent,
+    extents.short_scales,
+    extents.impossible,
+    extents.nearly_one,
+    extents.lost_pixel,
+    extents.frozen_batch,
+    conversions.lost_asymmetric,
+    # the tensors around it
+    types.half_a_cast_pair,
+    types.stale_type,
+    extents.identity,
+)
+
+
+def faults_of(node: ResizeNode, preferences: Preferences | None = None) -> list[Fault]:
+    """Every fault that shows in the node as it is; the fix of one may make another visible."""
+    wanted = preferences or Preferences()
+    return [fault for find in FINDERS if (fault := find(node, wanted)) is not None]
+
+
+def first_fault(node: ResizeNode, preferences: Preferences) -> Fault | None:
+    """The fault to be fixed first."""
+    return next((fault for find in FINDERS if (fault := find(node, preferences)) is not None), None)

@@ -1,0 +1,252 @@
+"""Element types that a conversion to another precision left behind.
+
+onnxconverter-common, onnxruntime's float16 tool and ModelOpt turn scales into float16, which no version of Resize
+takes, put a Cast on one side of a node alone, or leave stored types that are no longer true.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from onnx import NodeProto, TensorProto, helper
+
+from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.operators import empty_tensor
+from resizefix.faults.resize_node import FLOAT, FLOAT16, INT64, ONE_TYPE, SAME_TYPE, Array, Operand, ResizeNode
+
+FLOAT16_EXTENT = "float16-extent"
+OPERAND_TYPE = "operand-type"
+EMPTY_OPERAND = "empty-operand"
+STALE_TYPE = "stale-type"
+CAST_PAIR = "cast-pair"
+_BITS_OF_A_PLAIN_FACTOR = 4  # 2, 1.5, 0.25, 1.625: nobody rounded these
+_LARGEST_DENOMINATOR = 16
+_HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+
+
+def places(node: ResizeNode) -> dict[str, int]:
+    """Where the node's version of the operator has roi, scales and sizes."""
+    if node.node.op_type == "Upsample" or node.opset == 10:
+        return {"scales": 1}
+    return {"roi": 1, "scales": 2, "sizes": 3}
+
+
+def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Empty scales or sizes that onnxruntime does not see to be empty: behind a Cast, or in float16.
+
+    An empty roi does no harm: nothing reads it, and it may be of any floating-point type.
+    """
+    for what, place in places(node).items():
+        operand = node.operands.get(place)
+        if what == "roi" or operand is None or operand.value is None or not operand.is_empty:
+            continue
+        if operand.is_direct and operand.elem_type == (INT64 if what == "sizes" else FLOAT):
+            continue
+        because = f"its {what} are empty and stand behind a Cast, where onnxruntime takes them for a value"
+        if operand.is_direct:
+            because = f"its {what} are empty and of type {_type_name(operand.elem_type)}"
+        mandatory = node.opset < 13 and what == "scales"
+        name, initializers = empty_tensor(node) if mandatory else ("", [])
+        change = Change(node.with_input(place, name), initializers=initializers)
+        return Fault(
+            EMPTY_OPERAND, because, "it reads an empty float32 tensor" if mandatory else "the operand goes", change
+        )
+    return None
+
+
+def scales_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Scales that are not float32, constant or computed."""
+    operand = node.operands.get(places(node)["scales"])
+    if operand is None or operand.elem_type in (None, FLOAT) or operand.is_empty:
+        return None
+    name = FLOAT16_EXTENT if operand.elem_type in _HALVES else OPERAND_TYPE
+    because = f"its scales are {_type_name(operand.elem_type)}; ONNX wants float32 there"
+    if operand.value is None or operand.value.dtype.kind not in "fiu":
+        return _cast(node, operand, FLOAT, name, because)
+    value, why = _unrounded(node, operand.value)
+    if value is None:
+        return Fault(name, because, why)
+    return _replaced(node, operand, value, name, because, f"they become float32 {value.tolist()}{why}")
+
+
+def rounded_to_half(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Scales that went through float16 and lost digits: 1.2 stored as 1.2001953."""
+    operand = node.operands.get(places(node)["scales"])
+    if operand is None or operand.value is None or operand.is_direct or operand.elem_type != FLOAT or operand.is_empty:
+        return None
+    was_half = any(node.type_of(name) == FLOAT16 for _, link in node.chain(operand.name) for name in link.input if name)
+    if not was_half or operand.value.dtype != np.float32:
+        return None
+    if not np.array_equal(operand.value, operand.value.astype(np.float16).astype(np.float32)):
+        return None
+    value, why = _unrounded(node, operand.value.astype(np.float16))
+    if value is not None and np.array_equal(value, operand.value):
+        return None
+    because = f"its scales {operand.value.tolist()} were rounded to float16"
+    if value is None:
+        return Fault(FLOAT16_EXTENT, because, why, keeps_numbers=False)
+    fault = _replaced(node, operand, value, FLOAT16_EXTENT, because, f"they become {value.tolist()}{why}")
+    return Fault(fault.name, fault.because, fault.fix, fault.change, keeps_numbers=False)
+
+
+def _unrounded(node: ResizeNode, value: Array) -> tuple[Array | None, str]:
+    """The float32 scales that were rounded to what is stored, and how they were found; None, and why not."""
+    if value.dtype != np.float16:
+        return value.astype(np.float32), ""
+    found = []
+    for axis, half in enumerate(value.reshape(-1)):
+        scale, evidence = _factor(node, axis, np.float16(half))
+        if scale is None:
+            return None, evidence
+        found.append(scale)
+    scales = np.array(found, np.float32)
+    rounded = not np.array_equal(scales, value.astype(np.float32))
+    return scales, ", whose float16 is stored" if rounded else ""
+
+
+def _factor(node: ResizeNode, axis: int, half: np.float16) -> tuple[float | None, str]:
+    exact = Fraction(float(half)) if np.isfinite(half) else Fraction(0)
+    if exact <= 0:
+        return float(half), ""
+    bits = exact.numerator.bit_length() - (exact.numerator & -exact.numerator).bit_length() + 1
+    if bits <= _BITS_OF_A_PLAIN_FACTOR:
+        return float(half), ""
+    size, out = _stored_pair(node, axis)
+    if size is not None and out is not None:
+        if np.float16(out / size) == half:
+            return out / size, ""
+        return None, f"the stored shapes say {out / size:.6g} on axis {axis}; which of the two is meant is not known"
+    for denominator in range(1, _LARGEST_DENOMINATOR + 1):
+        numerator = round(exact * denominator)
+        if numerator > 0 and np.float16(numerator / denominator) == half:
+            return numerator / denominator, ""
+    return float(str(half)), ""
+
+
+def _stored_pair(node: ResizeNode, axis: int) -> tuple[int | None, int | None]:
+    dims, stored = node.input_dims, node.stored_dims
+    if dims is None or stored is None or axis >= min(len(dims), len(stored)):
+        return None, None
+    size, out = dims[axis], stored[axis]
+    return (size, out) if isinstance(size, int) and isinstance(out, int) and size > 0 else (None, None)
+
+
+def sizes_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Sizes that are not int64."""
+    place = places(node).get("sizes")
+    operand = None if place is None else node.operands.get(place)
+    if operand is None or operand.elem_type in (None, INT64) or operand.is_empty:
+        return None
+    because = f"its sizes are {_type_name(operand.elem_type)}; ONNX wants int64 there"
+    if operand.value is None:
+        return _cast(node, operand, INT64, OPERAND_TYPE, because)
+    whole = operand.value.astype(np.int64)
+    if not np.array_equal(whole, operand.value):
+        return Fault(OPERAND_TYPE, because, f"{operand.value.tolist()} are not whole numbers; correct them")
+    return _replaced(node, operand, whole, OPERAND_TYPE, because, "they become int64")
+
+
+def _cast(node: ResizeNode, operand: Operand, to: int, name: str, because: str) -> Fault:
+    fresh = node.names.fresh(f"{operand.name}_{_type_name(to)}")
+    cast = helper.make_node("Cast", [operand.name], [fresh], name=fresh, to=to)
+    change = Change(node.with_input(operand.position, fresh), before=[cast])
+    return Fault(name, because, f"a Cast makes them {_type_name(to)}", change)
+
+
+def _replaced(node: ResizeNode, operand: Operand, value: Array, name: str, because: str, fix: str) -> Fault:
+    tensor = node.constant("sizes" if value.dtype == np.int64 else "scales", value)
+    return Fault(name, because, fix, Change(node.with_input(operand.position, tensor.name), initializers=[tensor]))
+
+
+def mixed_chain(node: ResizeNode, _: Preferences) -> Fault | None:
+    """A float16 constant beside float32 values in the arithmetic of scales or sizes."""
+    for index, link in _operand_chain(node):
+        if link.domain not in DEFAULT_DOMAINS or link.op_type not in ONE_TYPE:
+            continue
+        types = {name: node.type_of(name) for name in link.input if name}
+        if set(types.values()) != {FLOAT, FLOAT16}:
+            continue
+        halves = [name for name, elem_type in types.items() if elem_type == FLOAT16]
+        operands = [node._operand(0, name) for name in halves]
+        because = (
+            f"{link.op_type} '{link.name or link.output[0]}', which computes its operand, mixes float16 and float32"
+        )
+        changed, tensors = NodeProto(), []
+        changed.CopyFrom(link)
+        for operand in operands:
+            if operand.value is None:
+                return Fault(
+                    FLOAT16_EXTENT, because, "one of its float16 inputs is not constant; convert the model again"
+                )
+            tensors.append(node.constant("operand", operand.value.astype(np.float32)))
+            for place, name in enumerate(link.input):
+                if name == operand.name:
+                    changed.input[place] = tensors[-1].name
+        change = Change(others={index: changed}, initializers=tensors)
+        return Fault(FLOAT16_EXTENT, because, "its constants become float32", change)
+    return None
+
+
+def stale_type(node: ResizeNode, _: Preferences) -> Fault | None:
+    """A stored type of the output, or of a tensor of the operands' chain, that the nodes contradict."""
+    made = [name for _, link in _operand_chain(node) for name in link.output[:1]]
+    data = node.type_of(node.node.input[0]) if node.node.input else None
+    types = {name: found for name in made if (found := node.type_of(name)) is not None}
+    if data is not None and node.output:
+        types[node.output] = data
+    outputs = {value if isinstance(value, str) else value.name for value in node.scope.body.output}
+    wrong = {
+        name: found
+        for name, found in types.items()
+        if name not in outputs and node.stored_type(name) not in (None, found)
+    }
+    if not wrong:
+        return None
+    first = next(iter(wrong))
+    because = (
+        f"the file says that '{first}' is {_type_name(node.stored_type(first))}, and it is {_type_name(wrong[first])}"
+    )
+    return Fault(STALE_TYPE, because, "the stored type is corrected", Change(types=wrong))
+
+
+def half_a_cast_pair(node: ResizeNode, _: Preferences) -> Fault | None:
+    """The input is cast to float32 and the output is read as float16: the Cast back is missing."""
+    if not node.node.input or node.type_of(node.node.input[0]) != FLOAT:
+        return None
+    source = node.definition(node.node.input[0])
+    cast = None if source is None else source.node
+    if cast is None or cast.op_type != "Cast" or node.type_of(cast.input[0]) != FLOAT16:
+        return None
+    definition = node.definition(node.output)
+    readers = [] if definition is None else node.snapshot.scopes.readers(definition)
+    if not any(_wants_half(node, reader.node) for reader in readers):
+        return None
+    because = "its input is cast to float32, and what reads its output takes float16"
+    fresh = node.names.fresh(f"{node.output}_float32")
+    changed = node.rewritten()
+    changed.output[0] = fresh
+    back = helper.make_node("Cast", [fresh], [node.output], name=f"{fresh}_cast", to=FLOAT16)
+    change = Change(changed, after=[back], types={node.output: FLOAT16})
+    return Fault(CAST_PAIR, because, "a Cast to float16 follows it", change)
+
+
+def _wants_half(node: ResizeNode, reader: NodeProto | None) -> bool:
+    if reader is None or reader.domain not in DEFAULT_DOMAINS or reader.op_type not in ONE_TYPE:
+        return False
+    others = [name for name in list(reader.input)[: ONE_TYPE[reader.op_type]] if name and name != node.output]
+    return any(node.type_of(name) == FLOAT16 for name in others)
+
+
+def _operand_chain(node: ResizeNode) -> list[tuple[int, NodeProto]]:
+    known = SAME_TYPE | {"Cast", "Shape", "Constant", "ConstantOfShape"}
+    chain = (link for name in node.node.input[1:] if name for link in node.chain(name))
+    return [(index, link) for index, link in chain if link.op_type in known - {"Resize", "Upsample", "Conv"}]
+
+
+def _type_name(elem_type: int | None) -> str:
+    if elem_type is None:
+        return "unknown"
+    name: str = TensorProto.DataType.Name(elem_type).lower()
+    return {"float": "float32", "double": "float64"}.get(name, name)

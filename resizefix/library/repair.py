@@ -1,0 +1,85 @@
+"""`resizefix.repair`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from resizefix.dialects.snapshot import Snapshot
+from resizefix.errors import VerificationFailedError
+from resizefix.faults.fault import Fault, Preferences
+from resizefix.interop import Model, opened, returned
+from resizefix.library.bounded import bounded
+from resizefix.library.result import Result
+from resizefix.operations.repair import faults_in
+from resizefix.operations.repair import repair as make_repair
+from resizefix.operations.sites import find_sites, select, sites_in
+from resizefix.outcome import Status as Happened
+from resizefix.verification.conditions import conditions
+from resizefix.verification.steps import Tell
+from resizefix.verification.verification import Status, Verification
+
+
+def known_faults(model: Model) -> list[tuple[str, Fault]]:
+    """The faults of the model's resizes, each with the label of its node."""
+    snapshot = Snapshot(opened(model))
+    pairs = zip(sites_in(snapshot), faults_in(snapshot), strict=True)
+    return [(site.label, fault) for site, faults in pairs for fault in faults]
+
+
+@bounded
+def repair(
+    model: Model,
+    *,
+    node: Sequence[str] = (),
+    prefer: str | None = None,
+    remove_identity: bool = False,
+    verify: bool = True,
+    shape: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+    custom_op_library: Sequence[str] = (),
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    progress: Tell | None = None,
+) -> Result:
+    """Fix resizes that a converter broke or left fragile, keeping the meaning that was intended, and verify the result.
+
+    Each outcome names the `fault`. A node whose intended meaning is not certain is refused with the possible readings;
+    `prefer` ("scales" or "sizes") decides between two operands. `remove_identity` replaces a resize by 1 by Identity.
+    The repaired model must run in onnxruntime at both optimisation levels, and each repaired node must compute its
+    intended meaning bit for bit. Raises UsageError for options that do not fit, VerificationFailedError where the
+    verification fails.
+    """
+    document = opened(model)
+    sites = select(find_sites(document), node)
+    made = make_repair(document, sites, Preferences(prefer, remove_identity))
+    changed = [outcome for outcome in made.outcomes if outcome.status is Happened.CHANGED]
+    if not changed:
+        nothing = Verification(Status.SKIPPED, "nothing was repaired")
+        return Result(returned(document, model), made.outcomes, (), nothing)
+    if not verify:
+        skipped = Verification(Status.SKIPPED, "switched off (--no-verify)")
+        return Result(returned(made.document, model), made.outcomes, (), skipped)
+
+    from resizefix.verification.repair import RepairedNode, prove_repair  # onnxruntime is imported where it runs
+
+    rules = conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
+    wanted = {outcome.index for outcome in changed}
+    nodes = [
+        RepairedNode(site.label, site.output, site.interpolation, site.reading.operands)
+        for site in find_sites(made.document)
+        if site.index in wanted and not site.scope.path and site.interpolation is not None and site.reading is not None
+    ]
+    keeps = all(outcome.exact for outcome in changed)
+    verification = prove_repair(document, made.document, [] if remove_identity else nodes, rules, keeps_numbers=keeps)
+    if not verification.passed:
+        result = Result(document, made.outcomes, (), verification)
+        named = ", ".join(outcome.node for outcome in changed[:3])
+        raise VerificationFailedError(f"verification failed ({named}): {verification.reason}", result=result)
+    largest = max((run.max_abs_diff for run in verification.runs), default=0.0)
+    difference = largest if math.isfinite(largest) else None  # another shape: no number says it
+    outcomes = tuple(
+        replace(outcome, max_abs_diff=difference) if not outcome.exact else outcome for outcome in made.outcomes
+    )
+    return Result(returned(made.document, model), outcomes, (), verification)

@@ -1,0 +1,140 @@
+"""Resizes that a converter broke, made right: the first fault of each node is fixed until none is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from resizefix.dialects.snapshot import Snapshot
+from resizefix.document.document import Document
+from resizefix.document.edits import apply_around, remove_unread, set_default_opset
+from resizefix.document.shapes import Key
+from resizefix.document.text import node_text
+from resizefix.faults.conversions import is_resize
+from resizefix.faults.fault import Fault, Preferences
+from resizefix.faults.resize_node import ResizeNode, Surroundings
+from resizefix.faults.table import faults_of, first_fault
+from resizefix.operations.sites import Site, sites_in
+from resizefix.outcome import Outcome, Status
+
+_MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """The repaired document, what happened to each selected site, and the faults that were fixed, by site index.
+
+    `first` are the faults of each selected site as the file stands.
+    """
+
+    document: Document
+    outcomes: tuple[Outcome, ...]
+    fixed: Mapping[int, tuple[Fault, ...]]
+
+
+def faults_in(snapshot: Snapshot) -> list[list[Fault]]:
+    """The faults of every site, in the order of `sites_in`."""
+    return [faults_of(node) for node in _nodes(snapshot)]
+
+
+def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Repair:
+    """A copy of the document whose selected sites have no fault left that can be fixed; `document` stays as it is.
+
+    A site keeps its place among the resizes of the file, since no fix adds or removes one: sites are told apart by it.
+    """
+    selected = {site.index: site for site in sites}
+    fixed: dict[int, list[Fault]] = {index: [] for index in selected}
+    refused: dict[int, Fault] = {}
+    current = document
+    removed = 0
+    for _ in range(_MOST_ROUNDS):
+        snapshot = Snapshot(current)
+        found: list[tuple[int, ResizeNode, Fault]] = []
+        for index, node in enumerate(_nodes(snapshot)):
+            fault = first_fault(node, preferences) if index in selected and index not in refused else None
+            if fault is not None and fault.change is None:
+                refused[index] = fault
+            elif fault is not None:
+                found.append((index, node, fault))
+        if not found:
+            break
+        current = _applied(current, found)
+        for index, _, fault in found:
+            fixed[index].append(fault)
+        removed += sum(fault.name == "identity" for *_, fault in found)
+        if removed:
+            break  # an Identity is no site: it comes last, and the count of sites changes with it
+    after = sites_in(Snapshot(current)) if not removed else []
+    outcomes = tuple(
+        _outcome(site, tuple(fixed[index]), refused.get(index), after[index] if index < len(after) else None)
+        for index, site in selected.items()
+    )
+    return Repair(current, outcomes, {index: tuple(faults) for index, faults in fixed.items()})
+
+
+def _nodes(snapshot: Snapshot) -> list[ResizeNode]:
+    """The resize nodes in the order of `sites_in`."""
+    found = [
+        ((*scope.order, index), scope, index)
+        for scope in snapshot.scopes.all
+        for index, node in enumerate(scope.body.node)
+        if is_resize(node)
+    ]
+    surroundings = Surroundings(snapshot)
+    return [ResizeNode(surroundings, scope, index) for _, scope, index in sorted(found, key=lambda item: item[0])]
+
+
+def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:
+    """A copy of the document with the changes made, and without what nothing reads afterwards."""
+    made = document.copy()
+    edited = Snapshot(made)
+    unread: list[Key] = []
+    opset = None
+    touched: set[tuple[object, int]] = set()
+    # Behind first, so that positions before stay true.
+    for _, node, fault in sorted(found, key=lambda item: (item[1].scope.order, item[1].index), reverse=True):
+        change = fault.change
+        assert change is not None
+        places = {(node.scope.path, node.index), *((node.scope.path, index) for index in change.others)}
+        if places & touched:
+            continue  # another fix edits the same node; the next round sees what is left
+        touched |= places
+        read = {name for name in node.node.input[1:] if name}
+        read |= {name for index in change.others for name in node.scope.body.node[index].input if name}
+        unread += [home.key for name in read if (home := node.definition(name)) is not None]
+        scope = next(scope for scope in edited.scopes.all if scope.path == node.scope.path)
+        apply_around(
+            made.proto,
+            scope.body,
+            node.index,
+            node=change.node,
+            before=change.before,
+            after=change.after,
+            others=change.others,
+            initializers=change.initializers,
+            types=change.types,
+        )
+        opset = max(opset or 0, change.opset) if change.opset is not None else opset
+    if opset is not None:
+        set_default_opset(made.proto, opset)
+    remove_unread(made.proto, unread)
+    return made
+
+
+def _outcome(site: Site, fixed: Sequence[Fault], refused: Fault | None, after: Site | None) -> Outcome:
+    before = node_text(site.node)
+    names = ", ".join(dict.fromkeys(fault.name for fault in fixed)) or None
+    if refused is not None:
+        reason = f"{refused.because}. {refused.fix}"
+        return Outcome(site.index, site.label, Status.REFUSED, reason, before, fault=refused.name)
+    if not fixed:
+        if site.interpolation is None:
+            return Outcome(site.index, site.label, Status.REFUSED, site.reason, before)
+        return Outcome(site.index, site.label, Status.UNCHANGED, "it has no fault that is known", before)
+    if after is not None and after.interpolation is None:
+        reason = f"{after.reason}; what was fixed is not enough"
+        return Outcome(site.index, site.label, Status.REFUSED, reason, before, fault=names)
+    reason = "; ".join(f"{fault.because}: {fault.fix}" for fault in fixed)
+    text = (node_text(after.node),) if after is not None else ()
+    exact = all(fault.keeps_numbers for fault in fixed)
+    return Outcome(site.index, site.label, Status.CHANGED, reason, before, text, exact=exact, fault=names)

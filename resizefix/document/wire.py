@@ -31,7 +31,10 @@ class CutOffError(MalformedError):
 
 
 class Record(NamedTuple):
-    """One record of a message: `start` is the offset of its tag, `body` of its value, `end` is one past its value."""
+    """One record of a message: `start` is the offset of its tag, `body` of its value, `end` is one past its value.
+
+    The value of a group is all up to and with the tag that ends it.
+    """
 
     number: int
     wire_type: int
@@ -59,8 +62,8 @@ def read_varint(data: Readable, position: int, end: int) -> tuple[int, int]:
 def records(data: Readable, start: int, end: int) -> Iterator[Record]:
     """The records of the message in `data[start:end]`, in file order.
 
-    Raises MalformedError where the bytes cannot be records: field number 0, reserved wire types, groups (ONNX has
-    none), and lengths that reach beyond `end`.
+    Raises MalformedError where the bytes cannot be records: field number 0, reserved wire types, the end of a group that
+    did not begin, and lengths that reach beyond `end`.
     """
     position = start
     while position < end:
@@ -86,8 +89,10 @@ def records(data: Readable, start: int, end: int) -> Iterator[Record]:
             position += 8
         elif wire_type == FIXED32:
             position += 4
+        elif wire_type == START_GROUP:
+            position = _end_of_group(data, number, body, end)
         else:
-            raise MalformedError(f"wire type {wire_type} at offset {tag_start} is none that ONNX files use")
+            raise MalformedError(f"nothing can begin with wire type {wire_type} (offset {tag_start})")
         if position > end:
             raise CutOffError(
                 f"field {number} at offset {tag_start} claims {position - body} bytes where {end - body} are left"
@@ -95,6 +100,26 @@ def records(data: Readable, start: int, end: int) -> Iterator[Record]:
         yield Record(number, wire_type, tag_start, body, position)
         if position - body >= _LARGE:
             _let_go(data, body, position)
+
+
+def _end_of_group(data: Readable, number: int, position: int, end: int) -> int:
+    """The offset behind the group of field `number` whose first record stands at `position`."""
+    groups = [number]
+    while groups:
+        if position >= end:
+            raise CutOffError(f"the data ends at offset {end}, inside of a group")
+        tag, body = read_varint(data, position, end)
+        field, wire_type = tag >> 3, tag & 7
+        if wire_type == START_GROUP and 0 < field and len(groups) < MAX_DEPTH:
+            groups.append(field)
+        elif wire_type == END_GROUP and field == groups[-1]:
+            groups.pop()
+        elif wire_type in (START_GROUP, END_GROUP):
+            raise MalformedError(f"the groups at offset {position} are nested too deep, or end otherwise than they began")
+        else:
+            body = next(records(data, position, end)).end
+        position = body
+    return position
 
 
 def _let_go(data: Readable, start: int, end: int) -> None:

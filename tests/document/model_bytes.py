@@ -127,16 +127,24 @@ def split(data: bytes) -> list[tuple[int, bytes]]:
     while position < len(data):
         start = position
         tag, position = _varint_at(data, position)
-        kind = tag & 7
-        if kind == 0:
-            _, position = _varint_at(data, position)
-        elif kind == 2:
-            length, position = _varint_at(data, position)
-            position += length
-        else:
-            position += {1: 8, 5: 4}[kind]
+        position = _behind(data, position, tag)
         found.append((tag >> 3, data[start:position]))
     return found
+
+
+def _behind(data: bytes, position: int, tag: int) -> int:
+    kind = tag & 7
+    if kind == 0:
+        return _varint_at(data, position)[1]
+    if kind == 2:
+        length, position = _varint_at(data, position)
+        return position + length
+    if kind == 3:
+        inner, position = _varint_at(data, position)
+        while inner & 7 != 4:
+            inner, position = _varint_at(data, _behind(data, position, inner))
+        return position
+    return position + {1: 8, 5: 4}[kind]
 
 
 def value_of(record: bytes) -> bytes:
@@ -183,15 +191,23 @@ def hostile(message: Message, rng: random.Random, depth: int = 0, *, in_parts: b
                 group.insert(rng.randrange(len(group) + 1), unknown)
         groups.append(group)
     for _ in range(rng.choice((0, 0, 1, 2))):
-        number, kind = rng.randrange(900, 4000), rng.choice((0, 1, 2, 5))
-        body = {0: _varint(rng.randrange(1 << 40), rng), 1: rng.randbytes(8), 2: b"\x03abc", 5: rng.randbytes(4)}[kind]
-        groups.append([_tag(number, kind, rng) + body])
+        groups.append([_unknown(rng)])
     out = []
     while groups:
         group = rng.choice(groups)
         out.append(group.pop(0))
         groups = [group for group in groups if group]
     return b"".join(out)
+
+
+def _unknown(rng: random.Random, depth: int = 0) -> bytes:
+    """A field that no schema knows; a group may hold others."""
+    number, kind = rng.randrange(900, 4000), rng.choice((0, 1, 2, 3, 5))
+    body = {0: _varint(rng.randrange(1 << 40), rng), 1: rng.randbytes(8), 2: b"\x03abc", 5: rng.randbytes(4)}.get(kind)
+    if body is None:
+        inner = b"".join(_unknown(rng, depth + 1) for _ in range(rng.randrange(3) if depth < 3 else 0))
+        body = inner + _tag(number, 4, rng)
+    return _tag(number, kind, rng) + body
 
 
 def _parts(message: bytes, rng: random.Random) -> list[bytes]:

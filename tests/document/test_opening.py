@@ -60,7 +60,7 @@ def zipped(path: Path) -> bytes:
         (b"\x38\x01", "holds no graph"),
         (bytes(1000), "is not an ONNX model"),
         (b"\x3a\x04\x0b\x0b\x0b\x0b", "is not an ONNX model, or a damaged one"),
-        (b"\x0b\x0c" + MODEL, "is not an ONNX model, or a damaged one"),
+        (b"\x0b" + MODEL, "is not an ONNX model, or a damaged one"),
         (b"\x80" * 11 + MODEL, "is not an ONNX model, or a damaged one"),
         (MODEL[:-1], "is cut off"),
         (MODEL[: len(MODEL) // 2], "is cut off (field 7"),

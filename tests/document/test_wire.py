@@ -55,6 +55,17 @@ def test_records_give_number_type_and_offsets_of_each_kind():
     assert varint_value(data, Record(1, 0, 0, 1, 3)) == 150
 
 
+def test_a_group_is_one_record_up_to_the_tag_that_ends_it():
+    inner = b"\x13\x0b\x0c\x14" + encode_bytes(3, b"\x0c") + b"\x08\x01"
+    data = b"\x0b" + inner + b"\x0c" + b"\x08\x01"
+    assert [(record.number, record.wire_type, record.end) for record in records(data, 0, len(data))] == [
+        (1, 3, len(inner) + 2),
+        (1, 0, len(data)),
+    ]
+    deepest = b"\x0b" * 100 + b"\x0c" * 100
+    assert [record.end for record in records(deepest, 0, 200)] == [200]
+
+
 def test_records_of_a_part_keep_to_that_part():
     data = b"\xff" + encode_bytes(3, b"abc") + b"\xff"
     assert [record.number for record in records(data, 1, len(data) - 1)] == [3]
@@ -68,7 +79,10 @@ def test_records_of_a_part_keep_to_that_part():
         (b"\x11abc", "claims 8 bytes where 3 are left"),
         (b"\x25abc", "claims 4 bytes where 3 are left"),
         (b"\x08", "in the middle of a number"),
-        (b"\x0b\x0c", "wire type 3"),
+        (b"\x0b\x08\x01", "inside of a group"),
+        (b"\x0b\x14", "end otherwise than they began"),
+        (b"\x0b\x03", "end otherwise than they began"),
+        (b"\x0b" * 101 + b"\x0c" * 101, "nested too deep"),
         (b"\x0c", "wire type 4"),
         (b"\x0e\x00", "wire type 6"),
         (b"\x0f\x00", "wire type 7"),

@@ -94,7 +94,10 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
         call.document = _envelope(command, model, answer)
     elif answer.show is not None and not manner.quiet:
         process.note(answered=answer.exit_code)
-        answer.show()
+        try:
+            answer.show()
+        except Exception as error:  # as above
+            answer = Answer(error=f"{model}: cannot be shown: {why_unforeseen(error)}", exit_code=2)
     if answer.error is not None:
         show_error(f"resizefix {command}: {printable(answer.error)}", None if manner.as_json or manner.quiet else step)
     raise click.exceptions.Exit(answer.exit_code)

@@ -24,6 +24,8 @@ from resizefix.document.source import TOKEN_PREFIX, Source
 from resizefix.document.tensors import replace_tensors_containing
 from resizefix.errors import RefusedError, UnreadableModelError, UsageError
 
+_LONGEST_NUMBER = 19  # digits of an int64
+
 
 class Reference(NamedTuple):
     """Where the data of one tensor are said to lie, in the words of the model: nothing is checked before it is used."""
@@ -79,16 +81,21 @@ class Home(NamedTuple):
 def span_of(reference: Reference, source: Source) -> Span:
     """The bytes of `source` that a reference means. Raises UnreadableModelError if it has no such bytes."""
     numbers = [number for number in (reference.offset, reference.length) if number is not None]
-    if not all(re.fullmatch("[0-9]{1,19}", number) for number in numbers):
+    if not all(re.fullmatch(f"[0-9]{{1,{_LONGEST_NUMBER}}}", number) for number in numbers):
         named = {"offset": reference.offset, "length": reference.length}
-        said = " or ".join(f"{name} {number!r}" for name, number in named.items() if number is not None)
-        raise UnreadableModelError(f"tensor {reference.tensor!r}: {said} of its external data is no number.")
+        said = " or ".join(
+            f"{name} {number[: _LONGEST_NUMBER + 1]!r}" for name, number in named.items() if number is not None
+        )
+        raise UnreadableModelError(
+            f"tensor {reference.tensor!r}: {said} of its external data is no number of up to {_LONGEST_NUMBER} digits."
+        )
     start = int(reference.offset)
     end = source.size if reference.length is None else start + int(reference.length)
     if not start <= end <= source.size:
+        said = f"begin at byte {start}" if reference.length is None else f"lie at bytes {start} to {end}"
         raise UnreadableModelError(
-            f"tensor {reference.tensor!r}: its data are said to lie at bytes {start} to {end} of {source.path}, which "
-            f"has {source.size}; the file is incomplete or belongs to another model."
+            f"tensor {reference.tensor!r}: its data are said to {said} of {source.path}, which "
+            f"has {source.size} bytes; the file is incomplete or belongs to another model."
         )
     return Span(source, start, end)
 

@@ -62,8 +62,8 @@ def read_varint(data: Readable, position: int, end: int) -> tuple[int, int]:
 def records(data: Readable, start: int, end: int) -> Iterator[Record]:
     """The records of the message in `data[start:end]`, in file order.
 
-    Raises MalformedError where the bytes cannot be records: field number 0, reserved wire types, the end of a group that
-    did not begin, and lengths that reach beyond `end`.
+    Raises MalformedError where the bytes cannot be records: field number 0, reserved wire types, the end of a group
+    that did not begin, and lengths that reach beyond `end`.
     """
     position = start
     while position < end:
@@ -110,12 +110,14 @@ def _end_of_group(data: Readable, number: int, position: int, end: int) -> int:
             raise CutOffError(f"the data ends at offset {end}, inside of a group")
         tag, body = read_varint(data, position, end)
         field, wire_type = tag >> 3, tag & 7
-        if wire_type == START_GROUP and 0 < field and len(groups) < MAX_DEPTH:
+        if wire_type == START_GROUP and field > 0 and len(groups) < MAX_DEPTH:
             groups.append(field)
         elif wire_type == END_GROUP and field == groups[-1]:
             groups.pop()
         elif wire_type in (START_GROUP, END_GROUP):
-            raise MalformedError(f"the groups at offset {position} are nested too deep, or end otherwise than they began")
+            raise MalformedError(
+                f"the groups at offset {position} are nested too deep, or end otherwise than they began"
+            )
         else:
             body = next(records(data, position, end)).end
         position = body

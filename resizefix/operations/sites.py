@@ -369,7 +369,8 @@ def _values(
     wanted = np.float32 if kind is ExtentKind.SCALES else np.int64
     what = f"its {kind.value} {origin.name!r}"
     if value.dtype != wanted:
-        raise RefusedError(f"{what} are {value.dtype}; ONNX wants {np.dtype(wanted).name} there", rule="extent")
+        found = "strings" if value.dtype == object else value.dtype
+        raise RefusedError(f"{what} are {found}; ONNX wants {np.dtype(wanted).name} there", rule="extent")
     if value.ndim != 1:
         raise RefusedError(f"{what} are no vector but of shape {list(value.shape)}", rule="extent")
     if not np.all(np.isfinite(value)) or min(value.tolist(), default=1) <= 0:

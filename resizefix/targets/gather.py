@@ -149,7 +149,7 @@ class _Gatherer:
         count = math.inf if dims is None else _count(dims)
         return {
             "source": self._source(scope, name),
-            "values": None if value is None else tuple(float(number) for number in value.ravel()),
+            "values": tuple(map(float, value.ravel())) if value is not None and value.dtype.kind in "fiub" else None,
             "length": int(count) if math.isfinite(count) else None,
             "operand_rank": None if dims is None else len(dims),
             "operand_type": self._elem_type(scope, name),

@@ -21,6 +21,7 @@ from resizefix.verification.sizing import SIZINGS, Role, Shape, image_of, roles_
 from resizefix.verification.vectors import FACTORS, RARER_FACTORS, is_small_vector, vector_value
 
 _DRAWN_WIDTH = 8  # bytes: values are drawn as doubles, whatever the type of the input
+MOST_AXES = 64 if int(np.__version__.split(".")[0]) >= 2 else 32  # of a numpy array
 MOST_ELEMENTS = 2**24  # of one tensor whose size is chosen here; what the file or the user fixes may be larger
 
 
@@ -37,8 +38,8 @@ class Feeder:
 
     `most_bytes` is what one input may take.
 
-    Raises UsageError for a name, rank or size that the model does not have, RefusedError for an input of a type that no
-    values are made for (maps, sparse tensors). `candidates` raises TooLargeError.
+    Raises UsageError for a name, rank or size that the model does not have, RefusedError for an input that no values
+    are made for (maps, sparse tensors, more axes than numpy has). `candidates` raises TooLargeError.
     """
 
     def __init__(
@@ -61,6 +62,10 @@ class Feeder:
             if entry.kind in (InputKind.MAP, InputKind.SPARSE_TENSOR) and entry.name not in self._hints:
                 raise RefusedError(
                     f"Input '{entry.name}' is a {entry.kind.value}: no values are made for such an input."
+                )
+            if entry.shape is not None and len(entry.shape) > MOST_AXES:
+                raise RefusedError(
+                    f"Input '{entry.name}' has {len(entry.shape)} axes: no values are made for more than {MOST_AXES}."
                 )
 
     @property

@@ -7,6 +7,7 @@ model draw the same numbers.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ def render(document: Document, extra_outputs: Sequence[str] = ()) -> Rendition:
 
 def _external_bytes(tensor: TensorProto) -> int:
     lengths = (entry.value for entry in tensor.external_data if entry.key == "length")
-    return sum(int(length) for length in lengths if length.isdecimal())
+    return sum(int(length) for length in lengths if re.fullmatch("[0-9]{1,19}", length))
 
 
 def _pin_seed(node: NodeProto) -> bool:

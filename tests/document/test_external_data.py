@@ -148,7 +148,8 @@ def test_data_are_not_written_through_a_link_out_of_the_new_folder(home, away, t
     ("offset", "length", "reason"),
     [
         (10, W.nbytes, "bytes 10 to 4106 of .*, which has 4105"),
-        (5000, None, "bytes 5000 to 4105"),
+        (5000, None, "begin at byte 5000 of .*, which has 4105 bytes"),
+        (9, "9" * 5000, "is no number of up to 19 digits"),
         ("-9", None, "offset '-9' of its external data is no number"),
         (9, 10**18, "incomplete or belongs to another model"),
         ("-9", 4096, "offset '-9'"),

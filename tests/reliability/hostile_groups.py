@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from hostile_kinds import kinds
 from hostile_models import (
     Fill,
     attributes,
@@ -111,5 +112,6 @@ GROUPS: dict[str, Callable[[], Iterator[tuple[str, Fill]]]] = {
     "operands": operands,
     "attributes": attributes,
     "external data": external_data,
+    "kinds": kinds,
     "names": names,
 }

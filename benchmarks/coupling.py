@@ -23,7 +23,7 @@ from resizefix.errors import ResizefixError
 from resizefix.library.coupling import without_coupled
 from resizefix.library.size_coupling import sites_with_coupling
 from resizefix.operations.promote_scales import Naming, Promotion, promote_scales
-from resizefix.operations.sites import Site
+from resizefix.operations.site import Site
 from resizefix.promotion import Freedom
 from resizefix.verification.conditions import conditions
 from resizefix.verification.proof import Prover

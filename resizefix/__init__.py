@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from resizefix.library.result import Result
     from resizefix.library.rewrite import legalize, trt_legacy
     from resizefix.library.verify import verify
-    from resizefix.operations.sites import Site
+    from resizefix.operations.site import Site
 
 __all__ = [
     "CannotWriteError",
@@ -61,7 +61,7 @@ __all__ = [
 _HOMES = {
     "Document": "resizefix.document.document",
     "Result": "resizefix.library.result",
-    "Site": "resizefix.operations.sites",
+    "Site": "resizefix.operations.site",
     "Verdict": "resizefix.library.check",
     "check": "resizefix.library.check",
     "diff": "resizefix.library.diff",

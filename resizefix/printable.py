@@ -23,8 +23,8 @@ def printable(text: str, *, keep_lines: bool = False) -> str:
     )
 
 
-def summary(kind: object, *parts: str | None) -> str:
+def summary(name: str, *parts: str | None) -> str:
     """The repr of an object that holds more than a screen: its class, and one short line for each part."""
     shown = [printable(part) for part in parts if part]
     lines = [line if len(line) <= MOST_SHOWN else f"{line[: MOST_SHOWN - 1]}…" for line in shown]
-    return f"<{type(kind).__name__}: {f'{chr(10)}  '.join(lines)}>"
+    return f"<{name}: {f'{chr(10)}  '.join(lines)}>"

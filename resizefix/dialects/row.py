@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from onnx import AttributeProto
 
-from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
+from resizefix.errors import RefusedError
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,16 @@ class Dialect:
     def sizes_input(self) -> int | None:
         """The position of the input `sizes`; None: there is none."""
         return self.position("sizes")
+
+    def slot(self, kind: ExtentKind) -> int:
+        """The position of the input for scales, or for sizes. Raises RefusedError where it has none."""
+        position = self.scales_input if kind is ExtentKind.SCALES else self.sizes_input
+        if position is None:
+            first = "9" if kind is ExtentKind.SCALES else "11"
+            raise RefusedError(
+                f"{self.name} has no input for {kind.value}; they exist from opset {first} on", rule="form"
+            )
+        return position
 
     def position(self, input_name: str) -> int | None:
         """The position of an input by its schema name; None: this version has no such input."""

@@ -64,7 +64,7 @@ class Document:
     def __repr__(self) -> str:
         graph = self.proto.graph
         size = f"{len(graph.node)} nodes, {len(graph.initializer)} initializers"
-        return summary(self, "in memory" if self.path is None else str(self.path), size)
+        return summary("Document", "in memory" if self.path is None else str(self.path), size)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Document:

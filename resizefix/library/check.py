@@ -40,7 +40,7 @@ class Verdict:
         word = "accepted" if self.accepted else "rejected"
         live = None if self.live is None else f"{self.live.parser}: {'accepted' if self.live.taken else 'rejected'}"
         rules = ", ".join(f"{rule} ({count})" for rule, count in broken.items())
-        return summary(self, f"{self.target.name} {word}", rules, live, self.live_reason)
+        return summary("Verdict", f"{self.target.name} {word}", rules, live, self.live_reason)
 
     @property
     def accepted(self) -> bool:

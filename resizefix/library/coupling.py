@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.promote_scales import Refusal
-from resizefix.operations.sites import Site
+from resizefix.operations.site import Site
 from resizefix.origins.origin import OriginKind
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key

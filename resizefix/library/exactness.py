@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from resizefix.operations.sites import Site
+from resizefix.operations.site import Site
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.bounds import HALF
 from resizefix.verification.verification import Run, Verification

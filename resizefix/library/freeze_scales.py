@@ -13,7 +13,8 @@ from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.plans import Plans
 from resizefix.library.result import Result
 from resizefix.operations.freeze_scales import freeze_scales as freeze
-from resizefix.operations.sites import Site, select, sites_in
+from resizefix.operations.site import Site
+from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.verification.bounds import half_units

@@ -5,7 +5,7 @@ from __future__ import annotations
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.interop import Model, opened
 from resizefix.library.size_coupling import sites_with_coupling
-from resizefix.operations.sites import Site
+from resizefix.operations.site import Site
 
 
 def inspect(model: Model) -> list[Site]:

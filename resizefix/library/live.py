@@ -9,7 +9,8 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes, node_label
 from resizefix.errors import UsageError
 from resizefix.library.live_profile import Plan, Profile, checked, planned
-from resizefix.operations.sites import Site, find_sites
+from resizefix.operations.site import Site
+from resizefix.operations.sites import find_sites
 from resizefix.targets.tensorrt_complaints import LiveError
 from resizefix.targets.tensorrt_live import LiveParser, LiveUnavailable, LiveVerdict
 

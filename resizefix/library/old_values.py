@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from resizefix.document.document import Document
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.sites import Site, find_sites
+from resizefix.operations.site import Site
+from resizefix.operations.sites import find_sites
 from resizefix.origins.origin import OriginKind
 from resizefix.verification.inputs import model_inputs
 

@@ -15,7 +15,8 @@ from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.given_values import GivenValues
 from resizefix.operations.legalize import rewritable
 from resizefix.operations.promote_scales import Integers, promote_scales
-from resizefix.operations.sites import Site, find_sites
+from resizefix.operations.site import ReadSite, Site
+from resizefix.operations.sites import find_sites
 from resizefix.operations.trt_legacy import trt_legacy
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
@@ -45,9 +46,9 @@ class Plans:
         if site.coupling.verdict is not Freedom.FREE:
             return SHARED if site.coupling.shared else None
         try:
-            drive(site, Form.SCALES)
+            drive(site.read, Form.SCALES)
         except RefusedError:
-            return retry_args(site, Form.SCALES, None, integers=False) or None
+            return retry_args(site.read, Form.SCALES, None, integers=False) or None
         return ()
 
     def freezing(self, site: Site) -> tuple[str, ...] | None:
@@ -71,7 +72,9 @@ class Plans:
     @cached_property
     def _freezing(self) -> Mapping[int, tuple[str, ...]]:
         document = self._snapshot.document
-        fed = [site for site in self._sites if site.origin.kind is OriginKind.GRAPH_INPUT and site.reading is not None]
+        fed = [
+            site for site in self._sites if site.origin.kind is OriginKind.GRAPH_INPUT and isinstance(site, ReadSite)
+        ]
         given = GivenValues(document, fed, {})
         behind = {site.index: [name for name in given.behind(site) if name not in given.arrays] for site in fed}
         declared = {value.name: value for value in document.proto.graph.input}

@@ -19,7 +19,8 @@ from resizefix.library.size_coupling import couplings_of
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, Naming, Promotion, Refusal
 from resizefix.operations.promote_scales import promote_scales as promote
-from resizefix.operations.sites import Site, find_sites, select
+from resizefix.operations.site import Site
+from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Status as Happened
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.targets.catalogue import target_named

@@ -14,6 +14,7 @@ from resizefix.library.bounded import bounded
 from resizefix.library.result import Result
 from resizefix.operations.repair import faults_in
 from resizefix.operations.repair import repair as make_repair
+from resizefix.operations.site import ReadSite
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Status as Happened
 from resizefix.verification.conditions import conditions
@@ -69,7 +70,7 @@ def repair(
     nodes = [
         RepairedNode(site.label, site.output, site.interpolation, site.reading.operands)
         for site in find_sites(made.document)
-        if site.index in wanted and not site.scope.path and site.interpolation is not None and site.reading is not None
+        if site.index in wanted and not site.scope.path and isinstance(site, ReadSite)
     ]
     keeps = all(outcome.exact for outcome in changed)
     verification = prove_repair(document, made.document, [] if remove_identity else nodes, rules, keeps_numbers=keeps)

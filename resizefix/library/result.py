@@ -38,7 +38,7 @@ class Result:
         counts = Counter(outcome.status.value for outcome in self.outcomes)
         inputs = ", ".join(source.name for source in self.inputs)
         return summary(
-            self,
+            "Result",
             ", ".join(f"{count} {status}" for status, count in counts.items()) or "no Upsample or Resize",
             inputs and f"inputs: {inputs}",
             f"verification: {self.verification.status.value}, {len(self.verification.runs)} runs",

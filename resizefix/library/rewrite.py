@@ -15,7 +15,8 @@ from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.result import Result
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import Allowance
-from resizefix.operations.sites import Site, find_sites, select, sites_in
+from resizefix.operations.site import Site
+from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.operations.trt_legacy import hybrid as make_hybrid
 from resizefix.operations.trt_legacy import trt_legacy as make_legacy
 from resizefix.outcome import Outcome

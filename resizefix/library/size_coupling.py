@@ -10,7 +10,8 @@ from resizefix.errors import RefusedError
 from resizefix.library.coupling import without_coupled
 from resizefix.operations.forms import drive
 from resizefix.operations.promote_scales import Refusal
-from resizefix.operations.sites import Site, sites_in
+from resizefix.operations.site import Site
+from resizefix.operations.sites import sites_in
 from resizefix.origins.size_flow import Ended, Moved, OldSizesError, SizeFlow
 from resizefix.origins.size_rows import Dims
 from resizefix.promotion import Coupling, Driven, Form, Freedom, PromotedInput
@@ -102,7 +103,7 @@ def _plan(site: Site) -> Driven | None:
         return None
     for form in (Form.SCALES, Form.SIZES):
         try:
-            return drive(site, form)
+            return drive(site.read, form)
         except RefusedError:
             continue
     return None

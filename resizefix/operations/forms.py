@@ -12,7 +12,7 @@ from resizefix.document.text import counted
 from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
-from resizefix.operations.sites import Site
+from resizefix.operations.site import ReadSite
 from resizefix.origins.words import figure
 from resizefix.promotion import LARGEST_DENOMINATOR, Driven, Form, common_denominator, numerator
 
@@ -20,7 +20,7 @@ _BATCH_AND_CHANNEL = 2
 _LONGEST = 2**31 - 1  # of an axis; sizes are int64, but runtimes count the elements of a tensor so
 
 
-def drive(site: Site, form: Form) -> Driven:
+def drive(site: ReadSite, form: Form) -> Driven:
     """The site as an input of the given form would drive it. Raises RefusedError where that form cannot say it."""
     kind = ExtentKind.SIZES if form is Form.SIZES else ExtentKind.SCALES
     base = _as_sizes(site) if form is Form.SIZES else _as_scales(site)
@@ -30,8 +30,6 @@ def drive(site: Site, form: Form) -> Driven:
         values = ", ".join(f"{base[position]:g}" for position in scaled)
         raise RefusedError(f"its axes are scaled by different numbers ({values})", rule="form")
     entries = scaled if form in (Form.SPATIAL, Form.FACTOR) else tuple(range(len(base)))
-    assert site.dialect is not None
-    assert site.interpolation is not None
     return Driven(
         scope=site.scope.path,
         input=site.input,
@@ -49,7 +47,7 @@ def drive(site: Site, form: Form) -> Driven:
     )
 
 
-def drive_by_integers(site: Site, form: Form | None, denominator: int | None) -> Driven:
+def drive_by_integers(site: ReadSite, form: Form | None, denominator: int | None) -> Driven:
     """The site as an input would drive it that TensorRT takes: whole numbers, multiplied with the tensor's own shape.
 
     TensorRT refuses float inputs that decide a shape ("must have type Int32 or Int64"). So the factor is a numerator
@@ -66,7 +64,6 @@ def drive_by_integers(site: Site, form: Form | None, denominator: int | None) ->
     if form is None and len(set(scales)) == 1:
         floats = drive(site, Form.FACTOR)
     chosen = denominator or (1 if all(float(scale).is_integer() for scale in scales) else 1000)
-    assert site.dialect is not None
     by_shape = site.dialect.sizes_input is not None
     if not by_shape and not all(float(scale).is_integer() and chosen == 1 for scale in scales):
         raise RefusedError(
@@ -74,7 +71,6 @@ def drive_by_integers(site: Site, form: Form | None, denominator: int | None) ->
             "the model to opset 11 or later",
             rule="form",
         )
-    assert site.interpolation is not None
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
         raise RefusedError("tf_crop_and_resize reads sizes and scales differently", rule="form")
     if not all(numerator(scale, chosen) for scale in scales):
@@ -88,13 +84,13 @@ def drive_by_integers(site: Site, form: Form | None, denominator: int | None) ->
     return driven
 
 
-def retry_args(site: Site, form: Form | None, denominator: int | None, *, integers: bool) -> tuple[str, ...]:
+def retry_args(site: ReadSite, form: Form | None, denominator: int | None, *, integers: bool) -> tuple[str, ...]:
     """The options with which the site can be driven after all, found out by trying; empty where there are none."""
     forms = tuple(other for other in (Form.FACTOR, Form.SPATIAL, Form.SCALES, Form.SIZES) if other is not form)
     plain = [((), form), *((("--form", other.value), other) for other in forms)]
     tries: list[tuple[tuple[str, ...], Callable[[], Driven]]] = []
     if integers:
-        needed = common_denominator([scale for scale in site.extent.values or () if scale != 1])
+        needed = common_denominator([scale for scale in site.values if scale != 1])
         if needed is not None and needed != denominator:
             tries.append((("--denominator", str(needed)), partial(drive_by_integers, site, form, needed)))
         tries += [(words, partial(drive_by_integers, site, other, denominator)) for words, other in plain[1:]]
@@ -128,9 +124,8 @@ def _refuse_other_samples(driven: Driven) -> None:
             )
 
 
-def _axes(site: Site, count: int) -> tuple[int, ...]:
+def _axes(site: ReadSite, count: int) -> tuple[int, ...]:
     """The axis of the input that each entry of the operand speaks of, counted from 0."""
-    assert site.interpolation is not None
     axes = site.interpolation.axes
     if axes is None:
         if site.input_dims is not None and len(site.input_dims) != count:
@@ -147,19 +142,18 @@ def _axes(site: Site, count: int) -> tuple[int, ...]:
     return tuple(axis % len(site.input_dims) for axis in axes)
 
 
-def _numbers(site: Site, count: int) -> str:
+def _numbers(site: ReadSite, count: int) -> str:
     """`1 scale`, `4 sizes`."""
     return counted(count, site.extent.kind.value.removesuffix("s"))
 
 
-def _static_dim(site: Site, axis: int) -> int | None:
+def _static_dim(site: ReadSite, axis: int) -> int | None:
     size = None if site.input_dims is None else site.input_dims[axis]
     return size if isinstance(size, int) else None
 
 
-def _as_scales(site: Site) -> tuple[float, ...]:
-    values = site.extent.values
-    assert values is not None
+def _as_scales(site: ReadSite) -> tuple[float, ...]:
+    values = site.values
     if site.extent.kind is ExtentKind.SCALES:
         _axes(site, len(values))
         return values
@@ -174,14 +168,11 @@ def _as_scales(site: Site) -> tuple[float, ...]:
     return tuple(float(scale) for scale in scales)
 
 
-def _as_sizes(site: Site) -> tuple[int, ...]:
-    values = site.extent.values
-    assert values is not None
+def _as_sizes(site: ReadSite) -> tuple[int, ...]:
+    values = site.values
     if site.extent.kind is ExtentKind.SIZES:
         return tuple(int(value) for value in values)
-    assert site.dialect is not None
-    if site.dialect.sizes_input is None:
-        raise RefusedError(f"{site.dialect.name} has no input for sizes; they exist from opset 11 on", rule="form")
+    site.dialect.slot(ExtentKind.SIZES)
     dims = _static_sizes(site, "no single output size computes what its scales do")
     sizes = []
     for scale, size in zip(values, dims, strict=True):
@@ -199,13 +190,11 @@ def _as_sizes(site: Site) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _static_sizes(site: Site, otherwise: str) -> tuple[int, ...]:
+def _static_sizes(site: ReadSite, otherwise: str) -> tuple[int, ...]:
     """The input's size at each entry of the operand, where the file fixes it and the two extents mean the same."""
-    assert site.interpolation is not None
-    assert site.extent.values is not None
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
         raise RefusedError(f"tf_crop_and_resize reads sizes and scales differently: {otherwise}", rule="form")
-    sizes = [_static_dim(site, axis) for axis in _axes(site, len(site.extent.values))]
+    sizes = [_static_dim(site, axis) for axis in _axes(site, len(site.values))]
     fixed = tuple(size for size in sizes if size)
     if len(fixed) != len(sizes):
         raise RefusedError(f"the size of its input is not fixed in the file, so {otherwise}", rule="form")
@@ -213,7 +202,7 @@ def _static_sizes(site: Site, otherwise: str) -> tuple[int, ...]:
 
 
 def _scaled_entries(
-    site: Site, kind: ExtentKind, base: tuple[float, ...] | tuple[int, ...], axes: tuple[int, ...]
+    site: ReadSite, kind: ExtentKind, base: tuple[float, ...] | tuple[int, ...], axes: tuple[int, ...]
 ) -> tuple[int, ...]:
     """The entries that scale; where none does, those of the spatial axes, which are meant to."""
     if kind is ExtentKind.SCALES:
@@ -227,7 +216,7 @@ def _scaled_entries(
 
 
 def _fixed_dims(
-    site: Site,
+    site: ReadSite,
     form: Form,
     kind: ExtentKind,
     base: tuple[float, ...] | tuple[int, ...],
@@ -239,14 +228,11 @@ def _fixed_dims(
     An input that holds a number for every axis could scale batch and channels too; nobody means to, so those that
     the file does not scale keep their sizes.
     """
-    rank = (
-        len(site.input_dims)
-        if site.input_dims is not None
-        else len(base)
-        if site.reading and axes == tuple(range(len(base)))
-        else None
-    )
-    if rank is None:
+    if site.input_dims is not None:
+        rank = len(site.input_dims)
+    elif axes == tuple(range(len(base))):
+        rank = len(base)
+    else:
         return None
     moving = {axes[position] for position in scaled}
     if form in (Form.SCALES, Form.SIZES):

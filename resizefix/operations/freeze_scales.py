@@ -25,8 +25,8 @@ from resizefix.document.text import counted, node_text
 from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.frozen_constants import ConstantWriter, drop_input
-from resizefix.operations.given_values import GivenValues, operand_of
-from resizefix.operations.sites import Site
+from resizefix.operations.given_values import GivenValues
+from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.recover import Recoverer
 from resizefix.outcome import Outcome, Status
@@ -56,7 +56,7 @@ class _Plan:
     Without a value the chain stays and its inputs become constants, of which `note` tells the user.
     """
 
-    site: Site
+    site: ReadSite
     kind: ExtentKind
     value: Array | None
     inputs: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class _Planner:
         def outcome(status: Status, reason: str | None) -> Outcome:
             return Outcome(site.index, site.label, status, reason, node_text(site.node))
 
-        if site.reading is None or site.dialect is None:
+        if not isinstance(site, ReadSite):
             return outcome(Status.REFUSED, site.reason)
         kind = site.origin.kind
         if kind in (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT):
@@ -121,15 +121,12 @@ class _Planner:
         plan = self._of_inputs(site)
         return outcome(Status.REFUSED, plan) if isinstance(plan, str) else plan
 
-    def _of_inputs(self, site: Site) -> _Plan | str:
-        assert site.reading is not None
-        assert site.dialect is not None
+    def _of_inputs(self, site: ReadSite) -> _Plan | str:
         kind, inputs = site.extent.kind, self._given.behind(site)
         missing = [name for name in inputs if name not in self._given.arrays]
         if missing:
             return f"its {kind.value} follow the input {missing[0]!r}, which has no value"
-        operand = site.reading.operands.scales if kind is ExtentKind.SCALES else site.reading.operands.sizes
-        assert operand is not None
+        operand = site.operand[1]
         scope = self._scopes.by_path[site.scope.path]
         value = self._recoverer.constant(scope, operand)
         if value is None:
@@ -141,7 +138,7 @@ class _Planner:
         wrong = _wrong(value, kind, site.dialect.min_scale) or _misfit(value, kind, site)
         return _Plan(site, kind, value, inputs) if wrong is None else wrong
 
-    def _only_inputs(self, site: Site, inputs: tuple[str, ...], why: str | None) -> _Plan:
+    def _only_inputs(self, site: ReadSite, inputs: tuple[str, ...], why: str | None) -> _Plan:
         """The chain stays, and the inputs themselves become constants, for all who read them."""
         kind, other = site.extent.kind, self._given.other_reader(site)
         too = "" if other is None else f", also for {other}"
@@ -161,9 +158,8 @@ def _wrong(value: Array, kind: ExtentKind, min_scale: float) -> str | None:
     return None
 
 
-def _misfit(value: Array, kind: ExtentKind, site: Site) -> str | None:
+def _misfit(value: Array, kind: ExtentKind, site: ReadSite) -> str | None:
     """Why a vector that was given is not as long as the node wants it: one number for each axis."""
-    assert site.interpolation is not None
     axes = site.interpolation.axes
     listed = site.input_dims if axes is None else axes
     if listed is None or value.size == len(listed):
@@ -189,8 +185,6 @@ def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> tu
     drop_unread_arguments(model, {name for plan in plans for name in plan.inputs})
     removed = _drop_inputs(model, {name for plan in plans for name in plan.inputs})
     for plan in plans:
-        assert plan.site.dialect is not None
-        assert plan.site.reading is not None
         if read(nodes[plan.site.key], plan.site.dialect).interpolation != plan.site.reading.interpolation:
             raise AssertionError(f"{plan.site.label}: freezing changed its meaning")
     _write_shapes(model, [plan for plan in plans if plan.inputs])
@@ -203,7 +197,7 @@ def _by_operand(plans: Sequence[_Plan], scopes: Scopes) -> list[list[_Plan]]:
     for plan in plans:
         if plan.value is None:
             continue
-        definition = scopes.definition(_scope(scopes, plan.site), operand_of(plan.site)[1])
+        definition = scopes.definition(_scope(scopes, plan.site), plan.site.operand[1])
         identity = plan.kind, plan.value.dtype, plan.value.tobytes()
         groups.setdefault((None if definition is None else definition.key, identity), []).append(plan)
     return list(groups.values())
@@ -213,11 +207,10 @@ def _write(group: Sequence[_Plan], nodes: Mapping[Key, NodeProto], scopes: Scope
     """Under the operand's own name if only these sites read it and as what they are: then no node changes."""
     first = group[0]
     assert first.value is not None
-    assert first.site.dialect is not None
     scope = _scope(scopes, first.site)
-    position, name = operand_of(first.site)
+    position, name = first.site.operand
     definition = scopes.definition(scope, name)
-    slot = _slot(first)
+    slot = first.site.dialect.slot(first.kind)
     readers = [(nodes[plan.site.key], position) for plan in group]
     if slot == position and definition is not None and writer.replace(definition, first.value, readers):
         return
@@ -227,14 +220,6 @@ def _write(group: Sequence[_Plan], nodes: Mapping[Key, NodeProto], scopes: Scope
         if slot != position:
             set_input(node, position, "")
         set_input(node, slot, constant)
-
-
-def _slot(plan: _Plan) -> int:
-    dialect = plan.site.dialect
-    assert dialect is not None
-    position = dialect.scales_input if plan.kind is ExtentKind.SCALES else dialect.sizes_input
-    assert position is not None
-    return position
 
 
 def _drop_inputs(model: ModelProto, names: set[str]) -> tuple[str, ...]:
@@ -292,7 +277,6 @@ def _output_dims(plan: _Plan, shapes: Shapes, scopes: Scopes, scope: Scope) -> D
 def _by_axis(plan: _Plan, rank: int) -> dict[int, float | None] | None:
     """The constant for each axis that the operand speaks of, None where the chain stays; no dict for a rank that the
     operand does not fit."""
-    assert plan.site.interpolation is not None
     axes = plan.site.interpolation.axes or tuple(range(rank))
     values = [None] * len(axes) if plan.value is None else plan.value.tolist()
     if len(values) != len(axes) or not all(-rank <= axis < rank for axis in axes):

@@ -16,7 +16,7 @@ from resizefix.document.scopes import Definition, DefinitionKind, Scopes
 from resizefix.document.shapes import Key, dims_of
 from resizefix.document.text import counted
 from resizefix.errors import UsageError
-from resizefix.operations.sites import Site
+from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.trace import Tracer
 from resizefix.scope_path import MAIN
@@ -36,7 +36,7 @@ class GivenValues:
         self._chains: dict[int, dict[Key, Definition]] = {
             site.index: self._chain(site)
             for site in sites
-            if site.origin.kind is OriginKind.GRAPH_INPUT and site.reading is not None
+            if site.origin.kind is OriginKind.GRAPH_INPUT and isinstance(site, ReadSite)
         }
         self._selected = {site.key for site in sites}
         self.arrays: dict[str, Array] = {}
@@ -90,7 +90,7 @@ class GivenValues:
     def _chain(self, site: Site) -> dict[Key, Definition]:
         """Everything behind the site's operand, up to constants and sizes."""
         scope = self.scopes.by_path[site.scope.path]
-        start = self.scopes.definition(scope, operand_of(site)[1])
+        start = self.scopes.definition(scope, site.read.operand[1])
         assert start is not None
         found = {start.key: start}
         pending = [start]
@@ -99,19 +99,6 @@ class GivenValues:
             found.update((source.key, source) for source in fresh)
             pending.extend(fresh)
         return found
-
-
-def operand_of(site: Site) -> tuple[int, str]:
-    """The input of the site's node that says how large its output is: position and name."""
-    assert site.dialect is not None
-    assert site.reading is not None
-    operands = site.reading.operands
-    slots = [(site.dialect.scales_input, operands.scales), (site.dialect.sizes_input, operands.sizes)]
-    named = [(position, name) for position, name in slots if position is not None and name is not None]
-    if site.origin.kind is OriginKind.COMPUTED:  # whose constants may be of the other kind
-        return next(slot for slot in named if slot[1] == site.origin.name)
-    wanted = slots[0] if site.extent.kind.value == "scales" else slots[1]
-    return next(slot for slot in named if slot == wanted)
 
 
 def _as_array(declared: ValueInfoProto, values: Sequence[float]) -> Array:

@@ -35,7 +35,8 @@ from resizefix.operations.replacement import (
     with_verifiability,
 )
 from resizefix.operations.scan_ranks import store_scan_ranks
-from resizefix.operations.sites import Site, sites_in
+from resizefix.operations.site import Site
+from resizefix.operations.sites import sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import ScopePath
@@ -229,8 +230,7 @@ class _Legalizer:
 
     def _made(self, subject: Subject) -> Replacement:
         """By a chain of equivalences, else by other operators."""
-        site, dialect = self._site, self._site.dialect
-        assert dialect is not None
+        site, dialect = self._site, self._site.read.dialect
         end = rewritten(
             subject, lambda other: not self._dispute(other) and self._accepts(other, dialect), self._allowance
         )
@@ -309,8 +309,8 @@ def _operands(subject: Subject, site: Site, dialect: Dialect, extent: str, roi: 
         return Operands(site.input, scales_attribute=values)
     crop = subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
     named_roi = None
-    if crop and site.reading is not None:
-        named_roi = site.reading.operands.roi
+    if crop:
+        named_roi = site.read.reading.operands.roi
     elif dialect.roi_input is not None and not dialect.inputs[dialect.roi_input].optional:
         named_roi = roi
     scales = extent if subject.extent is ExtentKind.SCALES else None

@@ -24,7 +24,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive, drive_by_integers, retry_args
 from resizefix.operations.glue import Glue, Place
 from resizefix.operations.scan_ranks import store_scan_ranks
-from resizefix.operations.sites import Site
+from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Driven, Form, PromotedInput
@@ -115,7 +115,7 @@ def _plan(
     site: Site, form: Form | None, integers: Integers | None, refusal: Refusal | None, first: Driven | None
 ) -> Driven | Outcome:
     before = node_text(site.node)
-    if site.reason is not None:
+    if site.reason is not None or not isinstance(site, ReadSite):
         status = Status.UNCHANGED if site.origin.kind is OriginKind.GRAPH_INPUT else Status.REFUSED
         return Outcome(site.index, site.label, status, site.reason, before)
     if refusal is not None:
@@ -182,7 +182,7 @@ def _apply(
         # What feeds an operand stands in the outermost scope, before the node or the one around the node's body.
         here = Place(site.scope.path, scope.producers[site.output])
         outside = Place(scope.path.outermost, scope.order[1]) if scope.parent else here
-        _rewire(site, plans[site.index], node, by_key[site.key], glue, outside, here)
+        _rewire(site.read, plans[site.index], node, by_key[site.key], glue, outside, here)
     for place, made in sorted(glue.nodes.items(), key=lambda item: item[0].position, reverse=True):
         insert_nodes(scopes.by_path[place.path].body, place.position, made)
     remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
@@ -195,27 +195,23 @@ def _apply(
 
 
 def _rewire(
-    site: Site, driven: Driven, node: NodeProto, source: PromotedInput, glue: Glue, outside: Place, here: Place
+    site: ReadSite, driven: Driven, node: NodeProto, source: PromotedInput, glue: Glue, outside: Place, here: Place
 ) -> None:
-    dialect, reading = site.dialect, site.reading
-    assert dialect is not None
-    assert reading is not None
+    dialect = site.dialect
     by_shape = driven.by_shape
     operand = glue.sizes(source.name, driven, here) if by_shape else glue.operand(source.name, driven, outside)
-    scales_input, sizes_input = dialect.scales_input, dialect.sizes_input
-    assert scales_input is not None
+    scales_input = dialect.slot(ExtentKind.SCALES)
     if driven.reads is ExtentKind.SCALES:
-        if sizes_input is not None:
-            set_input(node, sizes_input, "")
+        if dialect.sizes_input is not None:
+            set_input(node, dialect.sizes_input, "")
         set_input(node, scales_input, operand)
     else:
-        assert sizes_input is not None
         scales_are_optional = dialect.inputs[scales_input].optional
         if site.extent.kind is ExtentKind.SCALES:
             set_input(node, scales_input, "" if scales_are_optional else glue.empty_scales(outside))
-        set_input(node, sizes_input, operand)
+        set_input(node, dialect.slot(ExtentKind.SIZES), operand)
     after = read(node, dialect)
-    if after.interpolation != reading.interpolation:
+    if after.interpolation != site.interpolation:
         raise AssertionError(f"{site.label}: promotion changed its meaning to {after.interpolation}")
 
 

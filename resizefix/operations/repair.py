@@ -14,7 +14,8 @@ from resizefix.faults.conversions import is_resize
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import ResizeNode, Surroundings
 from resizefix.faults.table import faults_of, first_fault
-from resizefix.operations.sites import Site, sites_in
+from resizefix.operations.site import Site
+from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
 
 _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows

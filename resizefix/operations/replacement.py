@@ -20,7 +20,7 @@ from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, In
 from resizefix.lowerings.lowering import Lowering
 from resizefix.lowerings.subject import Subject as LoweringSubject
 from resizefix.lowerings.table import lower
-from resizefix.operations.sites import Site
+from resizefix.operations.site import Site
 from resizefix.origins.origin import OriginKind
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
@@ -72,19 +72,16 @@ class Replacement:
 
 def subject_of(site: Site) -> Subject:
     """The site as equivalences see it. Raises RefusedError where its extent is not constant or it cannot be read."""
-    if site.interpolation is None:
-        raise RefusedError(site.reason or "it cannot be read", rule="dialect")
-    if site.extent.values is None:
-        if site.origin.kind is OriginKind.GRAPH_INPUT:
-            why = f"its {site.extent.kind.value} are fed at run time, through {site.origin.name!r}"
-        else:
-            why = f"its {site.extent.kind.value} are no constant"
+    site = site.read
+    if site.extent.values is None and site.origin.kind is OriginKind.GRAPH_INPUT:
+        why = f"its {site.extent.kind.value} are fed at run time, through {site.origin.name!r}"
         raise RefusedError(f"{why}; make them one first", rule="extent")
+    values = site.values
     shape = None
     if site.input_dims is not None:
         shape = tuple(size if isinstance(size, int) else None for size in site.input_dims)
     try:
-        subject = Subject(site.interpolation, site.extent.kind, site.extent.values, shape, site.elem_type)
+        subject = Subject(site.interpolation, site.extent.kind, values, shape, site.elem_type)
     except ValueError as error:
         raise RefusedError(f"it is not valid: {error}", rule="extent") from error
     lengths = [length for axis in subject.axes for length in (axis.out, axis.scale) if length is not None]

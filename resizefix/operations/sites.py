@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,10 +21,9 @@ from resizefix.document.shapes import Dims
 from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
+from resizefix.operations.site import Extent, ReadSite, Site
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
-from resizefix.printable import summary
-from resizefix.promotion import Coupling
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
@@ -33,77 +32,6 @@ if TYPE_CHECKING:
 _USUAL_SIZES = range(1, 1025)  # of an axis that the file leaves open
 _OPERATORS = frozenset({"Upsample", "Resize"})
 _SCALE_ATTRIBUTES = frozenset({"scales", "height_scale", "width_scale"})
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How large the output is: `values` are float scales or integer sizes, None where the file does not fix them.
-
-    Of a computed operand they are the constants that stand for the chain; then `kind` need not be the operand's: a
-    chain that makes sizes twice the input's has the scales 2.
-    """
-
-    kind: ExtentKind
-    values: tuple[float, ...] | tuple[int, ...] | None
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Site:
-    """One resize node. `output` with the scope's path identifies it; names of nodes may be empty or double."""
-
-    index: int
-    label: str  # the node's name, or "#index" where it has none
-    op_type: str
-    since_version: int
-    scope: Scope
-    node: NodeProto
-    dialect: Dialect | None
-    reading: Reading | None
-    extent: Extent
-    origin: Origin
-    input_dims: Dims | None
-    output_dims: Dims | None
-    elem_type: int | None
-    reason: str | None  # why it cannot be promoted; None: it can
-    warning: str | None = None  # what may go wrong with the node as it is
-    coupling: Coupling | None = None  # whether its scales can change alone; None where that was not asked
-
-    def __repr__(self) -> str:
-        mode = "not valid" if self.interpolation is None else self.interpolation.mode.value
-        values = "not constant" if self.extent.values is None else list(self.extent.values)
-        return summary(
-            self,
-            f"#{self.index} {self.node.name}",
-            f"{self.op_type}-{self.since_version}, {mode}, {self.extent.kind.value} {values}",
-            f"{self.input} → {self.output}",
-            f"from {self.origin.kind.value} {self.origin.name or ''}",
-            "promotable" if self.reason is None else self.reason,
-        )
-
-    @property
-    def input(self) -> str:
-        """The name of the tensor that is resized."""
-        return self.node.input[0] if self.node.input else ""
-
-    @property
-    def output(self) -> str:
-        """The name of the tensor that it makes."""
-        return self.node.output[0] if self.node.output else ""
-
-    @property
-    def key(self) -> Key:
-        """Tells the site from all others, and finds it again in a copy of the document."""
-        return self.scope.path, self.output
-
-    @property
-    def interpolation(self) -> Interpolation | None:
-        """What it computes; None where the node is not valid in its dialect (`reason` says why)."""
-        return None if self.reading is None else self.reading.interpolation
-
-    @property
-    def promotable(self) -> bool:
-        """Whether its scales can become a graph input, in at least one form."""
-        return self.reason is None
 
 
 def find_sites(document: Document) -> list[Site]:
@@ -163,45 +91,42 @@ class _Finder:
         return Recoverer(self._scopes, self._constants, self._shapes)
 
     def site(self, index: int, scope: Scope, node: NodeProto) -> Site:
-        dialect: Dialect | None = None
-        reading: Reading | None = None
-        extent = Extent(ExtentKind.SCALES, None)
-        origin: Origin | None = None
-        reason: str | None
+        extent, origin = Extent(ExtentKind.SCALES, None), None
         dims = self._fixed_dims(scope, node.input[0]) if node.input else None
+        since, read_as, reason = scope.opset, None, None
         try:
             dialect = dialect_of(node.op_type, scope.opset)
+            since = dialect.since_version
             _require_own_output(scope, node)
             reading = read(node, dialect)
             _require_axes(reading, dims)
-            kind, origin, constant = self._origin(scope, node, reading)
-            extent = Extent(kind, None)
+            kind, slot = self._which(scope, dialect, reading)
+            operand = "" if slot is None else node.input[slot]
+            origin, constant = self._origin(scope, node, operand)
+            extent, read_as = Extent(kind, None), (dialect, reading, slot)
             extent = Extent(kind, _values(kind, origin, reading, constant))
             if origin.kind is OriginKind.COMPUTED:
-                origin, extent = self._recovered(scope, node, reading, origin, extent)
+                origin, extent = self._recovered(scope, node, reading, operand, origin, extent)
             reason = _why_not(scope, node, dialect, reading, extent, origin)
         except RefusedError as refusal:
             reason = str(refusal)
-            if origin is None:
-                reading = None  # which of its operands counts, nobody can say
-                origin = self._origin_as_written(scope, node)
-        return Site(
-            index=index,
-            label=node.name or f"#{index}",
-            op_type=node.op_type,
-            since_version=scope.opset if dialect is None else dialect.since_version,
-            scope=scope,
-            node=node,
-            dialect=dialect,
-            reading=reading,
-            extent=extent,
-            origin=origin,
-            input_dims=dims,
-            output_dims=self._fixed_dims(scope, node.output[0]) if node.output else None,
-            elem_type=self._elem_type(scope, node.input[0]) if node.input else None,
-            reason=reason,
-            warning=_rounding_warning(extent, reading, dims),
+        common = (
+            index,
+            node.name or f"#{index}",
+            node.op_type,
+            since,
+            scope,
+            node,
+            extent,
+            origin or self._origin_as_written(scope, node),
+            dims,
+            self._fixed_dims(scope, node.output[0]) if node.output else None,
+            self._elem_type(scope, node.input[0]) if node.input else None,
+            reason,
         )
+        if read_as is None:
+            return Site(*common, None)
+        return ReadSite(*common, _rounding_warning(extent, read_as[1].interpolation, dims), *read_as)
 
     def _home(self, scope: Scope, name: str) -> Key | None:
         definition = self._scopes.definition(scope, name)
@@ -222,11 +147,10 @@ class _Finder:
         home = self._home(scope, name)
         return None if home is None else self._shapes.elem_type(home)
 
-    def _origin(self, scope: Scope, node: NodeProto, reading: Reading) -> tuple[ExtentKind, Origin, Constant | None]:
-        if reading.operands.scales_attribute is not None:
-            return ExtentKind.SCALES, Origin(OriginKind.ATTRIBUTE), None
-        kind, operand = self._which(scope, node, reading)
-        return kind, *self._classifier.classify(scope, operand, node)
+    def _origin(self, scope: Scope, node: NodeProto, operand: str) -> tuple[Origin, Constant | None]:
+        if not operand:
+            return Origin(OriginKind.ATTRIBUTE), None
+        return self._classifier.classify(scope, operand, node)
 
     def _origin_as_written(self, scope: Scope, node: NodeProto) -> Origin:
         """The origin in a node that may be valid in no dialect: an attribute, or the last operand that is not empty."""
@@ -238,11 +162,9 @@ class _Finder:
         return self._classifier.classify(scope, operands[-1], node)[0]
 
     def _recovered(
-        self, scope: Scope, node: NodeProto, reading: Reading, origin: Origin, extent: Extent
+        self, scope: Scope, node: NodeProto, reading: Reading, operand: str, origin: Origin, extent: Extent
     ) -> tuple[Origin, Extent]:
         """What the chain of a computed operand follows, and the constants that stand for it."""
-        operand = reading.operands.scales if extent.kind is ExtentKind.SCALES else reading.operands.sizes
-        assert operand is not None
         found = self._recoverer.recover(scope, node.input[0], operand, extent.kind, reading.interpolation)
         if isinstance(found, str):
             reason = f"are computed ({_chain_text(origin.chain)}), but {found}"
@@ -256,22 +178,23 @@ class _Finder:
         )
         return origin, Extent(found.kind, found.values) if extent.values is None else extent
 
-    def _which(self, scope: Scope, node: NodeProto, reading: Reading) -> tuple[ExtentKind, str]:
-        """The operand that counts: where both are named, one of them must be an empty tensor."""
-        scales, sizes = reading.operands.scales, reading.operands.sizes
-        scales_empty = scales is None or self._is_empty(scope, scales)
-        sizes_empty = sizes is None or self._is_empty(scope, sizes)
-        if scales_empty and sizes_empty:
+    def _which(self, scope: Scope, dialect: Dialect, reading: Reading) -> tuple[ExtentKind, int | None]:
+        """The operand that counts and its position: where both are named, one of them must be an empty tensor."""
+        operands = reading.operands
+        if operands.scales_attribute is not None:
+            return ExtentKind.SCALES, None
+        named = (
+            (ExtentKind.SCALES, dialect.scales_input, operands.scales),
+            (ExtentKind.SIZES, dialect.sizes_input, operands.sizes),
+        )
+        given = [(kind, slot) for kind, slot, name in named if name is not None and not self._is_empty(scope, name)]
+        if not given:
             raise RefusedError("neither scales nor sizes hold a value; ONNX wants one of them", rule="extent")
-        if not scales_empty and not sizes_empty:
+        if len(given) == 2:
             raise RefusedError(
                 "both scales and sizes are given, which ONNX forbids; clear one of the two inputs", rule="extent"
             )
-        if scales_empty:
-            assert sizes is not None
-            return ExtentKind.SIZES, sizes
-        assert scales is not None
-        return ExtentKind.SCALES, scales
+        return given[0]
 
     def _is_empty(self, scope: Scope, name: str) -> bool:
         found = self._constants.value_of(scope, name)
@@ -333,11 +256,11 @@ def _why_not(
     return None
 
 
-def _rounding_warning(extent: Extent, reading: Reading | None, dims: Dims | None) -> str | None:
+def _rounding_warning(extent: Extent, interpolation: Interpolation, dims: Dims | None) -> str | None:
     """Whether the output's size depends on how a runtime rounds: the pixel lost in 5 → 9 (scale 1.8)."""
-    if reading is None or extent.kind is not ExtentKind.SCALES or extent.values is None:
+    if extent.kind is not ExtentKind.SCALES or extent.values is None:
         return None
-    axes = reading.interpolation.axes or range(len(extent.values))
+    axes = interpolation.axes or range(len(extent.values))
     for axis, scale in zip(axes, extent.values, strict=False):
         size = dims[axis] if dims is not None and -len(dims) <= axis < len(dims) else None
         found = first_disagreement(scale, [size] if isinstance(size, int) else _USUAL_SIZES)

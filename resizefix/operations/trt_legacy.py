@@ -38,7 +38,8 @@ from resizefix.operations.replacement import (
     subject_of,
     with_verifiability,
 )
-from resizefix.operations.sites import Site, find_sites, select, sites_in
+from resizefix.operations.site import ReadSite, Site
+from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.opsets.constants import constants_to_initializers
 from resizefix.opsets.downgrade import downgrade
 from resizefix.opsets.folding import fold
@@ -98,7 +99,7 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     facts = facts_in(snapshot)
     found = [
         _replacement(site, facts[site.index], allowance, names.fresh)
-        if site.index in chosen or site.dialect is UPSAMPLE_7
+        if site.index in chosen or (site.op_type, site.since_version) == ("Upsample", UPSAMPLE_7.since_version)
         else "it is not named with -n, and opset 8 knows no other form of it than Upsample-7"
         for site in sites
     ]
@@ -138,7 +139,7 @@ def _to_opset_8(
 
 def _replacement(site: Site, facts: SiteFacts, allowance: Allowance, fresh: Fresh) -> Replacement | str | None:
     """What takes the site's place; None where it is in the old form already; the reason where nothing can."""
-    if site.dialect is UPSAMPLE_7 and site.reading is not None:
+    if isinstance(site, ReadSite) and site.dialect is UPSAMPLE_7:
         return None
     try:
         subject = subject_of(site)
@@ -187,8 +188,7 @@ def _upsample_7(subject: Subject, site: Site) -> NodeProto | None:
 
 
 def _why_no_upsample_7(site: Site) -> str:
-    meaning = site.interpolation
-    assert meaning is not None
+    meaning = site.read.interpolation
     said = [meaning.mode.value, meaning.coordinate_transformation_mode.value]
     if meaning.nearest_mode is not None:
         said.append(meaning.nearest_mode.value)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.library.check import Verdict
     from resizefix.library.tensorrt_profile import Range
     from resizefix.operations.diff import Change
-    from resizefix.operations.sites import Site
+    from resizefix.operations.site import Site
     from resizefix.opsets.verdict import Blocker
     from resizefix.outcome import Outcome
     from resizefix.promotion import Coupling, PromotedInput

@@ -13,7 +13,7 @@ from resizefix.printable import printable
 
 if TYPE_CHECKING:
     from resizefix.library.check import Verdict
-    from resizefix.operations.sites import Site
+    from resizefix.operations.site import Site
     from resizefix.reports.survey import Survey, Surveyed
 
 _PROGRAM = "resizefix"

@@ -13,7 +13,7 @@ from resizefix.document.document import Document
 from resizefix.faults.fault import Fault
 from resizefix.library.size_coupling import sites_with_coupling
 from resizefix.operations.repair import faults_in
-from resizefix.operations.sites import Site
+from resizefix.operations.site import Site
 from resizefix.reports.wording import Standing, standing
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures

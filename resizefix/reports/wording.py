@@ -12,7 +12,7 @@ from onnx import TensorProto
 from resizefix.document.shapes import Dims
 from resizefix.document.text import counted
 from resizefix.interpolation import Interpolation
-from resizefix.operations.sites import Extent, Site
+from resizefix.operations.site import Extent, Site
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.outcome import Outcome
 from resizefix.printable import printable

@@ -65,7 +65,7 @@ class Verification:
             runs += f", largest difference {largest:.2g}"
         coupled = sum(found.verdict is Freedom.COUPLED for found in self.coupling)
         return summary(
-            self,
+            "Verification",
             f"{self.status.value}, {runs if self.runs else 'nothing was run'}",
             f"{coupled} of {len(self.coupling)} nodes coupled" if self.coupling else None,
             self.reason,

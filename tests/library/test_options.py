@@ -138,7 +138,7 @@ def test_what_comes_back_is_shown_in_ten_short_lines(name):
         lines = repr(each).splitlines()
         assert 1 <= len(lines) <= 10
         assert max(map(len, lines)) <= 100
-        assert lines[0].startswith(f"<{type(each).__name__}: ")
+        assert lines[0].startswith(f"<{type(each).__name__.removeprefix('Read')}: ")
 
 
 def test_a_name_out_of_a_file_is_shown_without_what_a_terminal_acts_on():

@@ -2,7 +2,7 @@ import numpy as np
 import onnx.parser
 
 from resizefix.document.document import Document
-from resizefix.operations.given_values import GivenValues, operand_of
+from resizefix.operations.given_values import GivenValues
 from resizefix.operations.sites import find_sites
 
 
@@ -41,4 +41,4 @@ def test_the_operand_of_a_computed_site_is_the_one_that_is_computed():
     _, (site,) = given("""g (float[n,3,h,w] x) => (float[?,?,?,?] y) <int64[4] f = {1, 1, 2, 2}, float[0] e = {}>
                           { s = Shape (x) k = Mul (s, f) y = Resize (x, , e, k) }""")
     assert site.extent.kind.value == "scales"
-    assert operand_of(site) == (3, "k")
+    assert site.operand == (3, "k")

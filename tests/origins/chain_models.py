@@ -9,7 +9,8 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Shapes
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.sites import Site, find_sites
+from resizefix.operations.site import Site
+from resizefix.operations.sites import find_sites
 from resizefix.origins.recover import Recoverer, Recovery
 
 # Sizes as TorchScript writes them: each spatial size of x by itself, batch and channels sliced off its shape.

@@ -45,7 +45,7 @@ def inspected(case: Case, tally: Tally) -> None:
         tally.sites[f"{drawn.spelling.op_type}-{site.since_version}"] += 1
         tally.sites[f"from {drawn.way.kind}"] += 1
         tally.sites[f"in {drawn.place}"] += 1
-        if site.reading is None:
+        if site.interpolation is None:
             continue
         mode = drawn.spelling.attributes.get("mode", "nearest")
         assert site.interpolation.mode.value == mode, f"mode {site.interpolation.mode}"

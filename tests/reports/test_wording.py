@@ -5,7 +5,7 @@ from onnx import TensorProto
 from report_models import COMPUTED, FED, PLAIN, surveyed
 
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
-from resizefix.operations.sites import Extent
+from resizefix.operations.site import Extent
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.reports.wording import (
     Standing,

@@ -1,0 +1,130 @@
+"""One Upsample/Resize node as the operations see it: what stands in the file, and what that means where it is valid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from onnx import NodeProto
+
+from resizefix.dialects.dialect import Dialect
+from resizefix.dialects.read import Reading
+from resizefix.document.scopes import Scope
+from resizefix.document.shapes import Dims
+from resizefix.errors import RefusedError
+from resizefix.interpolation import ExtentKind, Interpolation
+from resizefix.origins.origin import Origin
+from resizefix.printable import summary
+from resizefix.promotion import Coupling
+from resizefix.scope_path import Key
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How large the output is: `values` are float scales or integer sizes, None where the file does not fix them.
+
+    Of a computed operand they are the constants that stand for the chain; then `kind` need not be the operand's: a
+    chain that makes sizes twice the input's has the scales 2.
+    """
+
+    kind: ExtentKind
+    values: tuple[float, ...] | tuple[int, ...] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Site:
+    """One resize node. `output` with the scope's path identifies it; names of nodes may be empty or double.
+
+    A node that is valid in its dialect is a `ReadSite`; of another only this is known, and `reason` says what is wrong.
+    """
+
+    index: int
+    label: str  # the node's name, or "#index" where it has none
+    op_type: str
+    since_version: int
+    scope: Scope
+    node: NodeProto
+    extent: Extent
+    origin: Origin
+    input_dims: Dims | None
+    output_dims: Dims | None
+    elem_type: int | None
+    reason: str | None  # why it cannot be promoted; None: it can
+    warning: str | None  # what may go wrong with the node as it is
+    # Whether its scales can change alone; None where that was not asked.
+    coupling: Coupling | None = field(default=None, kw_only=True)
+
+    def __repr__(self) -> str:
+        mode = "not valid" if self.interpolation is None else self.interpolation.mode.value
+        values = "not constant" if self.extent.values is None else list(self.extent.values)
+        return summary(
+            "Site",
+            f"#{self.index} {self.node.name}",
+            f"{self.op_type}-{self.since_version}, {mode}, {self.extent.kind.value} {values}",
+            f"{self.input} → {self.output}",
+            f"from {self.origin.kind.value} {self.origin.name or ''}",
+            "promotable" if self.reason is None else self.reason,
+        )
+
+    @property
+    def input(self) -> str:
+        """The name of the tensor that is resized."""
+        return self.node.input[0] if self.node.input else ""
+
+    @property
+    def output(self) -> str:
+        """The name of the tensor that it makes."""
+        return self.node.output[0] if self.node.output else ""
+
+    @property
+    def key(self) -> Key:
+        """Tells the site from all others, and finds it again in a copy of the document."""
+        return self.scope.path, self.output
+
+    @property
+    def interpolation(self) -> Interpolation | None:
+        """What it computes; None where the node is not valid in its dialect (`reason` says why)."""
+        return None
+
+    @property
+    def promotable(self) -> bool:
+        """Whether its scales can become a graph input, in at least one form."""
+        return self.reason is None
+
+    @property
+    def read(self) -> ReadSite:
+        """The site as a valid node. Raises RefusedError where it is none."""
+        raise RefusedError(self.reason or "it cannot be read", rule="dialect")
+
+    @property
+    def values(self) -> tuple[float, ...] | tuple[int, ...]:
+        """The values of the extent. Raises RefusedError where the file does not fix them."""
+        if self.extent.values is None:
+            raise RefusedError(f"its {self.extent.kind.value} are no constant; make them one first", rule="extent")
+        return self.extent.values
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReadSite(Site):
+    """A node that is valid in its dialect: what it computes is known, and which input says how large its output is."""
+
+    dialect: Dialect
+    reading: Reading
+    slot: int | None
+    """The position of the input that says how large the output is; None: an attribute does."""
+
+    @property
+    def interpolation(self) -> Interpolation:
+        """What it computes."""
+        return self.reading.interpolation
+
+    @property
+    def read(self) -> ReadSite:
+        """The site itself."""
+        return self
+
+    @property
+    def operand(self) -> tuple[int, str]:
+        """The input that says how large the output is: position and name. Raises RefusedError for an attribute."""
+        if self.slot is None:
+            raise RefusedError(f"its {self.extent.kind.value} are an attribute", rule="extent")
+        return self.slot, self.node.input[self.slot]

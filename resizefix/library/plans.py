@@ -27,7 +27,6 @@ from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
 
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
 _FACTORS = (2, 1, 2000, 1000)
-SHARED = ("--shared",)
 _USUAL_SIZE = 16  # of an axis that the file leaves open
 
 
@@ -44,7 +43,7 @@ class Plans:
         if not site.promotable or site.coupling is None:
             return None
         if site.coupling.verdict is not Freedom.FREE:
-            return SHARED if site.coupling.shared else None
+            return ("--shared",) if site.coupling.shared else None
         try:
             drive(site.read, Form.SCALES)
         except RefusedError:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.library.plans import SHARED
 from resizefix.printable import printable
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
 _PROGRAM = "resizefix"
 _MOST_NAMED = 3
+_SHARED = "--shared"
 _MODERN = "tensorrt-10"
 
 
@@ -48,11 +48,11 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
         some = len(named) <= _MOST_NAMED and len(named) < len(survey.sites)
         return _promotion(model, named if some else [], len(named), ())
     for index, words in options.items():
-        if words is not None and words != SHARED:
+        if words is not None and _SHARED not in words:
             return _promotion(model, [index], 1, words)
-    together = [index for index, words in options.items() if words == SHARED]
+    together = [index for index, words in options.items() if words is not None and _SHARED in words]
     if together:
-        return _promotion(model, together, len(together), SHARED)
+        return _promotion(model, together, len(together), (_SHARED,))
     for following in (_freezing, _rewriting_for_modern):
         for surveyed in survey.sites:
             step = following(model, surveyed, survey)
@@ -86,7 +86,7 @@ def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:
     """What can be done with one site; the rewrite is for the latest target that wants one."""
     site, steps = surveyed.site, []
     options = survey.plans.promotion(site)
-    if options is not None and options != SHARED:
+    if options is not None and _SHARED not in options:
         steps.append(_promotion(model, [site.index], 1, options))
     freezing = _freezing(model, surveyed, survey)
     if freezing is not None:
@@ -108,7 +108,7 @@ def rewriting(model: str, target: str, sites: Sequence[Site]) -> NextStep:
 
 def _promotion(model: str, named: Sequence[int], number: int, options: tuple[str, ...]) -> NextStep:
     patterns = [word for index in named for word in ("-n", f"#{index}")]
-    many = "one graph input" if options == SHARED else "graph inputs"
+    many = "one graph input" if _SHARED in options else "graph inputs"
     purpose = "make its scales a graph input" if number == 1 else f"make their scales {many}"
     return NextStep(purpose, ("promote-scales", model, beside(model, "promoted"), *options, *patterns))
 

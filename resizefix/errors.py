@@ -9,11 +9,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from resizefix.diagnostics import diagnosed
 from resizefix.printable import printable
 
 
-class ResizefixError(Exception):
-    """Base of all errors resizefix raises on purpose; no control character of a file reaches its text.
+class DiagnosedError(Exception):
+    """An error whose text is a diagnostic: `message` is one, or a code of reports/sentences with its `arguments`.
+
+    No control character of a file reaches the text.
+    """
+
+    def __init__(self, message: str, /, **arguments: Any) -> None:
+        self.diagnostic = diagnosed(message, arguments)
+        super().__init__(printable(self.diagnostic))
+
+
+class ResizefixError(DiagnosedError):
+    """Base of all errors resizefix raises on purpose.
 
     `node` is the label of the node concerned, `rule` the name of the rule that failed; both may be None.
     `retry_args` are options with which the same command succeeds, where some are known.
@@ -22,9 +34,16 @@ class ResizefixError(Exception):
     exit_code = 1
 
     def __init__(
-        self, message: str, *, node: str | None = None, rule: str | None = None, retry_args: tuple[str, ...] = ()
+        self,
+        message: str,
+        /,
+        *,
+        node: str | None = None,
+        rule: str | None = None,
+        retry_args: tuple[str, ...] = (),
+        **arguments: Any,
     ) -> None:
-        super().__init__(printable(message))
+        super().__init__(message, **arguments)
         self.node = node
         self.rule = rule
         self.retry_args = retry_args
@@ -62,8 +81,8 @@ class VerificationFailedError(ResizefixError):
     `result` holds what was tried and run (a `resizefix.library.Result` whose model is the unchanged original).
     """
 
-    def __init__(self, message: str, *, result: Any = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, /, *, result: Any = None, **arguments: Any) -> None:
+        super().__init__(message, **arguments)
         self.result = result
 
 

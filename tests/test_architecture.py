@@ -22,7 +22,19 @@ FLOORS = (
     ("cli", "__init__"),
     ("__main__",),
 )
-WORDS = {"errors", "interpolation", "outcome", "printable", "process", "promotion", "scope_path", "version"}
+WORDS = {
+    "diagnostics",
+    "errors",
+    "interpolation",
+    "outcome",
+    "printable",
+    "process",
+    "promotion",
+    "scope_path",
+    "version",
+}
+# Tables of words, which import nothing; only a diagnostic reads them.
+SENTENCES = "resizefix.reports.sentences"
 # onnxruntime is verification's; origins/measure.py goes through it.
 EXCEPTIONS = {("origins/measure.py", "verification")}
 DOORS = {
@@ -64,10 +76,20 @@ def test_imports_point_downward(file):
         if not module.startswith("resizefix."):
             continue
         there = module.split(".")[1]
+        if module.startswith(SENTENCES):
+            continue
         if there in WORDS or there == here or (file, there) in EXCEPTIONS:
             continue
         assert here not in WORDS, f"{file} is a word everybody uses; it imports {module}"
         assert floor(there) < floor(here), f"{file} imports {module}"
+
+
+def test_only_diagnostics_read_the_sentences_and_those_import_nothing():
+    reading = {file for file in FILES if any(module.startswith(SENTENCES) for module in imports(file))}
+    assert reading == {"diagnostics.py"}
+    for file in FILES:
+        if file.startswith("reports/sentences/"):
+            assert not any(module.startswith("resizefix") for module in imports(file)), file
 
 
 @pytest.mark.parametrize("file", FILES)

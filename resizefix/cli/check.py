@@ -142,5 +142,5 @@ def _profile(options: dict[str, Any]) -> dict[str, dict[str, tuple[int, ...]]]:
             for name, numbers in given.items():
                 profile.setdefault(name, {})[bound] = numbers
     if profile and not options["build"]:
-        raise UsageError("shapes are what an engine is built for: give --build too")
+        raise UsageError("cli.shapes-what-engine-built")
     return profile

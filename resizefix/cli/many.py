@@ -51,7 +51,7 @@ def _many(function: F, *, writes: bool) -> F:
         command = str(context.info_name)
         try:
             if writes and output_dir is None:
-                raise UsageError("more than IN and OUT: to change several models at once, give --output-dir DIR")
+                raise UsageError("cli.out-change-several-models")
             calls = _calls(models, params, output_dir)
             answers = _answers(command, function.__module__, models, calls, jobs)
             _report(command, models, answers, as_json=params["as_json"], quiet=params["quiet"])
@@ -77,24 +77,24 @@ def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None
     """The parameters for each model. Raises UsageError for what makes no sense for several."""
     for name in ("html", "markdown"):
         if params.get(name) is not None:
-            raise UsageError(f"--{name} shows one model; call it for each")
+            raise UsageError("cli.shows-model-call-each", name=name)
     shared = {**params, "more": (), "jobs": 1, "as_json": True, "quiet": True}
     if output_dir is None:
         return [{**shared, "model": model} for model in models]
     if params["in_place"] or params["output_option"] is not None:
-        raise UsageError("--output-dir says where to write; leave out --in-place and -o")
+        raise UsageError("cli.output-dir-says-where-write")
     outs = [os.path.join(output_dir, Path(model).name) for model in models]
     # Without regard to case: some file systems have none. Through links: two names may lead to one file.
     files = [os.path.realpath(out).casefold() for out in outs]
     double = sorted({Path(out).name for out, file in zip(outs, files, strict=True) if files.count(file) > 1})
     if double:
-        raise UsageError(f"two of the models are called {' or '.join(double)}, and would be one file in {output_dir}")
+        raise UsageError("cli.two-models-called-file", double=" or ".join(double), output_dir=output_dir)
     require_apart(outs, models, instead="name another folder")
     if not params["dry_run"]:
         try:
             os.makedirs(output_dir, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{output_dir} cannot be made a folder: {error.strerror or error}") from error
+            raise UsageError("cli.made-folder", output_dir=output_dir, strerror=error.strerror or error) from error
     return [
         {**shared, "model": model, "out": None, "output_option": None if params["dry_run"] else out, "output_dir": None}
         for model, out in zip(models, outs, strict=True)

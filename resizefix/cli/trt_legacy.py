@@ -20,6 +20,7 @@ from resizefix.cli.options import (
     writing,
 )
 from resizefix.cli.written import More, No, written
+from resizefix.diagnostics import Diagnostic
 from resizefix.outcome import Status
 
 if TYPE_CHECKING:
@@ -78,15 +79,16 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
 
 
 def _why_not(result: Result) -> No | None:
+    from resizefix.diagnostics import code_of
     from resizefix.library.rewrite import NOTHING_TO_DO
     from resizefix.reports.wording import reason
 
     refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
     if not result.outcomes and not result.blockers:
-        return No("there is no Upsample or Resize node in this model, so there is nothing to do", True)
+        return No(Diagnostic("cli.upsample-resize-node-model"), True)
     if not refused and not result.blockers:
-        nothing = result.verification.reason == NOTHING_TO_DO
-        return No("there is nothing to do: the model is in this form already", True) if nothing else None
+        nothing = code_of(result.verification.reason) == NOTHING_TO_DO.code
+        return No(Diagnostic("cli.nothing-do-model-form"), True) if nothing else None
     kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
     parts = [f"{outcome.node}: {reason(outcome)}" for outcome in refused[:1]]
     if len(refused) > 1:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from resizefix.cli.envelope import Answer
 from resizefix.cli.target_file import target_file_of
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import VerificationFailedError
 from resizefix.outcome import Status
 
@@ -91,7 +92,7 @@ def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No |
     from resizefix.reports.wording import reason
 
     if not result.outcomes:
-        return No(f"there is no Upsample or Resize node in this model, so there is nothing to be {done}", True)
+        return No(Diagnostic("cli.upsample-resize-node-model-nothing", done=done), True)
     missed = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
     if not result.changed:
         if all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
@@ -101,5 +102,5 @@ def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No |
         return No(why, outcome=refused)
     if named and missed:
         names = ", ".join(outcome.node for outcome in missed)
-        return No(f"{names} could not be {done}, though named with -n; nothing was written")
+        return No(Diagnostic("cli.though-named-n-nothing", names=names, done=done))
     return None

@@ -96,7 +96,7 @@ class Dialect:
         if position is None:
             first = "9" if kind is ExtentKind.SCALES else "11"
             raise RefusedError(
-                f"{self.name} has no input for {kind.value}; they exist from opset {first} on", rule="form"
+                "dialects.input-they-exist-opset", name=self.name, value=kind.value, first=first, rule="form"
             )
         return position
 

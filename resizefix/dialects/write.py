@@ -52,7 +52,9 @@ class _Writer:
         self.label = label
 
     def refusal(self, rule: str, reason: str) -> RefusedError:
-        return RefusedError(f"{self.label}: {self.dialect.name} cannot say it: {reason}", node=self.label, rule=rule)
+        return RefusedError(
+            "dialects.cannot-say-it", label=self.label, name=self.dialect.name, why=reason, node=self.label, rule=rule
+        )
 
     def inputs(self) -> list[str]:
         self.check_operands()

@@ -66,7 +66,7 @@ class Detached:
             with source.mapped() as data:
                 pieces = detach(data, cut, refer)
         if size_of(pieces) > _LARGEST_MESSAGE:
-            raise MalformedError(f"holds more than 2 GiB besides tensor data of {THRESHOLD} bytes and more")
+            raise MalformedError("document.holds-gib-besides-tensor", threshold=THRESHOLD)
         return cls(source, file_name or "", payloads, as_bytes(pieces))
 
     def refers(self, reference: Reference) -> bool:
@@ -85,10 +85,7 @@ class Detached:
         if reference is None or not self.refers(reference):
             return None
         if any(field.name in OWN_DATA for field, _ in tensor.ListFields()):
-            raise RefusedError(
-                f"tensor {tensor.name!r}: was given new data but still refers to its old data; "
-                "clear data_location and external_data."
-            )
+            raise RefusedError("document.tensor-given-new-data", name=tensor.name)
         return self.payloads[int(reference.offset)]
 
     def content(self, payload: Payload) -> bytes:
@@ -150,7 +147,7 @@ class Detached:
                 return Splicer(self.source, data, self.expand).merge("ModelProto", original, old, new)
         except MalformedError as error:
             # Parsers skip what they do not know; a splice must understand every record it keeps.
-            raise UnreadableModelError(f"{self.source.path}: cannot be edited: {error}.") from error
+            raise UnreadableModelError("document.cannot-be-edited", path=self.source.path, error=error) from error
 
 
 def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
@@ -177,7 +174,7 @@ def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
         inline = model
         light = detach(inline, lambda start, end: inline[start:end], refer, everywhere=True)
     except MalformedError as error:
-        raise UnreadableModelError(f"the model holds what is no part of ONNX ({error}); export it again.") from error
+        raise UnreadableModelError("document.model-holds-what-part", error=error) from error
     proto = onnx.ModelProto.FromString(as_bytes(light))
     # Parsers keep fields they do not know, but not in which order these stood.
     proto.DiscardUnknownFields()

@@ -115,7 +115,7 @@ class Document:
         if self._home is None or self.folder is None or self._detached is None:
             return model
         if self._detached.payloads and not self._detached.source.is_at(self.folder / self._detached.location):
-            raise UnreadableModelError(f"{self.path}: was modified or replaced since it was opened; open it again.")
+            raise UnreadableModelError("document.modified-replaced-since-opened", path=self.path)
         return model if self.folder == self._home.folder else relocated(model, self._home, self._detached.refers)
 
     def array(self, tensor: onnx.TensorProto) -> np.ndarray:
@@ -128,7 +128,7 @@ class Document:
         elif reference is not None:
             if self._home is None:
                 raise UnreadableModelError(
-                    f"tensor {tensor.name!r}: its data lie in {reference.location!r}, but in which folder is not known."
+                    "document.tensor-data-lie-folder", name=tensor.name, location=reference.location
                 )
             if self._detached:
                 require_own(self._new([reference]))
@@ -137,9 +137,7 @@ class Document:
         try:
             return onnx.numpy_helper.to_array(whole)
         except (ValueError, TypeError, KeyError) as error:
-            raise UnreadableModelError(
-                f"tensor {tensor.name!r}: its data do not fit its type and shape: {error}"
-            ) from error
+            raise UnreadableModelError("document.tensor-data-do-fit", name=tensor.name, error=error) from error
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, as_external_data: bool = False) -> None:
         """Writes the model to `path`: the bytes of the original wherever nothing was changed.
@@ -171,10 +169,7 @@ class Document:
             if self._detached:
                 self._detached.source.require_unchanged()
             if outline(Source(temporary)) != outline(model, self._detached):
-                raise CannotWriteError(
-                    f"{out}: what was written would not read back as the model; nothing was changed. This is an error "
-                    "in resizefix: please report it with the model."
-                )
+                raise CannotWriteError("document.what-written-read-back", out=out)
             write.commit()
 
     def require_apart(self, path: str | os.PathLike[str]) -> None:
@@ -199,10 +194,7 @@ class Document:
         try:
             return canonical(self.proto)
         except EncodeError as error:
-            raise UsageError(
-                f"the model is larger than 2 GiB in memory, more than protobuf can write ({error}); "
-                "save it with external data and give that file."
-            ) from error
+            raise UsageError("document.model-larger-gib-memory", error=error) from error
 
     def _own_references(self, model: bytes) -> list[Reference]:
         """The references of the serialised model that do not stand for detached payloads."""
@@ -223,7 +215,7 @@ def _path(path: str | os.PathLike[str]) -> Path:
         if not name or b"\0" in os.fsencode(name):
             raise ValueError
     except (TypeError, ValueError):
-        raise UsageError(f"{reprlib.repr(path)} is no path; name a file.") from None
+        raise UsageError("document.path-name-file", path=reprlib.repr(path)) from None
     return Path(name)
 
 
@@ -236,6 +228,6 @@ def _reopened(path: Path | None, token: str | None, light: bytes, folder: Path |
         return Document.from_proto(onnx.ModelProto.FromString(light), folder)
     document = Document.open(path)
     if document._detached is None or document._detached.source.token != token:
-        raise UnreadableModelError(f"{path}: was modified or replaced since it was opened; open it again.")
+        raise UnreadableModelError("document.modified-replaced-since-opened", path=path)
     document.proto.CopyFrom(onnx.ModelProto.FromString(light))
     return document

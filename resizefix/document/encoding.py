@@ -28,8 +28,7 @@ def require_utf8(model: bytes, name: str) -> None:
         # Nothing is found where the file states a field twice and only the last, which counts, is UTF-8.
         for place, text in _offending("", onnx.ModelProto.FromString(model)):
             raise UnreadableModelError(
-                f"{name}: {place} is {text[:80]!r}, which is not UTF-8, as every text in an ONNX model must be; "
-                "correct it with onnx.load and onnx.save, or export the model again."
+                "document.utf-8-every-text-onnx", name=name, place=place, text=text[:80]
             ) from None
 
 

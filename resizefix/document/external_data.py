@@ -65,8 +65,10 @@ class Home(NamedTuple):
             or not any(_is_inside(path, folder) for folder in self)
         ):
             raise UnreadableModelError(
-                f"tensor {reference.tensor!r}: its data are said to lie in {reference.location!r}, which is not a file "
-                f"inside the model's folder {self.folder}; move it there and correct the location."
+                "document.tensor-data-said-lie-file",
+                tensor=reference.tensor,
+                location=reference.location,
+                folder=self.folder,
             )
         return path
 
@@ -75,7 +77,7 @@ class Home(NamedTuple):
         try:
             return Source(self.resolve(reference))
         except UnreadableModelError as error:
-            raise UnreadableModelError(f"the data of tensor {reference.tensor!r} cannot be read: {error}") from error
+            raise UnreadableModelError("document.data-tensor-read", tensor=reference.tensor, error=error) from error
 
 
 def span_of(reference: Reference, source: Source) -> Span:
@@ -87,15 +89,17 @@ def span_of(reference: Reference, source: Source) -> Span:
             f"{name} {number[: _LONGEST_NUMBER + 1]!r}" for name, number in named.items() if number is not None
         )
         raise UnreadableModelError(
-            f"tensor {reference.tensor!r}: {said} of its external data is no number of up to {_LONGEST_NUMBER} digits."
+            "document.tensor-external-data-number-up",
+            tensor=reference.tensor,
+            said=said,
+            longest_number=_LONGEST_NUMBER,
         )
     start = int(reference.offset)
     end = source.size if reference.length is None else start + int(reference.length)
     if not start <= end <= source.size:
         said = f"begin at byte {start}" if reference.length is None else f"lie at bytes {start} to {end}"
         raise UnreadableModelError(
-            f"tensor {reference.tensor!r}: its data are said to {said} of {source.path}, which "
-            f"has {source.size} bytes; the file is incomplete or belongs to another model."
+            "document.tensor-data-said-bytes", tensor=reference.tensor, said=said, path=source.path, size=source.size
         )
     return Span(source, start, end)
 
@@ -144,10 +148,7 @@ def require_own(references: Iterable[Reference]) -> None:
     """Raises RefusedError for a tensor of another document: its payload is known there and not here."""
     for reference in references:
         if reference.checksum.startswith(TOKEN_PREFIX):
-            raise RefusedError(
-                f"tensor {reference.tensor!r}: was taken from another document, which alone knows its data; "
-                "make it from the array that document gives for it."
-            )
+            raise RefusedError("document.tensor-taken-another-document", tensor=reference.tensor)
 
 
 def require_readable(references: Iterable[Reference], home: Home) -> None:
@@ -172,16 +173,13 @@ def stage_data_files(write: AtomicWrite, references: list[Reference], home: Home
             span_of(reference, source)
         target = out.parent / location
         if not _is_inside(target, out.parent):
-            raise UsageError(f"{target}: leads out of the folder {out.parent}; choose another folder for the result.")
+            raise UsageError("document.leads-out-folder-choose", target=target, parent=out.parent)
         if os.path.realpath(target) == os.path.realpath(out):
-            raise UsageError(f"{out}: the model's external data have this name; name the result differently.")
+            raise UsageError("document.model-external-data-name", out=out)
         if os.path.lexists(target):
             if source.is_at(target) or is_already(target, [Span(source, 0, source.size)]):
                 continue
-            raise UsageError(
-                f"{target}: another file stands where the model's external data would go, and may hold the data of "
-                "other models; choose another folder, or remove it."
-            )
+            raise UsageError("document.another-file-stands-where", target=target)
         write.stage(target, [Span(source, 0, source.size)], overwrite=False, make_folders=True)
         source.require_unchanged()
 
@@ -191,9 +189,7 @@ def require_not_referenced(path: Path, references: list[Reference], home: Home) 
     for reference in references:
         with suppress(OSError, ValueError):
             if os.path.samefile(path, home.folder / reference.location):
-                raise UsageError(
-                    f"{path}: holds the data of tensor {reference.tensor!r} and cannot be replaced; name another file."
-                )
+                raise UsageError("document.holds-data-tensor-replaced", path=path, tensor=reference.tensor)
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

@@ -25,7 +25,7 @@ class DataFile:
         try:
             location.encode()
         except UnicodeEncodeError:
-            raise UsageError(f"{location!r}: no model can refer to a name that is not UTF-8; name another.") from None
+            raise UsageError("document.model-refer-name-utf-8", location=location) from None
         self.location = location
         self.pieces: list[Piece] = []
         self._size = 0
@@ -40,9 +40,7 @@ class DataFile:
         if not self.pieces or is_already(path, self.pieces):
             return
         if os.path.lexists(path):
-            raise UsageError(
-                f"{path}: exists already and may hold the data of other models; remove it or name another file."
-            )
+            raise UsageError("document.exists-already-may-hold", path=path)
         write.stage(path, self.pieces, overwrite=False)
 
     def append(self, piece: Piece, length: int) -> bytes:

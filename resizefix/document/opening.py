@@ -43,7 +43,7 @@ def open_detached(path: Path) -> tuple[Detached, onnx.ModelProto, Home, Path]:
 
 def _read(source: Source, file_name: str | None) -> tuple[Detached, onnx.ModelProto]:
     if source.size == 0:
-        raise UnreadableModelError(f"{source.path}: is empty; download or export it again.")
+        raise UnreadableModelError("document.empty-download-export-again", path=source.path)
     try:
         _require_graph(source)
         detached = Detached.of(source, file_name)
@@ -60,7 +60,7 @@ def _require_graph(source: Source) -> None:
         for record in records(data, 0, len(data)):
             if record.number == _GRAPH and record.wire_type == LENGTH_DELIMITED:
                 return
-    raise MalformedError("holds no graph; perhaps it is a tensor, a TensorFlow graph or another protobuf file")
+    raise MalformedError("document.holds-graph-perhaps-tensor")
 
 
 def _diagnosis(source: Source, error: Exception) -> str:

@@ -29,15 +29,17 @@ class Source:
         try:
             self.descriptor = os.open(path, flags)
         except FileNotFoundError:
-            raise UnreadableModelError(f"{path}: there is no such file.") from None
+            raise UnreadableModelError("document.such-file", path=path) from None
         except OSError as error:
-            raise UnreadableModelError(f"{path}: cannot be opened: {error.strerror or error}.") from error
+            raise UnreadableModelError(
+                "document.cannot-be-opened", path=path, strerror=error.strerror or error
+            ) from error
         weakref.finalize(self, os.close, self.descriptor)
         status = os.fstat(self.descriptor)
         if stat.S_ISDIR(status.st_mode):
-            raise UnreadableModelError(f"{path}: is a folder; name the .onnx file inside it.")
+            raise UnreadableModelError("document.folder-name-onnx-file", path=path)
         if not stat.S_ISREG(status.st_mode):
-            raise UnreadableModelError(f"{path}: is not a regular file; save the model to a file first.")
+            raise UnreadableModelError("document.regular-file-save-model", path=path)
         self.size = status.st_size
         self._identity = _identity(status)
         # The same for the same file however often it is opened, different for any other file.
@@ -50,7 +52,7 @@ class Source:
     def require_unchanged(self) -> None:
         """Raises UnreadableModelError if the file was written to since it was opened."""
         if not self.unchanged():
-            raise UnreadableModelError(f"{self.path}: was modified since it was opened; open it again.")
+            raise UnreadableModelError("document.modified-since-opened-open", path=self.path)
 
     def is_at(self, path: str | os.PathLike[str]) -> bool:
         """Whether `path` leads to this very file, unchanged."""
@@ -66,9 +68,11 @@ class Source:
             try:
                 chunk = _read_at(self.descriptor, min(end - start, 1 << 30), start)
             except OSError as error:
-                raise UnreadableModelError(f"{self.path}: cannot be read: {error.strerror or error}.") from error
+                raise UnreadableModelError(
+                    "document.cannot-be-read", path=self.path, strerror=error.strerror or error
+                ) from error
             if not chunk:
-                raise UnreadableModelError(f"{self.path}: ends at byte {start}, {end - start} more were expected.")
+                raise UnreadableModelError("document.ends-byte-expected", path=self.path, start=start, end=end - start)
             chunks.append(chunk)
             start += len(chunk)
         return b"".join(chunks)
@@ -82,7 +86,7 @@ class Source:
             mapping = mmap.mmap(self.descriptor, 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise UnreadableModelError(
-                f"{self.path}: cannot be mapped into memory: {error.strerror or error}."
+                "document.mapped-memory", path=self.path, strerror=error.strerror or error
             ) from error
         with mapping:
             yield mapping

@@ -32,7 +32,7 @@ def replace_tensors(
     if kind == "TensorProto":
         return replacing(start, end)
     if depth > MAX_DEPTH:
-        raise MalformedError(f"the messages are nested more than {MAX_DEPTH} deep")
+        raise MalformedError("document.messages-nested-deep", max_depth=MAX_DEPTH)
     pieces: list[Piece] = []
     copied = start
     for record, child in entering(kind, start, end):
@@ -82,5 +82,5 @@ def replace_tensors_containing(
     try:
         pieces = replace_tensors(kind, 0, len(data), containing(data, needle), replacing_at, cut)
     except MalformedError as error:
-        raise UnreadableModelError(f"the model holds what is no part of ONNX ({error}); export it again.") from error
+        raise UnreadableModelError("document.model-holds-what-part", error=error) from error
     return [data] if pieces is None else pieces

@@ -12,6 +12,8 @@ import mmap
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from resizefix.errors import DiagnosedError
+
 VARINT, FIXED64, LENGTH_DELIMITED, START_GROUP, END_GROUP, FIXED32 = range(6)
 
 # protobuf parsers give up at this depth; a file nested deeper cannot be read by anybody.
@@ -22,7 +24,7 @@ Readable = bytes | mmap.mmap
 _LARGE = 1 << 20
 
 
-class MalformedError(ValueError):
+class MalformedError(DiagnosedError, ValueError):
     """The bytes are not a sequence of protobuf records; the text says what is wrong and at which offset."""
 
 
@@ -51,12 +53,12 @@ def read_varint(data: Readable, position: int, end: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             if value >> 64:
-                raise MalformedError(f"the number at offset {position} does not fit 64 bits")
+                raise MalformedError("document.number-offset-does-fit", position=position)
             return value, index + 1
         shift += 7
     if end - position >= 10:
-        raise MalformedError(f"the number at offset {position} is longer than 10 bytes")
-    raise CutOffError(f"the data ends at offset {end}, in the middle of a number")
+        raise MalformedError("document.number-offset-longer-bytes", position=position)
+    raise CutOffError("document.data-ends-offset-middle", end=end)
 
 
 def records(data: Readable, start: int, end: int) -> Iterator[Record]:
@@ -75,7 +77,7 @@ def records(data: Readable, start: int, end: int) -> Iterator[Record]:
             tag, position = read_varint(data, position, end)
         number, wire_type = tag >> 3, tag & 7
         if number == 0 or tag >> 32:
-            raise MalformedError(f"no field of any message has the number {number} (offset {tag_start})")
+            raise MalformedError("document.field-message-number-offset", number=number, tag_start=tag_start)
         body = position
         if wire_type == LENGTH_DELIMITED:
             if position < end and data[position] < 0x80:
@@ -92,10 +94,14 @@ def records(data: Readable, start: int, end: int) -> Iterator[Record]:
         elif wire_type == START_GROUP:
             position = _end_of_group(data, number, body, end)
         else:
-            raise MalformedError(f"nothing can begin with wire type {wire_type} (offset {tag_start})")
+            raise MalformedError("document.nothing-begin-wire-type", wire_type=wire_type, tag_start=tag_start)
         if position > end:
             raise CutOffError(
-                f"field {number} at offset {tag_start} claims {position - body} bytes where {end - body} are left"
+                "document.field-offset-claims-bytes",
+                number=number,
+                tag_start=tag_start,
+                position=position - body,
+                end=end - body,
             )
         yield Record(number, wire_type, tag_start, body, position)
         if position - body >= _LARGE:
@@ -107,7 +113,7 @@ def _end_of_group(data: Readable, number: int, position: int, end: int) -> int:
     groups = [number]
     while groups:
         if position >= end:
-            raise CutOffError(f"the data ends at offset {end}, inside of a group")
+            raise CutOffError("document.data-ends-offset-inside", end=end)
         tag, body = read_varint(data, position, end)
         field, wire_type = tag >> 3, tag & 7
         if wire_type == START_GROUP and field > 0 and len(groups) < MAX_DEPTH:
@@ -115,9 +121,7 @@ def _end_of_group(data: Readable, number: int, position: int, end: int) -> int:
         elif wire_type == END_GROUP and field == groups[-1]:
             groups.pop()
         elif wire_type in (START_GROUP, END_GROUP):
-            raise MalformedError(
-                f"the groups at offset {position} are nested too deep, or end otherwise than they began"
-            )
+            raise MalformedError("document.groups-offset-nested-too", position=position)
         else:
             body = next(records(data, position, end)).end
         position = body

@@ -66,7 +66,4 @@ def _kind(model: Model) -> Kind:
     for kind in KINDS:
         if kind.is_one(model):
             return kind
-    raise UsageError(
-        f"a {type(model).__module__}.{type(model).__qualname__} is no model; give a path, an onnx.ModelProto, an "
-        "onnx_graphsurgeon.Graph, an onnx_ir.Model or the ONNXProgram that torch.onnx.export returns."
-    )
+    raise UsageError("interop.model-give-path-onnx", module=type(model).__module__, qualname=type(model).__qualname__)

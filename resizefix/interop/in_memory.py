@@ -40,7 +40,7 @@ def light_document(model: ModelProto) -> Document:
     CannotWriteError where a large model cannot be written to the folder for temporary files (TMPDIR names it).
     """
     if not model.HasField("graph"):
-        raise UnreadableModelError("the model in memory holds no graph; was it filled from a file?")
+        raise UnreadableModelError("interop.model-memory-holds-graph")
     pieces = _serialized(model)
     if sum(map(len, pieces)) > LARGE:
         return _through_a_file(pieces)
@@ -84,8 +84,7 @@ def _through_a_file(pieces: list[bytes]) -> Document:
             raise
     except OSError as error:
         raise CannotWriteError(
-            f"the model is large and needs a temporary file, which cannot be written to {tempfile.gettempdir()}: "
-            f"{error.strerror or error}; set TMPDIR to a folder with room, or save the model and give its path."
+            "interop.model-large-needs-temporary", gettempdir=tempfile.gettempdir(), strerror=error.strerror or error
         ) from error
     document = Document.open(os.path.join(folder, _FILE))
     document.path = None  # it came from none that the user knows
@@ -110,17 +109,11 @@ def _serialized(model: ModelProto) -> list[bytes]:
         text = shell.SerializeToString(deterministic=True)
         graph = shell.graph.SerializeToString(deterministic=True)
     except EncodeError as error:
-        raise UsageError(
-            f"the model holds more than 2 GiB besides its initializers, or in fields that this version of onnx does "
-            f"not know ({error}); save it with external data and give the path."
-        ) from error
+        raise UsageError("interop.model-holds-gib-besides", error=error) from error
     lost = [reference.tensor for reference in references_in(text)]
     lost += [tensor.name for tensor in initializers if tensor.data_location == TensorProto.EXTERNAL]
     if lost:
-        raise UsageError(
-            f"tensor {lost[0]!r} (and {len(lost) - 1} more): its data lie in another file, but in which folder a model "
-            "in memory does not say; give the path of the model, or Document.from_proto(model, folder)."
-        )
+        raise UsageError("interop.tensor-data-lie-another", lost=lost[0], lost_2=len(lost) - 1)
     if not initializers:
         return [text]
     inside = [graph]

@@ -37,7 +37,7 @@ def opened(model: ir.Model) -> Document:
         try:
             proto = ir.serde.serialize_model(model)
         except ir.serde.SerdeError as error:
-            raise UsageError(f"onnx_ir cannot serialise the model: {error}: {error.__cause__}") from error
+            raise UsageError("interop.onnx-ir-serialise-model", error=error, cause=error.__cause__) from error
     return light_document(proto) if folder is None else Document.from_proto(proto, os.path.abspath(folder))
 
 
@@ -59,10 +59,7 @@ def _folder(model: ir.Model) -> str | None:
 
     folders = {os.fspath(tensor.base_dir) for tensor in _tensors(model) if isinstance(tensor, ir.ExternalTensor)}
     if len(folders) > 1:
-        raise UsageError(
-            f"tensors of the model lie in several folders ({', '.join(sorted(map(repr, folders)))}); "
-            "save it with onnx_ir.save and give the path."
-        )
+        raise UsageError("interop.tensors-model-lie-several", repr=", ".join(sorted(map(repr, folders))))
     return folders.pop() if folders else None
 
 

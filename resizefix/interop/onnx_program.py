@@ -38,8 +38,7 @@ def opened(model: ONNXProgram) -> Document:
     """A document of the program's model. Raises UsageError for a program of another making."""
     if not ir_model.is_one(model.model):
         raise UsageError(
-            f"the model of this {type(model).__qualname__} is a {type(model.model).__qualname__} and no onnx_ir.Model; "
-            "give its model_proto."
+            "interop.model-onnx-ir-model", qualname=type(model).__qualname__, qualname_2=type(model.model).__qualname__
         )
     return ir_model.opened(model.model)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from resizefix import process
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import opened, returned
@@ -55,13 +56,13 @@ def bounded(function: F) -> F:
         documents = [opened(model) for model in models]
         answer = _ask(function, documents, options, tell)
         if isinstance(answer, MemoryError):
-            answer = _NoAnswer("memory ran out (--memory-limit)")
+            answer = _NoAnswer(Diagnostic("library.memory-ran-out-memory-limit"))
         if isinstance(answer, _NoAnswer):
             verification = Verification(Status.FAILED, answer.reason)
             if function.__name__ == "verify":
                 return verification
             result = Result(documents[0], (), (), verification)
-            raise VerificationFailedError(f"verification failed: {answer.reason}", result=result)
+            raise VerificationFailedError("library.verification-failed", why=answer.reason, result=result)
         if isinstance(answer, BaseException):
             raise answer
         if isinstance(answer, Result):
@@ -109,7 +110,7 @@ def _answer(
         try:
             kind, said = answers.get(timeout=None if ends is None else max(ends - time.monotonic(), 0.0))
         except queue.Empty:
-            return _NoAnswer(f"time was up after {timeout:g} s (--timeout), and a node was still running")
+            return _NoAnswer(Diagnostic("library.time-up-after-s", timeout=timeout))
         if kind == "answer":
             return said
         if kind == "ended":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.promote_scales import Refusal
 from resizefix.operations.site import Site
@@ -80,4 +81,4 @@ def _refusal(found: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusa
     partner = None if by_sizes is None or by_sizes.breaks_at != found.breaks_at else by_sizes.partner
     where = "where sizes must fit" if partner is None else f"where its size must be that of {partner!r}"
     what = "the selected sites together" if shared else "it alone"
-    return Refusal(f"another scale of {what} breaks the model at {found.breaks_at!r}, {where}")
+    return Refusal(Diagnostic("library.another-scale-breaks", what=what, breaks_at=found.breaks_at, where=where))

@@ -65,7 +65,7 @@ def freeze_scales(
     outcomes = measured(made.outcomes, moved, verification)
     if not verification.passed:
         result = Result(document, outcomes, (), verification)
-        raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)
+        raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
     return Result(returned(made.document, model), outcomes, (), verification)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes, node_label
 from resizefix.errors import UsageError
@@ -75,7 +76,7 @@ def live_verdicts(
 ) -> dict[str, LiveVerdict | LiveUnavailable]:
     """For each target what its own parser says, or one that stands in for it; TensorRT is asked once for all."""
     if profile and not set(targets) & SPEAKS_FOR.keys():
-        raise UsageError(f"shapes for a build are of use with {' or '.join(SPEAKS_FOR)} alone")
+        raise UsageError("library.shapes-build-use-alone", speaks_for=" or ".join(SPEAKS_FOR))
     answers: dict[str, LiveVerdict | LiveUnavailable] = {}
     asked: LiveVerdict | LiveUnavailable | None = None
     for target in targets:
@@ -86,10 +87,7 @@ def live_verdicts(
             called = SPEAKS_FOR[target].format(parser=getattr(asked, "parser", ""))
             answers[target] = asked if isinstance(asked, LiveUnavailable) else replace(asked, parser=called)
         else:
-            answers[target] = LiveUnavailable(
-                f"no parser of {target} can be run here: the one to install is TensorRT-RTX, which parses as "
-                f"TensorRT 10 does; of {target} the rules alone speak"
-            )
+            answers[target] = LiveUnavailable(Diagnostic("library.parser-run-here-install", target=target))
     return answers
 
 

@@ -47,17 +47,17 @@ def checked(given: Profile, document: Document) -> dict[str, Bounds]:
     profile: dict[str, Bounds] = {}
     for name, bounds in given.items():
         if name not in known:
-            raise UsageError(f"there is no input {name!r} to give a range; there are {', '.join(known) or 'none'}")
+            raise UsageError("library.input-give-range", name=name, known=", ".join(known) or "none")
         said = vars(bounds) if isinstance(bounds, Range) else bounds
         told = {bound: [int(value) for value in said[bound]] for bound in BOUNDS if bound in said}
         if set(told) == {"opt"}:
             told = dict.fromkeys(BOUNDS, told["opt"])
         if set(told) != set(BOUNDS):
             missing = ", ".join(bound for bound in BOUNDS if bound not in told)
-            raise UsageError(f"input {name!r}: give min, opt and max shapes, or opt alone; {missing} is missing")
+            raise UsageError("library.input-give-min-opt", name=name, missing=missing)
         rows = [told[bound] for bound in BOUNDS]
         if len({len(row) for row in rows}) > 1 or any(low > high for low, high in (*_pairs(rows, 0), *_pairs(rows, 1))):
-            raise UsageError(f"input {name!r}: min ≤ opt ≤ max must hold for each number; they are {rows}")
+            raise UsageError("library.input-min-opt-max", name=name, rows=rows)
         profile[name] = told
     return profile
 
@@ -76,10 +76,7 @@ def planned(document: Document, inputs: Sequence[NetworkInput], given: Mapping[s
             _require_fit(entry, given[entry.name])
     frozen = [name for name in given if name not in {entry.name for entry in inputs}]
     if frozen:
-        raise UsageError(
-            f"input {frozen[0]!r} has a default, which TensorRT takes for a constant: the network has no such input, "
-            "so it can be given no range"
-        )
+        raise UsageError("library.input-default-tensorrt-takes", frozen=frozen[0])
     unsaid = [entry for entry in inputs if entry.needs_range and entry.name not in given]
     if not unsaid:
         return Plan(dict(given), dict(given), ())
@@ -102,14 +99,13 @@ def _require_fit(entry: NetworkInput, bounds: Bounds) -> None:
         length = math.prod(size for size in entry.dims if size is not None)
         if None not in entry.dims and len(numbers) != length:
             raise UsageError(
-                f"input {entry.name!r} decides shapes, so its range is of its {counted(length, 'value')}; "
-                f"{numbers} are given"
+                "library.input-decides-shapes-range", name=entry.name, count=counted(length, "value"), numbers=numbers
             )
         return
     fixed = [(size, row[axis]) for row in bounds.values() for axis, size in enumerate(entry.dims) if axis < len(row)]
     if len(numbers) != len(entry.dims) or any(size not in (None, given) for size, given in fixed):
         shape = "x".join("?" if size is None else str(size) for size in entry.dims)
-        raise UsageError(f"input {entry.name!r} is of shape {shape}; {'x'.join(map(str, numbers))} does not fit it")
+        raise UsageError("library.input-shape-does-fit", name=entry.name, shape=shape, str="x".join(map(str, numbers)))
 
 
 # ---- ranges nobody gave ---------------------------------------------------------------------------------------------

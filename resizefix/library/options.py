@@ -45,7 +45,7 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
             except UsageError:
                 raise
             except Exception as error:  # whatever a foreign object's own methods raise
-                raise UsageError(f"{name}={reprlib.repr(value)}: give {wanted}") from error
+                raise UsageError("library.give", name=name, value=reprlib.repr(value), wanted=wanted) from error
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
@@ -69,9 +70,7 @@ def promote_scales(
     original) where the new model is not proven to compute what the old one does.
     """
     if for_ == "tensorrt" and keep_default:
-        raise UsageError(
-            "--keep-default with --for tensorrt: TensorRT takes the default for a constant and drops the input"
-        )
+        raise UsageError("library.keep-default-tensorrt-tensorrt-takes")
     document = opened(model)
     sites = select(find_sites(document), node)
     integers = Integers(denominator) if for_ == "tensorrt" else None
@@ -124,14 +123,16 @@ def promote_scales(
     except BrokenOffError as error:
         reason = f"{error}, before it was known which nodes can be promoted"
         result = Result(document, (), (), Verification(Status.FAILED, reason))
-        raise VerificationFailedError(f"verification failed: {reason}", result=result) from error
+        raise VerificationFailedError("library.verification-failed", why=reason, result=result) from error
     if not candidate.inputs:
-        nothing = Verification(Status.SKIPPED, "nothing was promoted", coupling=tuple(coupling.values()))
+        nothing = Verification(
+            Status.SKIPPED, Diagnostic("library.nothing-promoted"), coupling=tuple(coupling.values())
+        )
         return _result(candidate, sites, model, nothing, integers, {})
     verification = prover.prove(candidate.document, candidate.inputs, coupling)
     if not verification.passed:
         result = Result(document, candidate.outcomes, candidate.inputs, verification)
-        raise VerificationFailedError(f"verification failed: {verification.reason}", result=result)
+        raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
     if integers is not None:
         _ask_live(document, candidate, verification)
     ran = verification.runs[0].shapes if verification.runs else {}
@@ -149,7 +150,7 @@ def _ask_live(original: Document, candidate: Promotion, verification: Verificati
     too = " (it refuses the original too)" if isinstance(before, LiveVerdict) and not before.accepted else ""
     result = Result(original, candidate.outcomes, candidate.inputs, verification)
     raise VerificationFailedError(
-        f"{found.parser} refuses the model{where}{too}; --no-verify writes it all the same", result=result
+        "library.refuses-model-no-verify-writes", parser=found.parser, where=where, too=too, result=result
     )
 
 
@@ -168,7 +169,11 @@ def _rejected(promotion: Promotion) -> dict[int, Refusal]:
         rejections = [violation for violation in violations if violation.effect is Effect.REJECTED]
         if rejections:
             first = rejections[0]
-            found[index] = Refusal(f"TensorRT refuses the node ({first.rule}): {first.because}; first {first.mend}")
+            found[index] = Refusal(
+                Diagnostic(
+                    "library.tensorrt-refuses-node-first", rule_name=first.rule, because=first.because, mend=first.mend
+                )
+            )
     return found
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.errors import VerificationFailedError
 from resizefix.faults.fault import Fault, Preferences
@@ -57,10 +58,10 @@ def repair(
     made = make_repair(document, sites, Preferences(prefer, remove_identity))
     changed = [outcome for outcome in made.outcomes if outcome.status is Happened.CHANGED]
     if not changed:
-        nothing = Verification(Status.SKIPPED, "nothing was repaired")
+        nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-repaired"))
         return Result(returned(document, model), made.outcomes, (), nothing)
     if not verify:
-        skipped = Verification(Status.SKIPPED, "switched off (--no-verify)")
+        skipped = Verification(Status.SKIPPED, Diagnostic("library.switched-off-no-verify"))
         return Result(returned(made.document, model), made.outcomes, (), skipped)
 
     from resizefix.verification.repair import RepairedNode, prove_repair  # onnxruntime is imported where it runs
@@ -77,7 +78,9 @@ def repair(
     if not verification.passed:
         result = Result(document, made.outcomes, (), verification)
         named = ", ".join(outcome.node for outcome in changed[:3])
-        raise VerificationFailedError(f"verification failed ({named}): {verification.reason}", result=result)
+        raise VerificationFailedError(
+            "library.verification-failed-4", named=named, why=verification.reason, result=result
+        )
     largest = max((run.max_abs_diff for run in verification.runs), default=0.0)
     difference = largest if math.isfinite(largest) else None  # another shape: no number says it
     outcomes = tuple(

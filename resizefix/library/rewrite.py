@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
@@ -31,7 +32,7 @@ from resizefix.verification.verification import Status, Verification
 LOWERED_BOUND = 1e-5
 # Where the user allowed approximations: what is measured is reported; this much would be another picture.
 INEXACT_BOUND = 0.5
-NOTHING_TO_DO = "there is nothing to do"
+NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
 
 
 @bounded
@@ -72,7 +73,7 @@ def legalize(
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
             result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))
-            raise VerificationFailedError(f"verification failed: {refusal}", result=result)
+            raise VerificationFailedError("library.verification-failed-3", refusal=refusal, result=result)
     return _proven(model, document, made.document, made.outcomes, changed, allow_inexact, rules)
 
 
@@ -107,7 +108,7 @@ def trt_legacy(
             else outcome
             for outcome in made.outcomes
         )
-        nothing = Verification(Status.SKIPPED, "nothing was converted")
+        nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-converted"))
         return Result(returned(document, model), outcomes, (), nothing, made.blockers)
     sites = find_sites(document)
     if made.document.light_bytes() == document.light_bytes() or not sites:
@@ -146,9 +147,11 @@ def _proven(
     always: bool = False,
 ) -> Result:
     if not changed and not always:
-        return Result(returned(before, model), outcomes, (), Verification(Status.SKIPPED, "nothing was rewritten"))
+        return Result(
+            returned(before, model), outcomes, (), Verification(Status.SKIPPED, Diagnostic("library.nothing-rewritten"))
+        )
     if rules is None:
-        skipped = Verification(Status.SKIPPED, "switched off (--no-verify)")
+        skipped = Verification(Status.SKIPPED, Diagnostic("library.switched-off-no-verify"))
         return Result(returned(after, model), measured(outcomes, changed, skipped), (), skipped)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
@@ -161,7 +164,9 @@ def _proven(
     if not verification.passed:
         result = Result(before, told, (), verification)
         advice = "" if allow_inexact or exact else _if_inexact_passes(verification, allowed)
-        raise VerificationFailedError(f"verification failed: {verification.reason}{advice}", result=result)
+        raise VerificationFailedError(
+            "library.verification-failed-2", why=verification.reason, advice=advice, result=result
+        )
     return Result(returned(after, model), told, (), verification)
 
 

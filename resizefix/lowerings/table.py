@@ -58,7 +58,7 @@ def lower(
     """
     nothing_to_match = why_not_native(subject)
     if nothing_to_match:
-        raise RefusedError(f"no other operators can replace it: {nothing_to_match}", rule="lowering")
+        raise RefusedError("lowerings.operators-replace", nothing_to_match=nothing_to_match, rule="lowering")
     reasons = []
     for lowering in among:
         reason = lowering.applies(subject, opset) or why_not(lowering)

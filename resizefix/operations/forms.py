@@ -28,7 +28,7 @@ def drive(site: ReadSite, form: Form) -> Driven:
     scaled = _scaled_entries(site, kind, base, axes)
     if form is Form.FACTOR and len({base[position] for position in scaled}) > 1:
         values = ", ".join(f"{base[position]:g}" for position in scaled)
-        raise RefusedError(f"its axes are scaled by different numbers ({values})", rule="form")
+        raise RefusedError("operations.axes-scaled-different-numbers", values=values, rule="form")
     entries = scaled if form in (Form.SPATIAL, Form.FACTOR) else tuple(range(len(base)))
     return Driven(
         scope=site.scope.path,
@@ -56,7 +56,7 @@ def drive_by_integers(site: ReadSite, form: Form | None, denominator: int | None
     it, else one for each. Without an input for sizes (before opset 11) the whole number is cast and fed as scales.
     """
     if form is Form.SCALES:
-        raise RefusedError("TensorRT takes no float input", rule="form")
+        raise RefusedError("operations.tensorrt-takes-float-input", rule="form")
     if form is Form.SIZES:
         return drive(site, form)
     floats = drive(site, Form.SPATIAL if form is None else form)
@@ -66,18 +66,16 @@ def drive_by_integers(site: ReadSite, form: Form | None, denominator: int | None
     chosen = denominator or (1 if all(float(scale).is_integer() for scale in scales) else 1000)
     by_shape = site.dialect.sizes_input is not None
     if not by_shape and not all(float(scale).is_integer() and chosen == 1 for scale in scales):
-        raise RefusedError(
-            f"{site.dialect.name} has no input for sizes, and TensorRT builds no quotient of an input as scales; bring "
-            "the model to opset 11 or later",
-            rule="form",
-        )
+        raise RefusedError("operations.input-sizes-tensorrt-builds", name=site.dialect.name, rule="form")
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
-        raise RefusedError("tf_crop_and_resize reads sizes and scales differently", rule="form")
+        raise RefusedError("operations.tf-crop-resize-reads", rule="form")
     if not all(numerator(scale, chosen) for scale in scales):
         scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
         known = common_denominator(scales)
         others = f", nor over any other up to {LARGEST_DENOMINATOR:,}" if known is None else ""
-        raise RefusedError(f"its scale {scale} is no whole number over {chosen}{others}", rule="denominator")
+        raise RefusedError(
+            "operations.scale-whole-number-over", scale=scale, chosen=chosen, others=others, rule="denominator"
+        )
     driven = replace(floats, denominator=chosen, by_shape=by_shape)
     if by_shape:
         _refuse_other_samples(driven)
@@ -118,8 +116,11 @@ def _refuse_other_samples(driven: Driven) -> None:
         made = size * round(scale * driven.denominator) // driven.denominator
         if made != output_size(scale, size) or np.float32(made) / np.float32(size) != np.float32(scale):
             raise RefusedError(
-                f"its scale {scale:g} makes {size} into {output_size(scale, size)}; TensorRT must be told sizes, and "
-                f"{made}/{size} is another scale, at which other points are sampled",
+                "operations.scale-makes-tensorrt-must",
+                scale=scale,
+                size=size,
+                output_size=output_size(scale, size),
+                made=made,
                 rule="output size",
             )
 
@@ -130,15 +131,20 @@ def _axes(site: ReadSite, count: int) -> tuple[int, ...]:
     if axes is None:
         if site.input_dims is not None and len(site.input_dims) != count:
             raise RefusedError(
-                f"it has {_numbers(site, count)} for an input of rank {len(site.input_dims)}", rule="extent"
+                "operations.input-rank", numbers=_numbers(site, count), input_dims=len(site.input_dims), rule="extent"
             )
         return tuple(range(count))
     if len(axes) != count:
-        raise RefusedError(f"it has {_numbers(site, count)} for {counted(len(axes), 'axis', 'axes')}", rule="extent")
+        raise RefusedError(
+            "operations.it-has-for",
+            numbers=_numbers(site, count),
+            axes=counted(len(axes), "axis", "axes"),
+            rule="extent",
+        )
     if min(axes) >= 0:
         return axes
     if site.input_dims is None:
-        raise RefusedError("its axes count from the end, and the rank of its input is not known", rule="axes")
+        raise RefusedError("operations.axes-count-end-rank", rule="axes")
     return tuple(axis % len(site.input_dims) for axis in axes)
 
 
@@ -162,9 +168,7 @@ def _as_scales(site: ReadSite) -> tuple[float, ...]:
     for scale, out, size in zip(scales, values, sizes, strict=True):
         # The output size is int(float32(scale) * float32(in)) in onnxruntime's kernels (upsample.cc).
         if output_size(float(scale), size) != out:
-            raise RefusedError(
-                f"no float32 scale is {out}/{size} such that onnxruntime makes {size} into {out}", rule="output size"
-            )
+            raise RefusedError("operations.float32-scale-such-onnxruntime", out=out, size=size, rule="output size")
     return tuple(float(scale) for scale in scales)
 
 
@@ -179,12 +183,10 @@ def _as_sizes(site: ReadSite) -> tuple[int, ...]:
         out = output_size(scale, size)
         # Fed sizes, the kernel samples at float32(out)/float32(in): another number means other samples.
         if out > _LONGEST:
-            raise RefusedError(f"its scale {scale:g} makes {size} into more than any runtime holds", rule="output size")
+            raise RefusedError("operations.scale-makes-runtime-holds", scale=scale, size=size, rule="output size")
         if np.float32(out) / np.float32(size) != np.float32(scale):
             raise RefusedError(
-                f"its scale {scale:g} makes {size} into {out}, but {out}/{size} is another scale, at which "
-                "other points are sampled",
-                rule="output size",
+                "operations.scale-makes-another-scale", scale=scale, size=size, out=out, rule="output size"
             )
         sizes.append(out)
     return tuple(sizes)
@@ -193,11 +195,11 @@ def _as_sizes(site: ReadSite) -> tuple[int, ...]:
 def _static_sizes(site: ReadSite, otherwise: str) -> tuple[int, ...]:
     """The input's size at each entry of the operand, where the file fixes it and the two extents mean the same."""
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
-        raise RefusedError(f"tf_crop_and_resize reads sizes and scales differently: {otherwise}", rule="form")
+        raise RefusedError("operations.tf-crop-resize-reads-sizes", otherwise=otherwise, rule="form")
     sizes = [_static_dim(site, axis) for axis in _axes(site, len(site.values))]
     fixed = tuple(size for size in sizes if size)
     if len(fixed) != len(sizes):
-        raise RefusedError(f"the size of its input is not fixed in the file, so {otherwise}", rule="form")
+        raise RefusedError("operations.size-input-fixed-file", otherwise=otherwise, rule="form")
     return fixed
 
 

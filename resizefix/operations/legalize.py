@@ -200,11 +200,13 @@ class _Legalizer:
         why = f"{self._target.name} refuses it ({first.rule}): {first.because}"
         site = self._site
         if site.scope.in_function:
-            raise RefusedError(f"{why}. It stands in a local function; inline the functions first", node=site.label)
+            raise RefusedError("operations.stands-local-function-inline", why=why, node=site.label)
         try:
             subject = subject_of(site)
         except RefusedError as error:
-            raise RefusedError(f"{why}. To mend it: {first.mend}; {error}", node=site.label, rule=first.rule) from error
+            raise RefusedError(
+                "operations.to-mend-it", why=why, mend=first.mend, error=error, node=site.label, rule=first.rule
+            ) from error
         why += self._dispute(subject)
         try:
             return self._made(subject)
@@ -213,11 +215,11 @@ class _Legalizer:
             if site.elem_type not in self._target.edge_types or subject.interpolation.mode is not Mode.NEAREST:
                 raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
             if not self._allowance.lowered:
-                raise RefusedError(f"{why}. Casts could be put around it, which --no-lower forbids") from error
+                raise RefusedError("operations.casts-put-around-no-lower", why=why) from error
             if not self._facts.is_at_the_edges:
                 edges = f"{self._target.name} takes {name} only as inputs and outputs of the network"
                 raise RefusedError(
-                    f"{why}. {error}; {edges}. Convert the image to float before the node", node=site.label
+                    "operations.convert-image-float-before", why=why, error=error, edges=edges, node=site.label
                 ) from error
         as_floats = _Legalizer(
             site, replace(self._facts, elem_type=TensorProto.FLOAT), self._target, self._allowance, self._fresh
@@ -225,7 +227,9 @@ class _Legalizer:
         try:
             made = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
         except RefusedError as error:
-            raise RefusedError(f"{why}. As floats: {error}", node=site.label, rule=first.rule) from error
+            raise RefusedError(
+                "operations.as-floats", why=why, error=error, node=site.label, rule=first.rule
+            ) from error
         return between_casts(made, site, self._fresh)
 
     def _made(self, subject: Subject) -> Replacement:
@@ -244,7 +248,7 @@ class _Legalizer:
             accepts=lambda other: self._accepts(other, dialect),
         )
         if not self._allowance.lowered:
-            raise RefusedError("Other operators could replace it, which --no-lower forbids", node=site.label)
+            raise RefusedError("operations.operators-replace-no-lower", node=site.label)
         return self._findable(found)
 
     def _dispute(self, subject: Subject) -> str:

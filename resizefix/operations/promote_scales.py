@@ -153,7 +153,7 @@ def _inputs(
         else:
             wanted = naming.name if len(groups) == 1 else f"{naming.name}_{group[0]}"
             if not names.is_free(wanted):
-                raise UsageError(f"--input-name {wanted}: the model already uses this name; choose another")
+                raise UsageError("operations.input-name-model-already-uses", wanted=wanted)
             name = names.fresh(wanted)
         value = driven[0].input_value(driven[0].base)
         inputs.append(PromotedInput(name, value, keep_default, driven))

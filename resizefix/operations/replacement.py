@@ -75,7 +75,7 @@ def subject_of(site: Site) -> Subject:
     site = site.read
     if site.extent.values is None and site.origin.kind is OriginKind.GRAPH_INPUT:
         why = f"its {site.extent.kind.value} are fed at run time, through {site.origin.name!r}"
-        raise RefusedError(f"{why}; make them one first", rule="extent")
+        raise RefusedError("operations.make-them-first", why=why, rule="extent")
     values = site.values
     shape = None
     if site.input_dims is not None:
@@ -83,16 +83,14 @@ def subject_of(site: Site) -> Subject:
     try:
         subject = Subject(site.interpolation, site.extent.kind, values, shape, site.elem_type)
     except ValueError as error:
-        raise RefusedError(f"it is not valid: {error}", rule="extent") from error
+        raise RefusedError("operations.it-is-not-valid", error=error, rule="extent") from error
     lengths = [length for axis in subject.axes for length in (axis.out, axis.scale) if length is not None]
     longest = max([1, *lengths, *(size for size in shape or () if size is not None)])
     if longest > LONGEST_AXIS:
-        raise RefusedError(f"an axis of {longest:.3g} samples is more than can be looked at", rule="extent")
+        raise RefusedError("operations.axis-samples-looked", longest=longest, rule="extent")
     largest = max([1.0, *(axis.scale for axis in subject.axes if axis.size is None and axis.scale is not None)])
     if largest > LARGEST_SCALE:
-        raise RefusedError(
-            f"a scale of {largest:.6g} on an axis of unknown length is more than can be looked at", rule="extent"
-        )
+        raise RefusedError("operations.scale-axis-unknown-length", largest=largest, rule="extent")
     return subject
 
 
@@ -151,9 +149,9 @@ def lowered(
     The `target` must take its operators; a simpler resize node that a lowering keeps must be one that `accepts` takes.
     """
     if subject.shape is None:
-        raise RefusedError("no other operators can replace it: the rank of its input is not known", rule="lowering")
+        raise RefusedError("operations.operators-replace-rank-input", rule="lowering")
     if subject.element_type is None:
-        raise RefusedError("no other operators can replace it: the type of its input is not known", rule="lowering")
+        raise RefusedError("operations.operators-replace-type-input", rule="lowering")
     full = _full_rank(subject)
     resizes = frozenset({"Upsample", "Resize"})
 

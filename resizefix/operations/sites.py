@@ -70,7 +70,9 @@ def select(sites: Sequence[Site], patterns: Sequence[str]) -> list[Site]:
         if not matches:
             there = ", ".join(f"#{site.index} {site.node.name}".strip() for site in sites[:8])
             more = f" and {len(sites) - 8} more" if len(sites) > 8 else ""
-            raise UsageError(f"no resize node matches {pattern!r}; there are {there or 'none'}{more}", rule="node")
+            raise UsageError(
+                "operations.resize-node-matches", pattern=pattern, there=there or "none", more=more, rule="node"
+            )
         chosen.update(matches)
     return [site for site in sites if site.index in chosen]
 
@@ -189,11 +191,9 @@ class _Finder:
         )
         given = [(kind, slot) for kind, slot, name in named if name is not None and not self._is_empty(scope, name)]
         if not given:
-            raise RefusedError("neither scales nor sizes hold a value; ONNX wants one of them", rule="extent")
+            raise RefusedError("operations.neither-scales-nor-sizes", rule="extent")
         if len(given) == 2:
-            raise RefusedError(
-                "both scales and sizes are given, which ONNX forbids; clear one of the two inputs", rule="extent"
-            )
+            raise RefusedError("operations.both-scales-sizes-given", rule="extent")
         return given[0]
 
     def _is_empty(self, scope: Scope, name: str) -> bool:
@@ -207,12 +207,9 @@ def _require_own_output(scope: Scope, node: NodeProto) -> None:
     """Raises RefusedError for a node whose output has no name, or one that something else gives its value, too."""
     name = node.output[0] if node.output else ""
     if not name:
-        raise RefusedError("it has no output, so it computes nothing", rule="output")
+        raise RefusedError("operations.output-computes-nothing", rule="output")
     if name in scope.disputed or name in scope.inputs or name in scope.initializers:
-        raise RefusedError(
-            f"its output {name!r} gets its value elsewhere, too, which ONNX forbids; rename one of the two",
-            rule="output",
-        )
+        raise RefusedError("operations.output-gets-value-elsewhere", name=name, rule="output")
 
 
 def _require_axes(reading: Reading, dims: Dims | None) -> None:
@@ -224,8 +221,11 @@ def _require_axes(reading: Reading, dims: Dims | None) -> None:
     rank = len(dims)
     if not all(-rank <= axis < rank for axis in axes) or len({axis % rank for axis in axes}) != len(axes):
         raise RefusedError(
-            f"its axes {list(axes)} are not distinct axes of its input, which has {rank}; name each axis once, from "
-            f"{-rank} to {rank - 1}",
+            "operations.axes-distinct-axes-input",
+            axes=list(axes),
+            rank=rank,
+            rank_2=-rank,
+            rank_3=rank - 1,
             rule="axes",
         )
 
@@ -293,9 +293,9 @@ def _values(
     what = f"its {kind.value} {origin.name!r}"
     if value.dtype != wanted:
         found = "strings" if value.dtype == object else value.dtype
-        raise RefusedError(f"{what} are {found}; ONNX wants {np.dtype(wanted).name} there", rule="extent")
+        raise RefusedError("operations.onnx-wants", what=what, found=found, name=np.dtype(wanted).name, rule="extent")
     if value.ndim != 1:
-        raise RefusedError(f"{what} are no vector but of shape {list(value.shape)}", rule="extent")
+        raise RefusedError("operations.vector-shape", what=what, shape=list(value.shape), rule="extent")
     if not np.all(np.isfinite(value)) or min(value.tolist(), default=1) <= 0:
-        raise RefusedError(f"{what} are {value.tolist()}; each must be finite and above 0", rule="extent")
+        raise RefusedError("operations.each-must-finite-above", what=what, value=value.tolist(), rule="extent")
     return tuple(value.tolist())

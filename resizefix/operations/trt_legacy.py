@@ -243,7 +243,9 @@ def hybrid(legacy: Document) -> Document:
             )
             if node.domain in DEFAULT_DOMAINS and changed:
                 label = node_label(node, index)
-                raise RefusedError(f"{label}: {node.op_type} of opset 8 is another operator at opset 9", node=label)
+                raise RefusedError(
+                    "operations.opset-another-operator-opset", label=label, operator=node.op_type, node=label
+                )
     made = legacy.copy()
     set_default_opset(made.proto, 9)
     return made

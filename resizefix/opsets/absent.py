@@ -15,22 +15,19 @@ class Absent:
     mend: str = OLDER_EXPORT
 
 
-_RESIZE = Absent(
-    "not handled here: it must stand in the form of Upsample-7, or as other operators, before the opset goes down",
-    "rewrite it first",
-)
-_QUANTIZED = Absent("quantised operators did not exist before opset 10", "use the model as it was before quantisation")
-_BITS = Absent("opset 8 has no operator on bits, and multiplying by powers of two has no kernel for unsigned integers")
-_SEQUENCE = Absent("opset 8 has no sequences", "let the model pass tensors; run the list's operators unrolled")
-_OPTIONAL = Absent("opset 8 has no optional values", "give the model plain tensor inputs")
-_DATA_SHAPED = Absent("the shape of its result depends on the data, and no operator of opset 8 makes such a shape")
-_SCATTER = Absent("it writes at positions given by data, and no operator of opset 8 does")
-_SPECTRAL = Absent("opset 8 has no Fourier transform or window")
-_CANCELLING = Absent("from exponentials and logarithms it would lose its relative precision near 0")
-_TRAINING = Absent("an operator of training", "export the model for inference")
-_TEXT = Absent("opset 8 has no operator on text or encoded images", "do that work outside the model")
-_SAMPLING = Absent("it samples at coordinates given by data, and no operator of opset 8 does")
-_STATEFUL = Absent("a kernel for language models; no convolutional net holds it, and nobody has decomposed it here")
+_RESIZE = Absent("opsets.handled-here-must-stand", "opsets.rewrite-first")
+_QUANTIZED = Absent("opsets.quantised-operators-did-exist", "opsets.use-model-before-quantisation")
+_BITS = Absent("opsets.opset-operator-bits-multiplying")
+_SEQUENCE = Absent("opsets.opset-sequences", "opsets.let-model-pass-tensors")
+_OPTIONAL = Absent("opsets.opset-optional-values", "opsets.give-model-plain-tensor")
+_DATA_SHAPED = Absent("opsets.shape-result-depends-data")
+_SCATTER = Absent("opsets.writes-positions-given-data")
+_SPECTRAL = Absent("opsets.opset-fourier-transform-window")
+_CANCELLING = Absent("opsets.exponentials-logarithms-lose-relative")
+_TRAINING = Absent("opsets.operator-training", "opsets.export-model-inference")
+_TEXT = Absent("opsets.opset-operator-text-encoded", "opsets.do-work-outside-model")
+_SAMPLING = Absent("opsets.samples-coordinates-given-data")
+_STATEFUL = Absent("opsets.kernel-language-models-convolutional")
 
 ABSENT: dict[str, Absent] = {
     "Resize": _RESIZE,
@@ -70,18 +67,14 @@ ABSENT: dict[str, Absent] = {
     "TensorScatter": _SCATTER,
     "MaxUnpool": _SCATTER,
     "Col2Im": _SCATTER,
-    "GatherElements": Absent(
-        "it gathers along one axis at positions given by data for every other, which Gather-1 cannot"
-    ),
-    "OneHot": Absent(
-        "OneHot came with opset 9, and its on and off values may be any number: multiplying by 0 is not exact"
-    ),
-    "EyeLike": Absent("EyeLike came with opset 9", "make it a constant: fold the model with fixed input shapes"),
-    "ReverseSequence": Absent("each row is reversed over its own length, given by data"),
-    "CenterCropPad": Absent("where it crops and where it pads depends on the size at run time", "use Slice and Pad"),
-    "CumSum": Absent("the order of a running sum cannot be said with sums of opset 8"),
-    "CumProd": Absent("opset 8 has no running product"),
-    "Det": Absent("opset 8 has no determinant"),
+    "GatherElements": Absent("opsets.gathers-along-axis-positions"),
+    "OneHot": Absent("opsets.onehot-came-opset-off"),
+    "EyeLike": Absent("opsets.eyelike-came-opset", "opsets.make-constant-fold-model"),
+    "ReverseSequence": Absent("opsets.each-row-reversed-over"),
+    "CenterCropPad": Absent("opsets.where-crops-where-pads", "opsets.use-slice-pad"),
+    "CumSum": Absent("opsets.order-running-sum-said"),
+    "CumProd": Absent("opsets.opset-running-product"),
+    "Det": Absent("opsets.opset-determinant"),
     "DFT": _SPECTRAL,
     "STFT": _SPECTRAL,
     "MelWeightMatrix": _SPECTRAL,

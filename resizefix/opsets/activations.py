@@ -96,7 +96,9 @@ def _polynomial(site: Site, x: str, coefficients: tuple[float, ...]) -> str:
 
 def _in_float(site: Site, data: str) -> str:
     if site.dtype(data) not in (np.float32, np.float16):
-        raise Blocked(f"{site.node.op_type} of {site.dtype(data)} has no older form of its precision", "use float32")
+        raise Blocked(
+            "opsets.older-form-precision", "opsets.use-float32", operator=site.node.op_type, dtype=site.dtype(data)
+        )
     return site.cast(data, TensorProto.FLOAT)
 
 

@@ -21,7 +21,7 @@ def less(site: Site, left: str, right: str, into: str | None = None) -> str:
     if kind.kind in "iub" and kind.itemsize <= 4:  # double holds them exactly
         return site.add("Less", *doubles, into=into)
     if kind != np.int64:
-        raise Blocked(f"opset 8 cannot order {kind}", _CAST_BEFORE)
+        raise Blocked("opsets.opset-order", _CAST_BEFORE, kind=kind)
     # Rounding to double keeps the order, or makes two numbers equal; those are so near that their difference is exact.
     nearer = site.cast(site.add("Sub", left, right), TensorProto.DOUBLE)
     below = site.add("Less", nearer, site.value(np.float64(0), "zero"))
@@ -98,7 +98,7 @@ def _is_inf(site: Site) -> None:
     if site.attribute("detect_negative", 1):
         sides.append(site.add("Less", data, site.scalar(-largest, like=data)))
     if not sides:
-        raise Blocked("IsInf that detects neither sign", "leave it out")
+        raise Blocked("opsets.isinf-detects-neither-sign", "opsets.leave-out")
     site.add("Or", sides[0], sides[-1], into=site.output())
 
 
@@ -133,7 +133,7 @@ def _mod(site: Site) -> None:
     """Integers alone: the rest of the division towards zero (fmod), moved to the divisor's sign (the default)."""
     left, right = site.input(0), site.input(1)
     if site.dtype(left) not in (np.int32, np.int64):
-        raise Blocked(f"Mod came with opset 10, and of {site.dtype(left)} it has no exact older form", _CAST_BEFORE)
+        raise Blocked("opsets.mod-came-opset-exact", _CAST_BEFORE, dtype=site.dtype(left))
     fmod = site.attribute("fmod", 0)
     quotient = site.add("Div", left, right)
     rest = site.add("Sub", left, site.add("Mul", quotient, right), into=site.output() if fmod else None)

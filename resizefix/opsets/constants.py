@@ -37,9 +37,7 @@ def constants_to_initializers(model: ModelProto, value_of: ValueOf) -> list[Step
 
 
 def _unreadable(site: Site) -> None:
-    raise Blocked(
-        "it holds no value that can be read here", "repair the model: its value is missing, or a function's attribute"
-    )
+    raise Blocked("opsets.holds-value-read-here", "opsets.repair-model-value-missing")
 
 
 # What constants_to_initializers leaves is no constant. Sources: docs/Changelog.md; 11: sparse_value; 12: value_float, …
@@ -111,10 +109,7 @@ def _dense(sparse: SparseTensorProto, value_of: ValueOf) -> Array:
     bounds = list(sparse.dims) if indices.ndim == 2 else [count]
     fit = indices.shape == (values.size, len(bounds))[: indices.ndim] and 0 <= count <= _MOST_ELEMENTS
     if not fit or not np.all((indices >= 0) & (indices < bounds)):
-        raise UnreadableModelError(
-            f"sparse tensor {sparse.values.name!r}: its indices do not fit its shape {list(sparse.dims)}, or it is too "
-            "large to be made a dense one; export the model again."
-        )
+        raise UnreadableModelError("opsets.sparse-tensor-indices-do", name=sparse.values.name, dims=list(sparse.dims))
     dense = np.zeros(tuple(sparse.dims), values.dtype)
     if indices.ndim == 2:
         dense[tuple(indices.T)] = values

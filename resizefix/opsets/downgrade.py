@@ -8,6 +8,7 @@ from __future__ import annotations
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.errors import UsageError
@@ -44,14 +45,16 @@ def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
     blockers the model is of no further use. Raises UsageError for any other `to`.
     """
     if to not in (7, 8):
-        raise UsageError(f"a model can be brought to opset 8 or 7, not {to}")
+        raise UsageError("opsets.model-brought-opset", to=to)
     source = default_opset(model)
     if source <= to:
         return Downgrade((), ())
     unread = Unread(model)
     steps = [*inline_functions(model), *spell_default_domain(model), *sort_nodes(model)]
     blockers = [
-        Blocker(f"{function.domain}::{function.name}", function.name, 0, "it cannot be inlined", _INLINE)
+        Blocker(
+            f"{function.domain}::{function.name}", function.name, 0, Diagnostic("opsets.it-cannot-be-inlined"), _INLINE
+        )
         for function in model.functions
     ]
     for opset, rows in _PASSES:
@@ -142,16 +145,16 @@ def _refuse_invalid(node: NodeProto, draft: Draft) -> None:
         return
     wrong = violation(node, draft.scope.opset, draft.type_of)
     if wrong is not None:
-        raise Blocked(f"it is not valid as it is: {wrong}", "repair the model: onnx.checker.check_model says the same")
+        raise Blocked("opsets.it-is-not-valid", "opsets.repair-model-onnx-checker", wrong=wrong)
 
 
 def _refusal(node: NodeProto, since: int, opset: int, row: Row | None) -> Blocked:
     if node.op_type in ABSENT:
         return Blocked(ABSENT[node.op_type].reason, ABSENT[node.op_type].mend)
     if not since:
-        return Blocked(f"opset {opset} has no operator {node.op_type}", "repair the model: it is not valid as it is")
+        return Blocked("opsets.opset-operator", "opsets.repair-model-valid", opset=opset, operator=node.op_type)
     known = f" (versions up to {max(row.reads)} are known)" if row is not None else ""
-    return Blocked(f"no rule reads {node.op_type}-{since}{known}", OLDER_EXPORT)
+    return Blocked("opsets.rule-reads", OLDER_EXPORT, operator=node.op_type, since=since, known=known)
 
 
 def _account(nodes: list[NodeProto]) -> str:

@@ -26,30 +26,30 @@ def power(site: Site) -> None:
         site.restate()
         return
     if site.dtype(base).kind != "f":
-        raise Blocked(f"Pow-7 takes no {site.dtype(base)}", "cast the base to a float type before")
+        raise Blocked("opsets.pow-7-takes", "opsets.cast-base-float-type", dtype=site.dtype(base))
     known = site.constant(exponent)
     if known is None:
-        raise Blocked("Pow-7 wants base and exponent of one type, and a cast may round the exponent", "cast it before")
+        raise Blocked("opsets.pow-7-wants-base-exponent", "opsets.cast-before")
     if not (known.astype(site.dtype(base)).astype(np.float64) == known.astype(np.float64)).all():
-        raise Blocked(f"the exponent has no exact {site.dtype(base)}", "cast it before")
+        raise Blocked("opsets.exponent-exact", "opsets.cast-before", dtype=site.dtype(base))
     site.restate(inputs=[base, site.value(known.astype(site.dtype(base)), "exponent")])
 
 
 def dropout(site: Site) -> None:
     """At inference the data itself. The mask, and training (12), have no older form that does nothing."""
     if site.output(1):
-        raise Blocked("its mask is read", "export the model in inference mode (model.eval())")
+        raise Blocked("opsets.mask-read", "opsets.export-model-inference-mode")
     if site.input(2):
         training = site.constant(site.input(2))
         if training is None or training.any():
-            raise Blocked("training_mode is not constantly false", "export the model in inference mode (model.eval())")
+            raise Blocked("opsets.training-mode-constantly-false", "opsets.export-model-inference-mode")
     site.add("Identity", site.input(0), into=site.output())
 
 
 def recurrent(site: Site) -> None:
     """layout (14) may put the batch first; before, time is first."""
     if site.attribute("layout", 0):
-        raise Blocked("layout=1 came with opset 14", "transpose X, initial states and outputs, and use layout=0")
+        raise Blocked("opsets.layout-came-opset", "opsets.transpose-x-initial-states")
     site.restate(without=["layout"])
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes, subgraphs
 from resizefix.document.text import counted
@@ -59,23 +60,51 @@ def _settle_defaults(model: ModelProto) -> list[Step]:
 
 def _blockers(model: ModelProto) -> list[Blocker]:
     found = [
-        Blocker(f"{function.domain}::{function.name}", "", 0, "a local function came with IR 8", "inline it")
+        Blocker(
+            f"{function.domain}::{function.name}",
+            "",
+            0,
+            Diagnostic("opsets.local-function-came-ir"),
+            Diagnostic("opsets.inline-it"),
+        )
         for function in model.functions
     ]
     for scope in Scopes(model).all:
         if not isinstance(scope.body, GraphProto):
             continue
         for sparse in scope.body.sparse_initializer:
-            found.append(Blocker(sparse.values.name, "", 0, "a sparse initializer came with IR 6", "make it dense"))
+            found.append(
+                Blocker(
+                    sparse.values.name,
+                    "",
+                    0,
+                    Diagnostic("opsets.sparse-initializer-came-ir"),
+                    Diagnostic("opsets.make-dense"),
+                )
+            )
         for tensor in scope.body.initializer:
             if tensor.data_type not in _ELEM_TYPES:
                 kind = TensorProto.DataType.Name(tensor.data_type)
-                found.append(Blocker(tensor.name, "", 0, f"the element type {kind} came after IR 3", "cast it before"))
+                found.append(
+                    Blocker(
+                        tensor.name,
+                        "",
+                        0,
+                        Diagnostic("opsets.element-type-came-after", kind=kind),
+                        Diagnostic("opsets.cast-before"),
+                    )
+                )
         for value in (*scope.body.input, *scope.body.output):
             reason = _newer_type(value.type)
             if reason:
                 found.append(
-                    Blocker(value.name, "", 0, f"{reason} came after IR 3", "use a dense tensor of an older type")
+                    Blocker(
+                        value.name,
+                        "",
+                        0,
+                        Diagnostic("opsets.came-after-ir", why=reason),
+                        Diagnostic("opsets.use-dense-tensor-older"),
+                    )
                 )
     return found
 

@@ -24,9 +24,7 @@ def conv_transpose(site: Site) -> None:
     how = site.attribute("auto_pad", "NOTSET")
     if how not in ("SAME_UPPER", "SAME_LOWER"):
         if site.attribute("output_shape") and how == "NOTSET":
-            raise Blocked(
-                "output_shape: versions 1 and 11 differ in where an odd row of padding goes", "write pads instead"
-            )
+            raise Blocked("opsets.output-shape-versions-differ", "opsets.write-pads-instead")
         site.restate()
         return
     kernel = site.attribute("kernel_shape")
@@ -40,7 +38,7 @@ def conv_transpose(site: Site) -> None:
         for size, dilation, stride, extra in zip(kernel, dilations, strides, output_padding, strict=True)
     ]
     if min(total) < 0:
-        raise Blocked("auto_pad of a kernel shorter than its stride", "write pads and output_padding instead")
+        raise Blocked("opsets.auto-pad-kernel-shorter", "opsets.write-pads-output-padding")
     shorter, longer = [amount // 2 for amount in total], [amount - amount // 2 for amount in total]
     pads = shorter + longer if how == "SAME_UPPER" else longer + shorter
     site.restate(without=["auto_pad", "output_shape"], pads=pads, kernel_shape=kernel)
@@ -81,7 +79,7 @@ def _ordered(site: Site, name: str, labels: str, wanted: list[str]) -> str:
 
 
 def _no_simple_einsum(equation: str) -> Blocked:
-    return Blocked(f"Einsum came with opset 12, and {equation!r} is no single MatMul", OLDER_EXPORT)
+    return Blocked("opsets.einsum-came-opset-single", OLDER_EXPORT, equation=equation)
 
 
 # Sources: docs/Changelog.md, the section of each version named.

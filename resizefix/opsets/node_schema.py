@@ -12,6 +12,7 @@ from typing import NamedTuple
 import onnx
 from onnx import AttributeProto, ModelProto, NodeProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label
 from resizefix.document.text import counted
 from resizefix.opsets.verdict import Blocker
@@ -43,7 +44,7 @@ def incomplete_nodes(model: ModelProto) -> tuple[Blocker, ...]:
     """All nodes that no runtime takes, each as something that stands in the way."""
     mend = "repair the model first: onnx.checker.check_model(model) says the same of it"
     return tuple(
-        Blocker(node_label(node, index), node.op_type, scope.opset, f"it {why}", mend)
+        Blocker(node_label(node, index), node.op_type, scope.opset, Diagnostic("opsets.it", why=why), mend)
         for scope in Scopes(model).all
         for index, node in enumerate(scope.body.node)
         if (why := why_incomplete(node, scope.opset)) is not None

@@ -13,7 +13,7 @@ from resizefix.opsets.verdict import FIX_SHAPES, Blocked, Closeness
 def batch_normalization(site: Site) -> None:
     """At inference all versions compute the same; BatchNormalization-7 wants one type for all operands."""
     if site.attribute("training_mode", 0) or any(site.node.output[1:]):
-        raise Blocked("it is in training mode", "export the model in inference mode (model.eval())")
+        raise Blocked("opsets.training-mode", "opsets.export-model-inference-mode")
     site.restate(outputs=[site.output()], without=["training_mode"])
 
 
@@ -71,7 +71,7 @@ def group_normalization(site: Site) -> None:
     data = site.input(0)
     dims = site.dims(data)
     if dims is None or dims[1] is None:
-        raise Blocked(f"the number of channels of {data!r} is not fixed", FIX_SHAPES)
+        raise Blocked("opsets.number-channels-fixed", FIX_SHAPES, data=data)
     groups = site.attribute("num_groups")
     x, wide = _computed_in(site, data)
     grouped = site.add("Reshape", x, site.value(np.array([0, groups, -1], np.int64), "grouped"))

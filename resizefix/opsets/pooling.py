@@ -52,7 +52,12 @@ _DILATIONS_SINCE = {"MaxPool": 10, "AveragePool": 19, "LpPool": 18}
 
 def _refuse_dilations(site: Site) -> None:
     if any(dilation != 1 for dilation in site.attribute("dilations", ())):
-        raise Blocked(f"dilations came with {site.node.op_type}-{_DILATIONS_SINCE[site.node.op_type]}", OLDER_EXPORT)
+        raise Blocked(
+            "opsets.dilations-came",
+            OLDER_EXPORT,
+            operator=site.node.op_type,
+            dilations_since=_DILATIONS_SINCE[site.node.op_type],
+        )
 
 
 def _rounds_up(site: Site) -> bool:
@@ -78,8 +83,7 @@ def _lengthened(site: Site, pads: list[int], data: str) -> list[int]:
         end = _end(dims[axis + 2], begin, end, kernel[axis], strides[axis])
         if end >= kernel[axis]:
             raise Blocked(
-                f"ceil_mode on axis {axis + 2} would want padding of {end} for a kernel of {kernel[axis]}",
-                "use ceil_mode=0, a kernel larger than padding + stride - 1, or fixed input shapes",
+                "opsets.ceil-mode-axis-want", "opsets.use-ceil-mode-kernel", axis=axis + 2, end=end, kernel=kernel[axis]
             )
         longer[half + axis] = end
     return longer

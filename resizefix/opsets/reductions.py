@@ -21,7 +21,7 @@ def reduce(site: Site) -> None:
     axes = site.ints("axes", 1)
     if not axes and site.attribute("noop_with_empty_axes", 0):
         if site.node.op_type not in _IDENTITY_ON_NOTHING:
-            raise Blocked("noop_with_empty_axes without axes is not defined for it", "name the axes, or leave it out")
+            raise Blocked("opsets.noop-empty-axes-without", "opsets.name-axes-leave-out")
         site.add("Identity", data, into=site.output())
         return
     attributes: dict[str, Any] = {"axes": site.nonnegative(axes, data)} if axes else {}
@@ -31,7 +31,12 @@ def reduce(site: Site) -> None:
         return
     # ReduceMax-12, -20: small integers and bool, which no smaller type reduces to anything but themselves
     if site.node.op_type not in ("ReduceMax", "ReduceMin"):
-        raise Blocked(f"{site.node.op_type} of {site.dtype(data)} may overflow differently", "cast to int32 before")
+        raise Blocked(
+            "opsets.may-overflow-differently",
+            "opsets.cast-int32-before",
+            operator=site.node.op_type,
+            dtype=site.dtype(data),
+        )
     elem_type, found = site.elem_type(data), site.fresh("int32")
     site.restate(inputs=[site.cast(data, TensorProto.INT32)], outputs=[found], without=gone, **attributes)
     site.add("Cast", found, into=site.output(), to=elem_type)
@@ -40,7 +45,7 @@ def reduce(site: Site) -> None:
 def arg_extreme(site: Site) -> None:
     """ArgMax and ArgMin: negative axis since 11, the last of equal elements since 12."""
     if site.attribute("select_last_index", 0):
-        raise Blocked("select_last_index came with opset 12", "let it select the first of equal elements")
+        raise Blocked("opsets.select-last-index-came", "opsets.let-select-first-equal")
     axis = site.nonnegative([site.attribute("axis", 0)], site.input(0))[0]
     site.restate(without=["select_last_index"], axis=axis)
 

@@ -83,11 +83,11 @@ def _select_numbers(site: Site, condition: str, yes: str, no: str, into: str) ->
 def _select_by_index(site: Site, condition: str, yes: str, no: str, sizes: Dims | None, into: str) -> None:
     """Both values flattened one after the other; the condition says which half to read each element from."""
     if sizes is None or None in sizes:
-        raise Blocked("Where came with opset 9, and the shapes here are not fixed", FIX_SHAPES)
+        raise Blocked("opsets.where-came-opset-shapes", FIX_SHAPES)
     fixed = np.array(sizes, np.int64)
     count = int(fixed.prod())
     if count > _MOST_INDICES:
-        raise Blocked(f"Where came with opset 9, and {count} elements are too many to choose by index", FIX_SHAPES)
+        raise Blocked("opsets.where-came-opset-elements", FIX_SHAPES, count=count)
     full, flat = site.value(fixed, "shape"), site.value(np.array([-1], np.int64), "flat")
     halves = [site.add("Reshape", site.add("Expand", name, full), flat) for name in (no, yes)]
     both = site.add("Concat", *halves, axis=0)
@@ -139,9 +139,7 @@ def _shrink(site: Site) -> None:
     """x + bias below -lambd, x - bias above lambd, else 0: two choices, of which the first keeps no name of its own"""
     data, bound, bias = site.input(0), site.attribute("lambd", 0.5), site.attribute("bias", 0.0)
     if site.dtype(data).kind != "f" or bound < 0:
-        raise Blocked(
-            "Shrink came with opset 9, and of this type or threshold it has no exact older form", "use floats"
-        )
+        raise Blocked("opsets.shrink-came-opset-type", "opsets.use-floats")
     shift = site.scalar(bias, like=data)
     above = site.add("Greater", data, site.scalar(bound, like=data))
     below = site.add("Less", data, site.scalar(-bound, like=data))
@@ -166,7 +164,7 @@ def _extreme(site: Site) -> None:
             found = _extreme_of_two(site, site.node.op_type, found, name)
         site.add("Identity", found, into=site.output())
     else:
-        raise Blocked(f"{site.node.op_type}-8 takes no {kind}", "cast to int32, int64 or a float type before")
+        raise Blocked("opsets.takes-no", "opsets.cast-int32-int64-float", operator=site.node.op_type, kind=kind)
 
 
 def _extreme_of_two(site: Site, op_type: str, left: str, right: str) -> str:
@@ -212,7 +210,7 @@ def _bound_name(site: Site, position: int, value: Any, nothing: float) -> str:
 def _clip_integers(site: Site, data: str, kind: np.dtype[Any]) -> None:
     """Small integers are exact in double; int64 are compared and chosen. A bound that is left out binds nothing."""
     if kind.kind not in "iu" or (kind.itemsize > 4 and kind != np.int64):
-        raise Blocked(f"Clip-6 takes no {kind}", "cast to int32, int64 or a float type before")
+        raise Blocked("opsets.clip-6-takes", "opsets.cast-int32-int64-float", kind=kind)
     elem_type = site.elem_type(data)
     clipped = data if kind == np.int64 else site.cast(data, TensorProto.DOUBLE)
     for op_type, name in (("Max", site.input(1)), ("Min", site.input(2))):

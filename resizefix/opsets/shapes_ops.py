@@ -59,7 +59,7 @@ def reshape(site: Site) -> None:
     if site.attribute("allowzero", 0):
         wanted = site.constant(site.input(1))
         if wanted is not None and (wanted == 0).any():
-            raise Blocked("allowzero=1 with a 0 in the shape makes an empty tensor", "leave the empty tensor out")
+            raise Blocked("opsets.allowzero-shape-makes-empty", "opsets.leave-empty-tensor-out")
         if wanted is None:
             site.closeness = _UNLESS_EMPTY
     site.restate(without=["allowzero"])
@@ -108,7 +108,7 @@ def _size(site: Site, data: str, axis: int) -> int:
     dims = site.dims(data)
     size = None if dims is None else dims[axis]
     if size is None:
-        raise Blocked(f"steps other than 1 on axis {axis} of {data!r}, whose size is not fixed", FIX_SHAPES)
+        raise Blocked("opsets.steps-axis-whose-size", FIX_SHAPES, axis=axis, data=data)
     return size
 
 
@@ -117,7 +117,7 @@ def pad(site: Site) -> None:
     data = site.input(0)
     mode = site.attribute("mode", "constant")
     if mode not in ("constant", "reflect", "edge"):
-        raise Blocked(f"Pad-2 has no mode {mode!r}", "pad by other means, e.g. Concat of slices")
+        raise Blocked("opsets.pad-2-mode", "opsets.pad-means-e-g", mode=mode)
     pads = [int(amount) for amount in site.constant_input(1, "pads").reshape(-1)]
     if site.input(3):
         pads = _pads_of_all_axes(site, data, pads)
@@ -142,7 +142,7 @@ def _pads_of_all_axes(site: Site, data: str, pads: list[int]) -> list[int]:
 
 def _float32(value: float) -> float:
     if math.isfinite(value) and float(np.float32(value)) != value:
-        raise Blocked(f"the value {value!r} has no float32, the type of Pad-2's attribute", "use a float32 value")
+        raise Blocked("opsets.value-float32-type-pad-2", "opsets.use-float32-value", value=value)
     return value
 
 
@@ -156,7 +156,7 @@ def split(site: Site) -> None:
         dims = site.dims(data)
         size = None if dims is None else dims[axis]
         if size is None:
-            raise Blocked(f"parts of axis {axis} of {data!r}, whose size is not fixed, may be unequal", FIX_SHAPES)
+            raise Blocked("opsets.parts-axis-whose-size", FIX_SHAPES, axis=axis, data=data)
         part = -(-size // count)
         lengths = [part] * (count - 1) + [size - part * (count - 1)]
     if lengths is None:
@@ -203,7 +203,7 @@ def gather_nd(site: Site) -> None:
     data, indices = site.input(0), site.input(1)
     dims = site.dims(indices)
     if not dims or dims[-1] != 1 or site.attribute("batch_dims", 0):
-        raise Blocked("GatherND came with opset 11, and this one is no plain Gather", "gather along one axis at a time")
+        raise Blocked("opsets.gathernd-came-opset-plain", "opsets.gather-along-axis-time")
     known = site.constant(indices)
     last = [len(dims) - 1]
     rows = site.add("Squeeze", indices, axes=last) if known is None else site.value(known[..., 0], "indices")
@@ -216,9 +216,9 @@ def constant_of_shape(site: Site) -> None:
     try:
         filled = np.zeros(1, np.float32) if tensor is None else numpy_helper.to_array(tensor)
     except (TypeError, ValueError, KeyError) as error:
-        raise Blocked("its value is no tensor that can be read", "repair the model: give it a value") from error
+        raise Blocked("opsets.value-tensor-read", "opsets.repair-model-give-value") from error
     if filled.size != 1:
-        raise Blocked(f"its value has {counted(filled.size, 'element')}", "repair the model: ONNX wants one")
+        raise Blocked("opsets.its-value-has", "opsets.repair-model-onnx-wants", size=counted(filled.size, "element"))
     site.add("Expand", site.value(filled.reshape(-1)[0], "value"), site.input(0), into=site.output())
 
 
@@ -231,7 +231,7 @@ def depth_to_space(site: Site) -> None:
     dims = site.dims(data)
     channels = None if dims is None or len(dims) < 2 else dims[1]
     if channels is None:
-        raise Blocked(f"the number of channels of {data!r} is not fixed", FIX_SHAPES)
+        raise Blocked("opsets.number-channels-fixed", FIX_SHAPES, data=data)
     order = np.arange(channels, dtype=np.int64).reshape(-1, block * block).T.reshape(-1)
     permuted = site.add("Gather", data, site.value(order, "channels"), axis=1)
     site.restate(inputs=[permuted], without=["mode"])
@@ -245,7 +245,7 @@ def top_k(site: Site) -> None:
     elem_type, kind = site.elem_type(data), site.dtype(data)
     exact = kind.kind == "f"
     if not exact and (kind.kind not in "iu" or kind.itemsize > 4):
-        raise Blocked(f"TopK-1 takes no {kind}", "cast to a float type before")
+        raise Blocked("opsets.topk-1-takes", "opsets.cast-float-type-before", kind=kind)
     values = data if exact else site.cast(data, TensorProto.DOUBLE)
     smallest = not site.attribute("largest", 1)
     if smallest:
@@ -262,7 +262,7 @@ def top_k(site: Site) -> None:
 
 def range_(site: Site) -> None:
     """Only constant ranges, which are folded, have an older form."""
-    raise Blocked("Range came with opset 11, and this one's limits are no constant integers", MAKE_CONSTANT)
+    raise Blocked("opsets.range-came-opset-limits", MAKE_CONSTANT)
 
 
 _UNLESS_EMPTY = Closeness(note="the same bits for every tensor that has elements")

@@ -106,21 +106,21 @@ class Site:
         """The number of axes of a value. Raises `Blocked` where it is unknown."""
         dims = self.dims(name)
         if dims is None:
-            raise Blocked(f"the rank of {name!r} is unknown", FIX_SHAPES)
+            raise Blocked("opsets.rank-unknown", FIX_SHAPES, name=name)
         return len(dims)
 
     def static_dims(self, name: str) -> tuple[int, ...]:
         """The sizes of a value, all of them fixed. Raises `Blocked` otherwise."""
         dims = self.dims(name)
         if dims is None or None in dims:
-            raise Blocked(f"the shape of {name!r} is not fixed", FIX_SHAPES)
+            raise Blocked("opsets.shape-fixed", FIX_SHAPES, name=name)
         return tuple(size for size in dims if size is not None)
 
     def elem_type(self, name: str) -> int:
         """The element type of a value. Raises `Blocked` where it is unknown."""
         found = self._draft.type_of(name)
         if found is None or not found.tensor_type.elem_type:
-            raise Blocked(f"the type of {name!r} is unknown", "run onnx.shape_inference on the model first")
+            raise Blocked("opsets.type-unknown", "opsets.run-onnx-shape-inference", name=name)
         return int(found.tensor_type.elem_type)
 
     def dtype(self, name: str) -> np.dtype[Any]:
@@ -145,7 +145,7 @@ class Site:
         value = self.constant(name)
         if value is None:
             why = self._draft.knowledge.why_not_constant(self._draft.scope, name)
-            raise Blocked(f"{what} is an attribute in opset 8, and here {name!r} {why}", MAKE_CONSTANT)
+            raise Blocked("opsets.attribute-opset-here", MAKE_CONSTANT, what=what, name=name, why=why)
         return value
 
     def nonnegative(self, axes: Iterable[int], data: str, more: int = 0) -> list[int]:

@@ -14,8 +14,11 @@ def if_(site: Site) -> None:
     for position, (first, second) in enumerate(pairs):
         if first is not None and second is not None and not _may_be_equal(first, second):
             raise Blocked(
-                f"its branches give output {position} the shapes {list(first)} and {list(second)}, and If-1 wants one",
-                "let both branches give one shape, or fix the input shapes and fold the condition",
+                "opsets.branches-give-output-shapes",
+                "opsets.let-both-branches-give",
+                position=position,
+                first=list(first),
+                second=list(second),
             )
     site.restate()
 
@@ -36,7 +39,7 @@ def scan(site: Site) -> None:
     count = site.attribute("num_scan_inputs")
     plain = not any(site.attribute("scan_input_axes", ())) and not any(site.attribute("scan_output_axes", ()))
     if not plain or any(site.attribute("scan_output_directions", ())):
-        raise Blocked("Scan-8 scans axis 0 only, and appends", "transpose and reverse outside the Scan")
+        raise Blocked("opsets.scan-8-scans-axis-only", "opsets.transpose-reverse-outside-scan")
     inputs = [site.add("Unsqueeze", name, axes=[0]) for name in site.node.input]
     outputs = [site.fresh(f"batch_{position}") for position in range(len(site.node.output))]
     directions = list(site.attribute("scan_input_directions", [0] * count))

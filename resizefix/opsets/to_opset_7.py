@@ -22,7 +22,7 @@ def expand(site: Site) -> None:
         return
     length = site.dims(wanted)
     if dims is None or length is None or length[0] is None or any(size != 1 for size in dims) or len(dims) > length[0]:
-        raise Blocked("Expand came with opset 8, and the sizes here are not fixed", FIX_SHAPES)
+        raise Blocked("opsets.expand-came-opset-sizes", FIX_SHAPES)
     ones = site.add("Reshape", data, site.value(np.ones(length[0], np.int64), "ones"))
     site.add("Tile", ones, wanted, into=site.output())
 
@@ -76,13 +76,13 @@ def _needs_broadcast(site: Site) -> bool:
 def max_pool(site: Site) -> None:
     """MaxPool-1 gives no indices."""
     if site.output(1):
-        raise Blocked("the indices of MaxPool came with opset 8", OLDER_EXPORT)
+        raise Blocked("opsets.indices-maxpool-came-opset", OLDER_EXPORT)
     site.restate(outputs=[site.output()], without=["storage_order"])
 
 
 def scan(site: Site) -> None:
     """Nothing before opset 8 scans."""
-    raise Blocked("Scan came with opset 8", "unroll it, or stay at opset 8")
+    raise Blocked("opsets.scan-came-opset", "opsets.unroll-stay-opset")
 
 
 # Sources: docs/Changelog.md, version 8 of the default domain.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from resizefix.diagnostics import diagnosed
 from resizefix.errors import RefusedError
 
 
@@ -63,10 +65,10 @@ class Downgrade:
 class Blocked(RefusedError):
     """Raised by the rewrite of one operator, caught by the downgrade, which makes it a `Blocker` and goes on."""
 
-    def __init__(self, reason: str, mend: str) -> None:
-        super().__init__(f"{reason}; {mend}")
-        self.reason = reason
-        self.mend = mend
+    def __init__(self, reason: str, mend: str, **arguments: Any) -> None:
+        self.reason = diagnosed(reason, arguments)
+        self.mend = diagnosed(mend, {})
+        super().__init__("opsets.blocked", why=self.reason, mend=self.mend)
 
 
 # Mends that many rules share.

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from resizefix.document.shapes import Key
+from resizefix.errors import DiagnosedError
 
 Values = npt.NDArray[Any]
 
@@ -23,7 +24,7 @@ Values = npt.NDArray[Any]
 _LONGEST = 300
 
 
-class UntraceableError(Exception):
+class UntraceableError(DiagnosedError):
     """The walk cannot say what a node computes; the text is a sentence that says why. Never leaves this package."""
 
 
@@ -103,7 +104,7 @@ def computed(operator: str, dtype: str, *operands: Expression) -> Expression:
         return operands[0]
     length = 1 + sum(operand.length if isinstance(operand, Computed) else 1 for operand in operands)
     if length > _LONGEST:
-        raise UntraceableError("the chain is too long to be written down")
+        raise UntraceableError("origins.chain-too-long-written")
     expression = Computed(operator, dtype, operands, length)
     if all(isinstance(operand, Number) for operand in operands):
         return number(evaluate(expression, {}))

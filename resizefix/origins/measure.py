@@ -77,19 +77,19 @@ class Chain:
         for divisor in self.divisors:
             at = {size: np.array(lengths(size), np.int64) for size in sizes_in(divisor)}
             if not np.all(evaluate(divisor, at)):
-                raise UntraceableError("it would divide by zero at the sizes tried")
+                raise UntraceableError("origins.divide-zero-sizes-tried")
         try:
             feeds = {feed.name: feed.value(lengths) for feed in self.feeds}
             if self._session is None:
                 chain = Document.from_proto(self.model)
                 if peak_bytes(chain, {name: value.shape for name, value in feeds.items()}) > _MOST_BYTES:
-                    raise UntraceableError("what it is computed from is larger than any operand needs")
+                    raise UntraceableError("origins.what-computed-larger-operand")
                 self._session = open_session(chain, optimized=False, label="the chain")
             value = self._session.run(feeds)[self.output]
         except (CannotLoadError, CannotRunError, OutOfMemoryError) as error:
-            raise UntraceableError(f"onnxruntime cannot run the chain: {getattr(error, 'reason', error)}") from error
+            raise UntraceableError("origins.onnxruntime-run-chain", error=getattr(error, "reason", error)) from error
         if not isinstance(value, np.ndarray):
-            raise UntraceableError("the chain gives no tensor")
+            raise UntraceableError("origins.chain-gives-tensor")
         return value
 
 
@@ -120,7 +120,7 @@ class _Cutter:
             sources = self._sources(current)
             if not sources_are_there and sources:
                 if current.key in opened:
-                    raise UntraceableError(f"{current.name!r} depends on itself")
+                    raise UntraceableError("origins.depends-itself", name=current.name)
                 opened.add(current.key)
                 pending.append((current, True))
                 pending.extend((source, False) for source in sources)
@@ -145,7 +145,7 @@ class _Cutter:
         if node is not None and node.op_type == "If" and self._tracer.constant(definition) is None:
             chosen = self._tracer.chosen(definition)
             if chosen is None:
-                raise UntraceableError(f"{definition.name!r}: an If node chooses it at run time")
+                raise UntraceableError("origins.if-node-chooses-run", name=definition.name)
             return [chosen]
         return self._tracer.sources(definition)
 
@@ -165,7 +165,7 @@ class _Cutter:
             self._names[definition.key] = self._names[sources[0].key]
         elif node is None:
             what = "the input" if definition.tensor is None else "the large tensor"
-            raise UntraceableError(f"it depends on the values of {what} {definition.name!r}")
+            raise UntraceableError("origins.depends-values", what=what, name=definition.name)
         elif node.op_type in SHAPE_READERS and node.domain in DEFAULT_DOMAINS:
             self._feed(definition)
         else:
@@ -174,19 +174,21 @@ class _Cutter:
     def _node(self, definition: Definition, node: NodeProto) -> None:
         label = f"{node.domain}::{node.op_type}" if node.domain not in DEFAULT_DOMAINS else node.op_type
         if node.domain not in DEFAULT_DOMAINS or node.op_type in _RANDOM or any(True for _ in subgraphs(node)):
-            raise UntraceableError(f"{definition.name!r} is computed by {label}, which is not run")
+            raise UntraceableError("origins.computed-run", name=definition.name, label=label)
         if any(attribute.ref_attr_name for attribute in node.attribute):
-            raise UntraceableError(f"{definition.name!r}: its function's calls give attributes of {label}")
+            raise UntraceableError("origins.function-calls-give-attributes", name=definition.name, label=label)
         incomplete = why_incomplete(node, self._opset)
         if incomplete is not None:
-            raise UntraceableError(f"its {node.op_type} {incomplete}")
+            raise UntraceableError("origins.its", operator=node.op_type, incomplete=incomplete)
         if definition.scope.opset != self._opset:
-            raise UntraceableError("the chain crosses into a function of another opset")
+            raise UntraceableError("origins.chain-crosses-function-another")
         for position in _GROWING.get(node.op_type, ()):
             self._require_constant(definition, node, position)
         if node.op_type in _DIVISIONS:
             if len(node.input) != 2:  # of an opset that onnx does not know, nothing else says so
-                raise UntraceableError(f"its {node.op_type} has {counted(len(node.input), 'input')}")
+                raise UntraceableError(
+                    "origins.its-has", operator=node.op_type, input=counted(len(node.input), "input")
+                )
             self._divisors.extend(self._divisor(definition, node.input[1]))
         copy = NodeProto(op_type=node.op_type)
         copy.attribute.extend(node.attribute)
@@ -202,12 +204,12 @@ class _Cutter:
         name = node.input[position] if position < len(node.input) else ""
         traced = self._tracer.trace(definition.scope, name) if name else None
         if traced is not None and not (isinstance(traced, Traced) and traced.value is not None):
-            raise UntraceableError(f"{definition.name!r}: {node.op_type} makes a tensor that grows with a size")
+            raise UntraceableError("origins.makes-tensor-grows-size", name=definition.name, operator=node.op_type)
 
     def _divisor(self, definition: Definition, name: str) -> list[Expression]:
         traced = self._tracer.trace(definition.scope, name)
         if not isinstance(traced, Traced):
-            raise UntraceableError("it divides by what might be zero, which is not run")
+            raise UntraceableError("origins.divides-what-might-zero")
         return [] if traced.dtype.startswith("float") else list(traced.elements.flat)
 
     def _feed(self, definition: Definition) -> None:

@@ -40,7 +40,7 @@ class Traced:
         """A tensor of numbers. Raises UntraceableError for one that is too large or of a type without arithmetic."""
         if longest_extent(value.shape) > MOST_ELEMENTS or value.ndim > _MOST_AXES or value.dtype.name not in DTYPES:
             raise UntraceableError(
-                f"a {value.dtype.name} tensor of {counted(value.size, 'element')} is no part of a size"
+                "origins.tensor-part-size", name=value.dtype.name, size=counted(value.size, "element")
             )
         elements = np.empty(value.shape, object)
         for position in np.ndindex(value.shape):
@@ -84,7 +84,7 @@ class Call:
         """An input that must be there."""
         found = self.optional(position)
         if found is None:
-            raise UntraceableError(f"{self.operator} lacks its input {position}")
+            raise UntraceableError("origins.lacks-input", operator=self.operator, position=position)
         return found
 
     def optional(self, position: int) -> Traced | None:
@@ -97,7 +97,7 @@ class Call:
         if found is None:
             return default
         if found.ref_attr_name:
-            raise UntraceableError(f"the attribute {name!r} of {self.operator} is its function's")
+            raise UntraceableError("origins.attribute-function", name=name, operator=self.operator)
         return helper.get_attribute_value(found)
 
     def integers(self, position: int, attribute: str | None = None) -> list[int] | None:
@@ -112,7 +112,7 @@ class Call:
         """The value of an operand that must be constant."""
         value = operand.value
         if value is None:
-            raise UntraceableError(f"{self.operator} has an operand that is no constant where one is needed")
+            raise UntraceableError("origins.operand-constant-where-needed", operator=self.operator)
         return value
 
 
@@ -127,7 +127,7 @@ def _moved(operand: Traced, elements: npt.NDArray[np.object_]) -> list[Traced]:
 def _require_few(sizes: Sequence[int]) -> None:
     """To be asked before numpy makes a tensor of these sizes."""
     if longest_extent(sizes) > MOST_ELEMENTS:
-        raise UntraceableError(f"a tensor of shape {list(sizes)} is no part of a size")
+        raise UntraceableError("origins.tensor-shape-part-size", sizes=list(sizes))
 
 
 def _identity(call: Call) -> list[Traced]:
@@ -152,14 +152,14 @@ def _slice(call: Call) -> list[Traced]:
     data = call.operand(0)
     starts, ends = call.integers(1, "starts"), call.integers(2, "ends")
     if starts is None or ends is None:
-        raise UntraceableError("Slice lacks its bounds")
+        raise UntraceableError("origins.slice-lacks-bounds")
     axes = call.integers(3, "axes") or list(range(len(starts)))
     steps = call.integers(4) or [1] * len(starts)
     elements = data.elements
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         length = elements.shape[axis]
         if step < 0 and end >= _ENDLESS:  # the first element for the specification, past it for onnxruntime
-            raise UntraceableError("a Slice backwards to the largest integer is not followed")
+            raise UntraceableError("origins.slice-backwards-largest-integer")
         low, high = (0, length) if step > 0 else (-1, length - 1)
         first, last = (bound + length if bound < 0 else bound for bound in (start, end))
         first, last = min(max(first, 0), high), min(max(last, low), length)
@@ -177,14 +177,14 @@ def _squeeze(call: Call) -> list[Traced]:
 def _unsqueeze(call: Call) -> list[Traced]:
     data, axes = call.operand(0), call.integers(1, "axes")
     if axes is None:
-        raise UntraceableError("Unsqueeze lacks its axes")
+        raise UntraceableError("origins.unsqueeze-lacks-axes")
     return _moved(data, np.expand_dims(data.elements, axis=tuple(axes)))
 
 
 def _reshape(call: Call) -> list[Traced]:
     data, shape = call.operand(0), call.integers(1, "shape")
     if shape is None:
-        raise UntraceableError("Reshape lacks its shape")
+        raise UntraceableError("origins.reshape-lacks-shape")
     if not call.attribute("allowzero", 0):
         shape = [data.elements.shape[axis] if size == 0 else size for axis, size in enumerate(shape)]
     return _moved(data, data.elements.reshape(shape))
@@ -222,9 +222,9 @@ def _expand(call: Call) -> list[Traced]:
 def _elementwise(call: Call) -> list[Traced]:
     operands = [call.operand(position) for position in range(len(call.operands))]
     if call.opset < 7 and len({operand.elements.shape for operand in operands}) > 1:
-        raise UntraceableError(f"{call.operator} broadcasts by other rules before opset 7")
+        raise UntraceableError("origins.broadcasts-rules-before-opset", operator=call.operator)
     if call.attribute("fmod", 0) or (call.operator == "Mod" and operands[0].dtype[0] == "f"):
-        raise UntraceableError("Mod of the C kind is not followed")
+        raise UntraceableError("origins.mod-c-kind-followed")
     dtype = "bool" if call.operator in _COMPARISONS else operands[-1 if call.operator == "Where" else 0].dtype
     return [_applied(call.operator, dtype, operands)]
 
@@ -245,7 +245,7 @@ def _clip(call: Call) -> list[Traced]:
 def _cast(call: Call) -> list[Traced]:
     to = call.attribute("to")
     if isinstance(to, bytes):  # Cast-1 names the type
-        raise UntraceableError("Cast before opset 6 is not followed")
+        raise UntraceableError("origins.cast-before-opset-followed")
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(to)).name
     return [_applied("Cast", dtype, [call.operand(0)])]
 
@@ -279,9 +279,9 @@ def _reduction(call: Call) -> list[Traced]:
 
 def _applied(operator: str, dtype: str, operands: Sequence[Traced]) -> Traced:
     if dtype not in DTYPES:
-        raise UntraceableError(f"arithmetic in {dtype} is not followed")
+        raise UntraceableError("origins.arithmetic-followed", dtype=dtype)
     if operator not in _ANY_NUMBER and len(operands) != _OPERANDS.get(operator, 2):
-        raise UntraceableError(f"{operator} has {counted(len(operands), 'operand')}")
+        raise UntraceableError("origins.has", operator=operator, operands=counted(len(operands), "operand"))
     arrays = np.broadcast_arrays(*(operand.elements for operand in operands))
     _require_few(arrays[0].shape)
     elements = np.empty(arrays[0].shape, object)
@@ -327,8 +327,8 @@ def apply(call: Call) -> list[Traced]:
     """The outputs of a node, as far as its row gives them. Raises UntraceableError."""
     row = ROWS.get(call.operator)
     if row is None:
-        raise UntraceableError(f"{call.operator} is not followed")
+        raise UntraceableError("origins.is-not-followed", operator=call.operator)
     try:
         return row(call)
     except (ValueError, IndexError, TypeError, KeyError) as error:  # what numpy and onnx say of what does not fit
-        raise UntraceableError(f"{call.operator} does not fit its operands: {error}") from error
+        raise UntraceableError("origins.does-fit-operands", operator=call.operator, error=error) from error

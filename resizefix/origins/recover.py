@@ -88,9 +88,7 @@ class Recoverer:
     ) -> Recovery:
         policy = interpolation.keep_aspect_ratio_policy
         if policy is not None and kind is ExtentKind.SIZES:
-            raise UntraceableError(
-                f"keep_aspect_ratio_policy={policy.value} makes the output another size than they say"
-            )
+            raise UntraceableError("origins.keep-aspect-ratio-policy", value=policy.value)
         traced = self.tracer.trace(scope, operand)
         length = traced.elements.size if isinstance(traced, Traced) else None
         own, rank = self._own(scope, data, length if interpolation.axes is None else None)
@@ -104,12 +102,12 @@ class Recoverer:
     def _own(self, scope: Scope, data: str, length: int | None) -> tuple[Key, int]:
         definition = self.tracer.scopes.definition(scope, data)
         if definition is None:
-            raise UntraceableError(f"nothing in the model defines {data!r}")
+            raise UntraceableError("origins.nothing-model-defines", data=data)
         while (argument := self.tracer.borders.argument(definition)) is not None:
             definition = argument
         rank = self.tracer.axis_sizes.rank(definition.key) or length
         if rank is None:
-            raise UntraceableError(f"the rank of {data!r} is not known")
+            raise UntraceableError("origins.rank-known", data=data)
         return definition.key, rank
 
     def _entries(self, scope: Scope, operand: str, traced: Traced | Untraced, meanings: Meanings) -> Sequence[Entry]:
@@ -119,7 +117,7 @@ class Recoverer:
             except UntraceableError as error:
                 raise UntraceableError(f"{traced.reason}; {error}") from error
         if traced.elements.ndim != 1:
-            raise UntraceableError(f"the chain gives a tensor of rank {traced.elements.ndim}")
+            raise UntraceableError("origins.chain-gives-tensor-rank", ndim=traced.elements.ndim)
         entries = [TracedEntry.meaning(element, meanings) for element in traced.elements]
         chain = self._cut(scope, operand)
         confirm(chain, meanings, entries)
@@ -128,14 +126,16 @@ class Recoverer:
     def _cut(self, scope: Scope, operand: str) -> Chain:
         definition = self.tracer.scopes.definition(scope, operand)
         if definition is None:
-            raise UntraceableError(f"nothing in the model defines {operand!r}")
+            raise UntraceableError("origins.nothing-model-defines-2", operand=operand)
         return cut(self.tracer, definition)
 
 
 def _axes(interpolation: Interpolation, rank: int, length: int) -> tuple[int, ...]:
     axes = interpolation.axes if interpolation.axes is not None else tuple(range(rank))
     if len(axes) != length:
-        raise UntraceableError(f"it has {counted(length, 'number')} for {counted(len(axes), 'axis', 'axes')}")
+        raise UntraceableError(
+            "origins.it-has-for", count=counted(length, "number"), axes=counted(len(axes), "axis", "axes")
+        )
     return tuple(axis % rank for axis in axes)
 
 

@@ -126,16 +126,16 @@ class Tracer:
         if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
             return self._argument_constant(definition)
         if node.domain not in DEFAULT_DOMAINS:
-            raise UntraceableError(f"{node.domain}::{node.op_type} is not followed")
+            raise UntraceableError("origins.is-not-followed-2", domain=node.domain, operator=node.op_type)
         incomplete = why_incomplete(node, definition.scope.opset)
         if incomplete is not None:
-            raise UntraceableError(f"its {node.op_type} {incomplete}")
+            raise UntraceableError("origins.its", operator=node.op_type, incomplete=incomplete)
         if node.op_type in SHAPE_READERS:
             return self._sizes(definition)
         if node.op_type == "If":
             chosen = self.chosen(definition)
             if chosen is None:
-                raise UntraceableError("an If node chooses it at run time")
+                raise UntraceableError("origins.if-node-chooses-run-time")
             return self.follow(chosen)
         operands = [self._operand(definition, name) if name else None for name in node.input]
         for operand in operands:
@@ -154,7 +154,7 @@ class Tracer:
             if attribute.ref_attr_name and given is not None and attribute.name.startswith("value_"):
                 dtype = np.float32 if attribute.name.startswith("value_float") else np.int64
                 return Traced.constant(np.array(helper.get_attribute_value(given), dtype))
-        raise UntraceableError("its function's calls give its value")
+        raise UntraceableError("origins.function-calls-give-value")
 
     def _operand(self, definition: Definition, name: str) -> Traced | Untraced:
         source = self.scopes.definition(definition.scope, name)
@@ -178,15 +178,15 @@ class Tracer:
         """The sizes that a Shape node gives, or a Size node multiplies. Raises UntraceableError."""
         assert definition.node is not None
         if not definition.node.input:
-            raise UntraceableError(f"{definition.node.op_type} has no input")
+            raise UntraceableError("origins.has-no-input", operator=definition.node.op_type)
         source = self.scopes.definition(definition.scope, definition.node.input[0])
         while source is not None and (over := self.borders.argument(source)) is not None:
             source = over
         if source is None:
-            raise UntraceableError("nothing defines what its shape is read from")
+            raise UntraceableError("origins.nothing-defines-what-shape")
         rank = self.axis_sizes.rank(source.key)
         if rank is None:
-            raise UntraceableError(f"the rank of {source.name!r}, whose shape it reads, is not known")
+            raise UntraceableError("origins.rank-whose-shape-reads", name=source.name)
         call = Call(definition.node, [], definition.scope.opset)
         sizes = [Size(source.key, axis) for axis in range(rank)]
         return sizes[call.attribute("start", 0) : call.attribute("end")]

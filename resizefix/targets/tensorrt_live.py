@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.targets.tensorrt_complaints import LiveError, builder_errors, of_the_whole, parser_errors
 from resizefix.targets.tensorrt_worker import MODULE
 
@@ -83,11 +84,8 @@ def unavailable() -> LiveUnavailable | None:
         return None
     here = (sys.platform, platform.machine().lower())
     if here not in (("linux", "x86_64"), ("linux", "amd64")):
-        return LiveUnavailable(f"TensorRT-RTX runs on x86-64 Linux alone; this machine is {' '.join(here)}")
-    return LiveUnavailable(
-        "TensorRT-RTX is not installed: pip install 'resizefix[tensorrt]' (NVIDIA's packages tensorrt-rtx-cu12-libs "
-        "and tensorrt-rtx-cu12-bindings, proprietary licence; no GPU is needed)"
-    )
+        return LiveUnavailable(Diagnostic("targets.tensorrt-rtx-runs-x86-64-linux", here=" ".join(here)))
+    return LiveUnavailable(Diagnostic("targets.tensorrt-rtx-installed-pip-install"))
 
 
 def ask(
@@ -184,7 +182,7 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
                     self.close()
                     return LiveUnavailable(answer.get("reason", self._late()))
             self.close()
-        return LiveUnavailable(f"{self._parser} crashes when it is started")
+        return LiveUnavailable(Diagnostic("targets.crashes-when-started", parser=self._parser))
 
     def _start(self) -> None:
         answers: queue.Queue[dict[str, Any] | None] = queue.Queue()

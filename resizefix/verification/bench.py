@@ -140,7 +140,9 @@ class Bench:
     def _result(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Outputs | CannotRunError:
         too_large = self._room.why_not_at(self._feeds, trial)
         if too_large is not None:
-            return CannotRunError(f"{session.label} was not run: {too_large}", reason=too_large)
+            return CannotRunError(
+                "verification.was-not-run", label=session.label, too_large=too_large, reason=too_large
+            )
         try:
             return session.run({**self._feeds, **trial.feeds(inputs)})
         except CannotRunError as error:

@@ -60,12 +60,10 @@ class Feeder:
         self._inputs = [entry for entry in inputs if not entry.has_default or entry.name in self._hints]
         for entry in self._inputs:
             if entry.kind in (InputKind.MAP, InputKind.SPARSE_TENSOR) and entry.name not in self._hints:
-                raise RefusedError(
-                    f"Input '{entry.name}' is a {entry.kind.value}: no values are made for such an input."
-                )
+                raise RefusedError("verification.input-values-made-such", name=entry.name, value=entry.kind.value)
             if entry.shape is not None and len(entry.shape) > MOST_AXES:
                 raise RefusedError(
-                    f"Input '{entry.name}' has {len(entry.shape)} axes: no values are made for more than {MOST_AXES}."
+                    "verification.input-axes-values-made", name=entry.name, shape=len(entry.shape), most_axes=MOST_AXES
                 )
 
     @property
@@ -130,8 +128,10 @@ class Feeder:
     def _random(self, entry: TensorInput, shape: Shape) -> Array:
         if math.prod(shape) * _DRAWN_WIDTH > self._most_bytes:
             raise TooLargeError(
-                f"input '{entry.name}' is {entry.type_text}: {math.prod(shape):.1e} elements are more than there is "
-                "memory for; give a smaller --shape, or more with --memory-limit"
+                "verification.input-elements-memory-give",
+                name=entry.name,
+                type_text=entry.type_text,
+                elements=math.prod(shape),
             )
         own = int.from_bytes(hashlib.sha256(entry.name.encode()).digest()[:8], "little")
         return _draw(np.random.default_rng([self._seed, own]), _dtype(entry), shape)
@@ -149,7 +149,7 @@ def as_feed(entry: TensorInput, value: object) -> Value:
         return [_as_array(entry, item) for item in value]
     if entry.kind in (InputKind.TENSOR, InputKind.OPTIONAL):
         return _as_array(entry, value)
-    raise UsageError(f"Input '{entry.name}' is a {entry.type_text}; it cannot be fed these values.")
+    raise UsageError("verification.input-fed-these-values", name=entry.name, type_text=entry.type_text)
 
 
 def _as_array(entry: TensorInput, value: object) -> Array:
@@ -158,9 +158,11 @@ def _as_array(entry: TensorInput, value: object) -> Array:
         given = np.asarray(value)
         array = given.astype(dtype)
     except (ValueError, TypeError) as error:
-        raise UsageError(f"Input '{entry.name}' is {entry.type_text} and cannot be fed {value}: {error}.") from error
+        raise UsageError(
+            "verification.input-fed-2", name=entry.name, type_text=entry.type_text, value=value, error=error
+        ) from error
     if dtype.kind in "iub" and np.any(array != given):
-        raise UsageError(f"Input '{entry.name}' is {entry.type_text} and cannot be fed {value}.")
+        raise UsageError("verification.input-fed", name=entry.name, type_text=entry.type_text, value=value)
     if entry.is_static and entry.shape is not None and array.ndim != len(entry.shape):
         static = tuple(dim for dim in entry.shape if isinstance(dim, int))
         if array.size == math.prod(static):
@@ -174,7 +176,7 @@ def _named(inputs: Sequence[TensorInput], name: str) -> TensorInput:
         if entry.name == name:
             return entry
     known = ", ".join(f"{entry.name} ({entry.type_text})" for entry in inputs) or "none"
-    raise UsageError(f"There is no input '{name}'. The model's inputs: {known}.")
+    raise UsageError("verification.input-model-inputs", name=name, known=known)
 
 
 def _check_shape(entry: TensorInput, shape: Shape) -> None:
@@ -186,7 +188,7 @@ def _check_shape(entry: TensorInput, shape: Shape) -> None:
         )
     if not fits or any(size < 0 for size in shape):
         given = ",".join(map(str, shape))
-        raise UsageError(f"Shape [{given}] does not fit input '{entry.name}', which is {entry.type_text}.")
+        raise UsageError("verification.shape-does-fit-input", given=given, name=entry.name, type_text=entry.type_text)
 
 
 def _dtype(entry: TensorInput) -> np.dtype[np.generic]:

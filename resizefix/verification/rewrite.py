@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
 from resizefix.document.shapes import Key
@@ -63,14 +64,14 @@ def prove_rewrite(
         if not key[1]:
             continue  # nothing is computed, so nothing can differ
         if key[0] not in paths:
-            return Verification(
-                Status.FAILED, f"{key[1]!r} cannot be proven alone: it stood in a function that was inlined"
-            )
+            return Verification(Status.FAILED, Diagnostic("verification.proven-alone-stood-function", key=key[1]))
         local = alone.proof(key, data)
         runs.extend(local.runs)
         if not local.passed:
             return Verification(
-                Status.FAILED, f"around {key[1]!r}: {local.reason} As a whole: {why_local}", tuple(runs)
+                Status.FAILED,
+                Diagnostic("verification.around-whole", key=key[1], why=local.reason, why_local=why_local),
+                tuple(runs),
             )
         if local.reason is not None:
             notes.append(f"around {key[1]!r}: {local.reason}")
@@ -118,7 +119,9 @@ def _with_bodies(whole: Verification, sites: Mapping[Key, str], alone: _Alone) -
         local = alone.proof(key, data)
         runs.extend(local.runs)
         if not local.passed and local.runs:
-            return Verification(Status.FAILED, f"around {key[1]!r}: {local.reason}", tuple(runs))
+            return Verification(
+                Status.FAILED, Diagnostic("verification.around", key=key[1], why=local.reason), tuple(runs)
+            )
         if not local.passed:
             notes.append(
                 f"{key[1]!r} is proven only if the body it stands in was run; it cannot be run alone: {local.reason}"

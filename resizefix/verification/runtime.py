@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime as ort
@@ -67,8 +67,10 @@ MOST_PLANNED = 1000  # nodes of a model whose buffers are reused as in a usual s
 class CannotLoadError(ResizefixError):
     """onnxruntime does not accept the model. `custom_op`: it uses operators that are not registered."""
 
-    def __init__(self, message: str, *, reason: str, node: str | None, op_type: str | None, custom_op: bool) -> None:
-        super().__init__(message, node=node)
+    def __init__(
+        self, message: str, /, *, reason: str, node: str | None, op_type: str | None, custom_op: bool, **arguments: Any
+    ) -> None:
+        super().__init__(message, node=node, **arguments)
         self.reason = reason
         self.op_type = op_type
         self.custom_op = custom_op
@@ -77,8 +79,10 @@ class CannotLoadError(ResizefixError):
 class CannotRunError(ResizefixError):
     """onnxruntime accepts the model and fails on these feeds. `node` is where it broke, if onnxruntime says so."""
 
-    def __init__(self, message: str, *, reason: str, node: str | None = None, op_type: str | None = None) -> None:
-        super().__init__(message, node=node)
+    def __init__(
+        self, message: str, /, *, reason: str, node: str | None = None, op_type: str | None = None, **arguments: Any
+    ) -> None:
+        super().__init__(message, node=node, **arguments)
         self.reason = reason
         self.op_type = op_type
 
@@ -143,7 +147,7 @@ class Session:
         except _ORT_EXCEPTIONS as error:
             self._limits.left()  # a run that was broken off is no failure of the model
             if isinstance(error, MemoryError) or _NO_MEMORY in str(error):
-                raise OutOfMemoryError(f"{self.label}: there was not the memory to run it") from error
+                raise OutOfMemoryError("verification.memory-run", label=self.label) from error
             complaint = read_complaint(str(error) or type(error).__name__)
             where = f" at node '{complaint.node}' ({complaint.op_type})" if complaint.node else ""
             message = f"{self.label} cannot be run{where}: {complaint.reason}"
@@ -270,12 +274,12 @@ def only_without_optimisation(which: str, reason: str) -> str:
 
 def _register(options: ort.SessionOptions, library: str) -> None:
     if not Path(library).is_file():
-        raise UsageError(f"There is no custom-op library {library}.")
+        raise UsageError("verification.custom-op-library", library=library)
     try:
         options.register_custom_ops_library(library)
     except _ORT_EXCEPTIONS as error:
         reason = read_complaint(str(error)).reason
-        raise UsageError(f"onnxruntime cannot use the custom-op library {library}: {reason}") from error
+        raise UsageError("verification.onnxruntime-use-custom-op-library", library=library, why=reason) from error
 
 
 def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_given: bool) -> CannotLoadError:
@@ -289,7 +293,10 @@ def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_give
         return CannotLoadError(message, reason=reason, node=None, op_type=None, custom_op=True)
     where = f" (node '{complaint.node}', {complaint.op_type})" if complaint.node else ""
     return CannotLoadError(
-        f"onnxruntime cannot load {label}{where}: {complaint.reason}",
+        "verification.onnxruntime-load",
+        label=label,
+        where=where,
+        why=complaint.reason,
         reason=complaint.reason,
         node=complaint.node,
         op_type=complaint.op_type,

@@ -40,7 +40,7 @@ def common_inputs(
     known = {**sides[1], **sides[0]}
     for name in feeds:
         if name not in known:
-            raise UsageError(f"There is no input '{name}' in either model. Their inputs: {', '.join(known) or 'none'}.")
+            raise UsageError("verification.input-either-model-their", name=name, known=", ".join(known) or "none")
     inputs: list[TensorInput] = []
     values = dict(feeds)
     missing: dict[str, list[TensorInput]] = {"BEFORE": [], "AFTER": []}
@@ -74,7 +74,7 @@ def output_names(before: Document, after: Document) -> dict[str, str]:
         return dict(zip(new, old, strict=True))
     lost = ", ".join(f"'{name}'" for name in old if name not in new) or "none"
     added = ", ".join(f"'{name}'" for name in new if name not in old) or "none"
-    raise NotComparableError(f"The models have different outputs. Only BEFORE has: {lost}. Only AFTER has: {added}.")
+    raise NotComparableError("verification.models-different-outputs-only", lost=lost, added=added)
 
 
 def _merged(before: TensorInput, after: TensorInput) -> TensorInput:
@@ -96,14 +96,16 @@ def _merged(before: TensorInput, after: TensorInput) -> TensorInput:
 
 
 def _other_type(before: TensorInput, after: TensorInput) -> NotComparableError:
-    return NotComparableError(f"Input '{before.name}' is {before.type_text} in BEFORE and {after.type_text} in AFTER.")
+    return NotComparableError(
+        "verification.input-before-after", name=before.name, type_text=before.type_text, type_text_2=after.type_text
+    )
 
 
 def _default(document: Document, name: str) -> object:
     for tensor in document.proto.graph.initializer:
         if tensor.name == name:
             return document.array(tensor)
-    raise NotComparableError(f"The default of input '{name}' is sparse and only one model has it. Give it with --feed.")
+    raise NotComparableError("verification.default-input-sparse-only", name=name)
 
 
 def _not_fed(missing: Mapping[str, Sequence[TensorInput]], examples: Mapping[str, Sequence[float]]) -> UsageError:
@@ -120,7 +122,10 @@ def _not_fed(missing: Mapping[str, Sequence[TensorInput]], examples: Mapping[str
     ]
     what = "it" if len(every) == 1 else "them"
     return UsageError(
-        f"{'. '.join(only)}. Say what to feed {what}, for example {' '.join(feeds)}",
+        "verification.say-what-feed-example",
+        only=". ".join(only),
+        what=what,
+        feeds=" ".join(feeds),
         retry_args=() if any(_OPEN in word for word in feeds) else tuple(feeds),
     )
 

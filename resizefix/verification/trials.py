@@ -135,14 +135,16 @@ def _asked(
     said = f"--at {','.join(f'{number:g}' for number in numbers)}: {source.name}"
     if len(numbers) not in (1, len(driven.scaled)) or (driven.form is Form.FACTOR and len(set(numbers)) > 1):
         raise UsageError(
-            f"{said} scales {counted(len(driven.scaled), 'axis', 'axes')}; give one number, or one for each"
+            "verification.scales-give-number-each", said=said, scaled=counted(len(driven.scaled), "axis", "axes")
         )
     over = driven.denominator
     lacking = [] if over is None else [number for number in numbers if numerator(number, over) is None]
     if lacking:
         holds = "whole numbers" if over == 1 else f"numerators over {over}"
         instead, again = _instead(inputs, at)
-        raise UsageError(f"{said} holds {holds}, and {lacking[0]:.9g} is none; {instead}", retry_args=again)
+        raise UsageError(
+            "verification.holds-none", said=said, holds=holds, lacking=lacking[0], instead=instead, retry_args=again
+        )
     operand = list(driven.base)
     for count, position in enumerate(driven.scaled):
         operand[position] = _at_scale(driven, position, numbers[0] if len(numbers) == 1 else numbers[count])
@@ -166,9 +168,7 @@ def _at_scale(driven: Driven, position: int, scale: float) -> float:
         return float(np.float32(scale))
     size = driven.resized_dims[position]
     if size is None:
-        raise UsageError(
-            f"--at {scale:g}: the input of {driven.label} has no fixed size, so a scale says no output size"
-        )
+        raise UsageError("verification.input-fixed-size-scale", scale=scale, label=driven.label)
     return output_size(scale, size)
 
 

@@ -1,0 +1,102 @@
+"""The tables of reports/sentences: every code is used and filled in, sentences are short and plain, and no decision
+reads a text."""
+
+import ast
+import importlib
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+from resizefix.diagnostics import Diagnostic
+
+PACKAGE = Path(__file__).parents[2] / "resizefix"
+TABLES = sorted(path.stem for path in (PACKAGE / "reports" / "sentences").glob("*.py") if path.stem != "__init__")
+SENTENCES = {
+    code: text
+    for room in TABLES
+    for code, text in importlib.import_module(f"resizefix.reports.sentences.{room}").SENTENCES.items()
+}
+TREES = {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
+CODE = re.compile(rf"({'|'.join(TABLES)})\.[a-z0-9-]*[a-z0-9]")
+# Keywords of the errors themselves.
+OWN = {"node", "rule", "retry_args", "result", "reason", "op_type", "custom_op", "unchanged", "outcome"}
+TEXTS = {"reason", "mend", "fix", "because", "message", "error"}
+
+
+def nodes(kind):
+    return [(path.relative_to(PACKAGE).as_posix(), node) for path, tree in TREES.items() for node in ast.walk(tree)
+            if isinstance(node, kind)]  # fmt: skip
+
+
+def used():
+    for path, node in nodes(ast.Constant):
+        if isinstance(node.value, str) and CODE.fullmatch(node.value) and not path.startswith("reports/sentences"):
+            yield path, node.value
+
+
+def test_every_code_that_is_used_has_a_sentence_and_every_sentence_is_used():
+    codes = {code for _, code in used()}
+    assert codes - SENTENCES.keys() == set()
+    assert SENTENCES.keys() - codes == set()
+
+
+def test_every_sentence_gets_its_arguments():
+    for path, call in nodes(ast.Call):
+        codes = [a.value for a in call.args if isinstance(a, ast.Constant) and a.value in SENTENCES]
+        if not codes or any(keyword.arg is None for keyword in call.keywords):
+            continue
+        fields = {field for code in codes for _, field, _, _ in string.Formatter().parse(SENTENCES[code]) if field}
+        given = {keyword.arg for keyword in call.keywords}
+        assert fields <= given, f"{path}:{call.lineno}: {codes} lack {fields - given}"
+        assert given <= fields | OWN, f"{path}:{call.lineno}: {codes} do not use {given - fields - OWN}"
+
+
+@pytest.mark.parametrize("room", TABLES)
+def test_a_sentence_is_of_its_room_and_has_at_most_30_words(room):
+    for code, text in importlib.import_module(f"resizefix.reports.sentences.{room}").SENTENCES.items():
+        assert code.startswith(f"{room}.")
+        for sentence in re.split(r"[.:;] ", text):
+            assert len(sentence.split()) <= 30, code
+
+
+def test_sentences_are_made_in_the_tables_alone():
+    for path, call in nodes(ast.Call):
+        name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+        if not (name.endswith("Error") or name in ("Blocked", "Refusal", "No", "LiveUnavailable", "Absent")):
+            continue
+        if name in ("ValueError", "TypeError", "AssertionError", "AttributeError", "RuntimeError"):
+            continue
+        for text in [*call.args[:2], *(keyword.value for keyword in call.keywords if keyword.arg in TEXTS)]:
+            parts = text.values if isinstance(text, ast.JoinedStr) else [text]
+            literal = "".join(
+                part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
+            )
+            assert not re.search(r"[a-z]{2,} [a-z]{2,}", literal), f"{path}:{call.lineno}: {literal}"
+
+
+def test_no_decision_reads_a_text():
+    """What a foreign library says is read in one place, verification/runtime.py."""
+    for path, compare in nodes(ast.Compare):
+        sides = [compare.left, *compare.comparators]
+        if path == "verification/runtime.py" or not any(isinstance(op, (ast.In, ast.Eq)) for op in compare.ops):
+            continue
+        read = [side for side in sides if _is_text(side)]
+        written = [side for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
+        assert not (read and written), f"{path}:{compare.lineno}"
+
+
+def _is_text(node):
+    if isinstance(node, ast.Call):
+        argument = node.args[0] if node.args else None
+        return getattr(node.func, "id", "") == "str" and isinstance(argument, ast.Name) and argument.id == "error"
+    return isinstance(node, ast.Attribute) and node.attr in TEXTS
+
+
+def test_a_diagnostic_keeps_its_code_and_arguments_through_a_pickle():
+    import pickle
+
+    made = Diagnostic("document.such-file", path="m.onnx")
+    again = pickle.loads(pickle.dumps(made))
+    assert (again, again.code, again.arguments) == (str(made), made.code, made.arguments)

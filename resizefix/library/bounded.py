@@ -23,7 +23,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import opened, returned
-from resizefix.library.options import checked_options
+from resizefix.library.options import checked_options, with_run_options
 from resizefix.library.result import Result
 from resizefix.verification.verification import Status, Verification
 
@@ -48,6 +48,7 @@ def bounded(function: F) -> F:
 
     @functools.wraps(function)
     def call(*models: Any, **options: Any) -> Any:
+        signature.bind(*models, **options)  # raises TypeError for an option that the call does not have
         options = checked_options(options)
         timeout, memory_limit = options.get("timeout"), options.get("memory_limit")
         if (timeout is None and memory_limit is None) or not options.get("verify", True) or process.is_watched():
@@ -70,6 +71,7 @@ def bounded(function: F) -> F:
             return replace(answer, model=returned(answer.model, models[0]))
         return answer
 
+    signature = with_run_options(call)
     return call  # type: ignore[return-value]
 
 

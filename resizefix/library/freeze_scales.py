@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.errors import VerificationFailedError
@@ -18,9 +19,11 @@ from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import conditions
-from resizefix.verification.steps import Tell
+from resizefix.verification.conditions import RunOptions, conditions
 from resizefix.verification.verification import Status, Verification
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @bounded
@@ -30,12 +33,7 @@ def freeze_scales(
     set: Mapping[str, Sequence[float]] | None = None,
     node: Sequence[str] = (),
     verify: bool = True,
-    shape: Mapping[str, Sequence[int]] | None = None,
-    seed: int = 0,
-    custom_op_library: Sequence[str] = (),
-    timeout: float | None = None,
-    memory_limit: int | None = None,
-    progress: Tell | None = None,
+    **run: Unpack[RunOptions],
 ) -> Result:
     """Make scales constants that are fed or computed: the way back from `promote_scales`.
 
@@ -58,7 +56,7 @@ def freeze_scales(
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
-    rules = conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
+    rules = conditions(**run)
     keys = {site.key: site.input for site in changed}
     last_bits = half_units(site.elem_type for site in changed)
     verification = prove_rewrite(document, made.document, keys, last_bits, rules, feeds=made.values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import numbers
 import os
@@ -16,6 +17,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.printable import printable
 from resizefix.promotion import Form
 from resizefix.targets.catalogue import target_named
+from resizefix.verification.conditions import DEFAULTS, RunOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 Reader = Callable[[Any], Any]  # the value as the call uses it; raises ValueError or TypeError for another
@@ -46,6 +48,18 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
                 raise
             except Exception as error:  # whatever a foreign object's own methods raise
                 raise UsageError("library.give", name=name, value=reprlib.repr(value), wanted=wanted) from error
+    return found
+
+
+def with_run_options(function: Callable[..., Any]) -> inspect.Signature:
+    """Gives a call whose options end with `**run` a signature that lists them, for help() and completion."""
+    given = inspect.signature(function)
+    own = [one for one in given.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    types = {name: reference.__forward_arg__ for name, reference in RunOptions.__annotations__.items()}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    added = [inspect.Parameter(name, kind, default=DEFAULTS[name], annotation=types[name]) for name in DEFAULTS]
+    found = given.replace(parameters=[*own, *added])
+    vars(function)["__signature__"] = found
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.snapshot import Snapshot
@@ -28,11 +29,13 @@ from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Effect, judge
 from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
-from resizefix.verification.conditions import conditions
+from resizefix.verification.conditions import RunOptions, conditions
 from resizefix.verification.limits import BrokenOffError
-from resizefix.verification.steps import Tell
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Status, Verification
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @bounded
@@ -48,13 +51,8 @@ def promote_scales(
     node: Sequence[str] = (),
     allow_coupled: bool = False,
     verify: bool = True,
-    shape: Mapping[str, Sequence[int]] | None = None,
     at: Sequence[Sequence[float]] = (),
-    seed: int = 0,
-    custom_op_library: Sequence[str] = (),
-    timeout: float | None = None,
-    memory_limit: int | None = None,
-    progress: Tell | None = None,
+    **run: Unpack[RunOptions],
 ) -> Result:
     """Turn constant scales into graph inputs, and prove with onnxruntime that nothing else changed.
 
@@ -93,12 +91,12 @@ def promote_scales(
     if not candidate.inputs or not verify:
         asked_trials(candidate.inputs, at)
         reason = "nothing was promoted" if not candidate.inputs else "switched off (--no-verify)"
-        return _result(candidate, sites, model, Verification(Status.SKIPPED, reason), integers, shape or {})
+        return _result(candidate, sites, model, Verification(Status.SKIPPED, reason), integers, run.get("shape") or {})
 
     from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
     try:
-        prover = Prover(document, conditions(shape, seed, custom_op_library, at, timeout, memory_limit, progress))
+        prover = Prover(document, conditions(at, **run))
 
         def probe(made: Promotion) -> dict[Key, Coupling]:
             return prover.couplings(made.document, made.inputs)
@@ -136,7 +134,7 @@ def promote_scales(
     if integers is not None:
         _ask_live(document, candidate, verification)
     ran = verification.runs[0].shapes if verification.runs else {}
-    return _result(candidate, sites, model, verification, integers, {**ran, **(shape or {})})
+    return _result(candidate, sites, model, verification, integers, {**ran, **(run.get("shape") or {})})
 
 
 def _ask_live(original: Document, candidate: Promotion, verification: Verification) -> None:

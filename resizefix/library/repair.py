@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.snapshot import Snapshot
@@ -18,9 +19,11 @@ from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import ReadSite
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Status as Happened
-from resizefix.verification.conditions import conditions
-from resizefix.verification.steps import Tell
+from resizefix.verification.conditions import RunOptions, conditions
 from resizefix.verification.verification import Status, Verification
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def known_faults(model: Model) -> list[tuple[str, Fault]]:
@@ -38,12 +41,7 @@ def repair(
     prefer: str | None = None,
     remove_identity: bool = False,
     verify: bool = True,
-    shape: Mapping[str, Sequence[int]] | None = None,
-    seed: int = 0,
-    custom_op_library: Sequence[str] = (),
-    timeout: float | None = None,
-    memory_limit: int | None = None,
-    progress: Tell | None = None,
+    **run: Unpack[RunOptions],
 ) -> Result:
     """Fix resizes that a converter broke or left fragile, keeping the meaning that was intended, and verify the result.
 
@@ -66,7 +64,7 @@ def repair(
 
     from resizefix.verification.repair import RepairedNode, prove_repair  # onnxruntime is imported where it runs
 
-    rules = conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
+    rules = conditions(**run)
     wanted = {outcome.index for outcome in changed}
     nodes = [
         RepairedNode(site.label, site.output, site.interpolation, site.reading.operands)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.snapshot import Snapshot
@@ -24,9 +25,11 @@ from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.targets.catalogue import target_named
 from resizefix.verification.bounds import half_units
-from resizefix.verification.conditions import Conditions, conditions
-from resizefix.verification.steps import Tell
+from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.verification import Status, Verification
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # Of an output's largest value, where a node was replaced by others that add in another order.
 LOWERED_BOUND = 1e-5
@@ -44,12 +47,7 @@ def legalize(
     allow_inexact: bool = False,
     lower: bool = True,
     verify: bool = True,
-    shape: Mapping[str, Sequence[int]] | None = None,
-    seed: int = 0,
-    custom_op_library: Sequence[str] = (),
-    timeout: float | None = None,
-    memory_limit: int | None = None,
-    progress: Tell | None = None,
+    **run: Unpack[RunOptions],
 ) -> Result:
     """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset, and prove it.
 
@@ -64,11 +62,7 @@ def legalize(
     allowance = Allowance(allow_inexact, lower)
     made = make_legal(document, sites, target_named(target), allowance=allowance, snapshot=snapshot)
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
-    rules = (
-        conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
-        if verify
-        else None
-    )
+    rules = conditions(**run) if verify else None
     if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
@@ -86,12 +80,7 @@ def trt_legacy(
     allow_inexact: bool = False,
     lower: bool = True,
     verify: bool = True,
-    shape: Mapping[str, Sequence[int]] | None = None,
-    seed: int = 0,
-    custom_op_library: Sequence[str] = (),
-    timeout: float | None = None,
-    memory_limit: int | None = None,
-    progress: Tell | None = None,
+    **run: Unpack[RunOptions],
 ) -> Result:
     """Bring the model into the form of TensorRT's first parsers: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 
@@ -114,11 +103,7 @@ def trt_legacy(
     if made.document.light_bytes() == document.light_bytes() or not sites:
         nothing = Verification(Status.SKIPPED, NOTHING_TO_DO)
         return Result(returned(document, model), made.outcomes, (), nothing)
-    rules = (
-        conditions(shape, seed, custom_op_library, timeout=timeout, memory_limit=memory_limit, progress=progress)
-        if verify
-        else None
-    )
+    rules = conditions(**run) if verify else None
     near = sorted({step.op_type for step in made.steps if not step.closeness.exact})
     outcomes = made.outcomes
     if near:  # the file as a whole comes near only

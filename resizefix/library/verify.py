@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from resizefix.interop import Model, opened
 from resizefix.library.bounded import bounded
-from resizefix.verification.limits import Limits
-from resizefix.verification.steps import Tell
+from resizefix.verification.conditions import RunOptions, conditions
 from resizefix.verification.verification import Verification
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @bounded
@@ -16,16 +19,11 @@ def verify(
     before: Model,
     after: Model,
     *,
-    shape: Mapping[str, Sequence[int]] | None = None,
-    seed: int = 0,
     runs: int = 1,
     atol: float = 0.0,
     rtol: float = 0.0,
     feed: Mapping[str, object] | None = None,
-    custom_op_library: Sequence[str] = (),
-    timeout: float | None = None,
-    memory_limit: int | None = None,
-    progress: Tell | None = None,
+    **run: Unpack[RunOptions],
 ) -> Verification:
     """Whether `after` computes in onnxruntime what `before` does; `feed` gives values for inputs that only one of
     them has.
@@ -35,6 +33,7 @@ def verify(
     """
     from resizefix.verification.verify import verify as run_both
 
+    rules = conditions(**run)
     documents = opened(before), opened(after)
 
     def examples() -> Mapping[str, Sequence[float]]:
@@ -44,14 +43,14 @@ def verify(
 
     return run_both(
         *documents,
-        shapes={name: tuple(dims) for name, dims in (shape or {}).items()},
-        seed=seed,
+        shapes=rules.shapes,
+        seed=rules.seed,
         runs=runs,
         atol=atol,
         rtol=rtol,
         feeds=feed,
-        custom_op_libraries=custom_op_library,
-        limits=Limits.starting_now(timeout, memory_limit),
-        tell=progress,
+        custom_op_libraries=rules.custom_op_libraries,
+        limits=rules.limits,
+        tell=rules.tell,
         examples=examples,
     )

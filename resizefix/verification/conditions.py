@@ -1,17 +1,42 @@
-"""What the user says about how a model is run for a proof."""
+"""What the user says about how a model is run for a verification."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from resizefix.verification.limits import Limits
 from resizefix.verification.steps import Tell
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class RunOptions(TypedDict, total=False):
+    """How a model is run: the options of every library call that runs one. `DEFAULTS` has their defaults."""
+
+    shape: Mapping[str, Sequence[int]] | None
+    seed: int
+    custom_op_library: Sequence[str]
+    timeout: float | None
+    memory_limit: int | None
+    progress: Tell | None
+
+
+DEFAULTS: Mapping[str, Any] = {
+    "shape": None,
+    "seed": 0,
+    "custom_op_library": (),
+    "timeout": None,
+    "memory_limit": None,
+    "progress": None,
+}
+
 
 @dataclass(frozen=True)
 class Conditions:
-    """What the user says about how to run: shapes of inputs, the seed of their values, libraries, further scales.
+    """`RunOptions` as the verification uses them, and the further scales that it runs at.
 
     `limits` bound it; `tell` hears how far it has come.
     """
@@ -24,21 +49,13 @@ class Conditions:
     tell: Tell | None = None
 
 
-def conditions(
-    shape: Mapping[str, Sequence[int]] | None,
-    seed: int,
-    custom_op_library: Sequence[str],
-    at: Sequence[Sequence[float]] = (),
-    timeout: float | None = None,
-    memory_limit: int | None = None,
-    progress: Tell | None = None,
-) -> Conditions:
+def conditions(at: Sequence[Sequence[float]] = (), **run: Unpack[RunOptions]) -> Conditions:
     """The options of a library call as one value; the time begins now."""
     return Conditions(
-        {name: tuple(dims) for name, dims in (shape or {}).items()},
-        seed,
-        tuple(custom_op_library),
+        {name: tuple(dims) for name, dims in (run.get("shape") or {}).items()},
+        run.get("seed", 0),
+        tuple(run.get("custom_op_library", ())),
         tuple(tuple(values) for values in at),
-        Limits.starting_now(timeout, memory_limit),
-        progress,
+        Limits.starting_now(run.get("timeout"), run.get("memory_limit")),
+        run.get("progress"),
     )

@@ -19,7 +19,7 @@ from resizefix.targets.catalogue import TARGETS
 
 SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
 MODEL = onnx.load(SRCNN)
-CALLS = ("promote_scales", "freeze_scales", "trt_legacy", "legalize", "check", "verify")
+CALLS = ("promote_scales", "freeze_scales", "trt_legacy", "legalize", "repair", "check", "verify")
 OPTIONS = [
     (call, option)
     for call in CALLS
@@ -115,6 +115,12 @@ def test_one_pattern_need_not_stand_in_a_list(node):
 
 def test_every_option_of_every_call_is_checked():
     assert {option for _, option in OPTIONS} == _OPTIONS.keys()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_option_that_a_call_does_not_have_is_a_type_error(call):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tagret'"):
+        called(call, tagret=1)
 
 
 def test_the_calls_are_listed_and_completed():

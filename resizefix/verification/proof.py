@@ -5,18 +5,20 @@ What the comparisons are is `bench.py`'s; here is what follows from them, and wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
+from resizefix.errors import ResizefixError
 from resizefix.promotion import Coupling, PromotedInput
 from resizefix.verification.bench import Bench
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.limits import BrokenOffError, OutOfMemoryError
+from resizefix.verification.probe import MOST_ALONE
 from resizefix.verification.runtime import CannotLoadError, CannotRunError
 from resizefix.verification.trials import asked_trials
-from resizefix.verification.twin import may_be_passed_over, neighbourhoods
 from resizefix.verification.verification import Run, Status, Verification
 
 
@@ -67,28 +69,25 @@ class Prover:
         and one whose scales, as constants, keep the original from being loaded."""
         runs: list[Run] = []
         notes: list[str] = []
-        conditions = replace(self._conditions, shapes={})
-        for source in inputs:
-            for driven in source.sites:
-                if not may_be_passed_over(driven.key) and source.name not in not_rebaked:
-                    continue
-                alone = replace(source, sites=(driven,))
-                try:
-                    bench, cut = self._around(promoted, {driven.key: driven.input}, conditions)
-                    bench.require_fed_by(cut)
-                    more, failure = _collect_alone(bench, cut, (alone,))
-                except (CannotLoadError, CannotRunError, BrokenOffError) as error:
-                    if source.name in not_rebaked:
-                        failure = f"{driven.label!r} was compared at no other scales, as a whole or alone: {error}"
-                        return tuple(runs), failure, notes
-                    notes.append(
-                        f"{driven.label!r} is proven only if the body it stands in was run; "
-                        f"it cannot be run alone: {error}"
-                    )
-                    continue
-                runs.extend(more)
-                if failure is not None:
-                    return tuple(runs), f"around {driven.label!r}: {failure}", notes
+        hidden = [
+            replace(source, sites=(driven,))
+            for source in inputs
+            for driven in source.sites
+            if may_be_passed_over(driven.key) or source.name in not_rebaked
+        ]
+        for local in self._around(promoted, hidden):
+            label, name = local.inputs[0].sites[0].label, local.inputs[0].name
+            if local.error is not None and name in not_rebaked:
+                failure = f"{label!r} was compared at no other scales, as a whole or alone: {local.error}"
+                return tuple(runs), failure, notes
+            if local.error is not None:
+                notes.append(
+                    f"{label!r} is proven only if the body it stands in was run; it cannot be run alone: {local.error}"
+                )
+                continue
+            runs.extend(local.runs)
+            if local.failure is not None:
+                return tuple(runs), f"around {label!r}: {local.failure}", notes
         return tuple(runs), None, notes
 
     def _locally(
@@ -96,45 +95,91 @@ class Prover:
     ) -> tuple[tuple[Run, ...], str | None, list[str]]:
         runs: list[Run] = []
         notes: list[str] = []
-        conditions = replace(self._conditions, shapes={})
         for source in inputs:
-            data = {driven.key: driven.input for driven in source.sites}
-            if len({output for _, output in data}) < len(data):
+            if len({driven.output for driven in source.sites}) < len(source.sites):
                 failure: str | None = (
                     f"{source.name!r} drives nodes in different bodies that write the same name, and onnxruntime does "
                     f"not run the whole model ({self._why_local}), so nothing can be proven. Promote them one by one"
                 )
                 return tuple(runs), failure, notes
-            try:
-                bench, cut = self._around(promoted, data, conditions)
-                bench.require_fed_by(cut)
-            except (CannotLoadError, CannotRunError) as error:
+        for local in self._around(promoted, inputs):
+            failure = local.failure
+            if isinstance(local.error, BrokenOffError):
+                failure = str(local.error)
+            elif local.error is not None:
                 failure = (
-                    f"onnxruntime can run neither the model nor {source.sites[0].label!r} alone ({error}), so nothing "
-                    f"can be proven; the model as a whole: {self._why_local}. With --no-verify it is written unproven"
+                    f"onnxruntime can run neither the model nor {local.inputs[0].sites[0].label!r} alone "
+                    f"({local.error}), so nothing can be proven; the model as a whole: {self._why_local}. With "
+                    "--no-verify it is written unproven"
                 )
-            except BrokenOffError as error:
-                failure = str(error)
-            else:
-                more, failure = _collect_alone(bench, cut, (source,))
-                runs.extend(more)
-                notes.extend(bench.notes)
+            runs.extend(local.runs)
+            notes.extend(local.notes)
             if failure is not None:
                 return tuple(runs), failure, notes
         return tuple(runs), None, notes
 
-    def _around(self, promoted: Document, data: Mapping[Key, str], conditions: Conditions) -> tuple[Bench, Document]:
-        """The original's nodes alone as a bench, and the promoted ones; at small sizes where theirs are too large."""
-        try:
-            return self._pair(promoted, data, conditions, open_sizes=False)
-        except CannotRunError:
-            return self._pair(promoted, data, conditions, open_sizes=True)
+    def _around(self, promoted: Document, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
+        """The comparisons around the nodes of each input. Nodes that have nothing to do with each other are compared in
+        one model; where that does not run or differs, in two of half as many."""
+        extraction = Extraction(self._original, promoted)
+        pending = _independent(inputs)[::-1]
+        while pending:
+            group = pending.pop()
+            local = self._compared(extraction, group)
+            if len(group) > 1 and (local.error or local.failure):
+                pending += [group[len(group) // 2 :], group[: len(group) // 2]]
+            else:
+                yield local
 
-    def _pair(
-        self, promoted: Document, data: Mapping[Key, str], conditions: Conditions, *, open_sizes: bool
-    ) -> tuple[Bench, Document]:
-        before, after = neighbourhoods(self._original, promoted, data, open_sizes=open_sizes)
-        return Bench(before, conditions), after
+    def _compared(self, extraction: Extraction, inputs: Sequence[PromotedInput]) -> _Local:
+        data = {driven.key: driven.input for source in inputs for driven in source.sites}
+        conditions = replace(self._conditions, shapes={})
+        try:
+            try:
+                before, after = extraction.extract(data)
+                bench = Bench(before, conditions)
+            except CannotRunError:
+                if len(inputs) > 1:
+                    raise
+                before, after = extraction.extract(data, open_sizes=True)  # theirs may be too large
+                bench = Bench(before, conditions)
+            bench.require_fed_by(after)
+        except (CannotLoadError, CannotRunError, BrokenOffError) as error:
+            return _Local(inputs, error=error)
+        runs, failure = _collect(bench, after, inputs)
+        # There is nothing smaller to compare instead of what does not load.
+        failure = failure or (bench.notes[-1] if bench.not_rebaked else None)
+        return _Local(inputs, runs, failure, bench.notes)
+
+
+@dataclass(frozen=True)
+class _Local:
+    """What comparing the nodes of some inputs alone came to; `error`: they cannot be run."""
+
+    inputs: Sequence[PromotedInput]
+    runs: tuple[Run, ...] = ()
+    failure: str | None = None
+    notes: Sequence[str] = ()
+    error: ResizefixError | None = None
+
+
+def _independent(inputs: Sequence[PromotedInput]) -> list[list[PromotedInput]]:
+    """The inputs in groups that are probed one by one: in each, no node resizes what another one makes, and all stand
+    in one scope, so that a name is one tensor."""
+    groups: list[list[PromotedInput]] = []
+    data: set[Key] = set()
+    outputs: set[Key] = set()
+    for source in inputs:
+        mine = {(driven.scope, driven.input) for driven in source.sites}
+        made = {driven.key for driven in source.sites}
+        fits = groups and len(groups[-1]) < MOST_ALONE and {path for path, _ in mine} == {path for path, _ in data}
+        if not fits or mine & outputs or made & (data | outputs):
+            groups.append([])
+            data, outputs = set(), set()
+        groups[-1].append(source)
+        data |= mine
+        outputs |= made
+    return groups
 
 
 def _collect(bench: Bench, promoted: Document, inputs: Sequence[PromotedInput]) -> tuple[tuple[Run, ...], str | None]:
@@ -153,11 +198,3 @@ def _collect(bench: Bench, promoted: Document, inputs: Sequence[PromotedInput]) 
         compared = "the default optimisation level" if not runs[-1].optimized else "the rest of the scales"
         bench.notes.append(f"{error}: not compared were {compared}")
     return tuple(runs), None
-
-
-def _collect_alone(
-    bench: Bench, promoted: Document, inputs: Sequence[PromotedInput]
-) -> tuple[tuple[Run, ...], str | None]:
-    """All runs around a node, and what differs; there is nothing smaller to compare instead of what does not load."""
-    runs, failure = _collect(bench, promoted, inputs)
-    return runs, failure or (bench.notes[-1] if bench.not_rebaked else None)

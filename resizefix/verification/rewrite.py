@@ -11,18 +11,16 @@ from dataclasses import dataclass, replace
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.scopes import bodies
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError
-from resizefix.scope_path import ScopePath
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.feeds import Feeder, as_feed
 from resizefix.verification.fitting import NoRoomError, fit_feeds, is_always_empty
 from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.room import Room
 from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
 from resizefix.verification.told_sizes import told_sizes
-from resizefix.verification.twin import may_be_passed_over, neighbourhoods
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.verify import EMPTY, verify
 
@@ -54,12 +52,12 @@ def prove_rewrite(
         return Verification(Status.FAILED, str(error))
     if why_local is None:
         whole = _verify(before, after, relative, conditions, conditions.shapes, fed)
-        alone = _Alone(before, after, relative, conditions, fed)
+        alone = _Alone(Extraction(before, after), relative, conditions, fed)
         return _with_bodies(whole, sites, alone) if whole.passed else whole
-    alone = _Alone(before, after, relative, conditions, fed, open_sizes=too_large)
+    alone = _Alone(Extraction(before, after), relative, conditions, fed, open_sizes=too_large)
     runs: list[Run] = []
     notes: list[str] = []
-    paths = alone.common_paths()
+    paths = alone.extraction.common_paths
     for key, data in sites.items():
         if not key[1]:
             continue  # nothing is computed, so nothing can differ
@@ -83,22 +81,15 @@ def prove_rewrite(
 class _Alone:
     """Compares the two models around one rewritten node."""
 
-    before: Document
-    after: Document
+    extraction: Extraction
     relative: float
     conditions: Conditions
     feeds: Mapping[str, Sequence[float]]
     open_sizes: bool = False
 
-    def common_paths(self) -> set[ScopePath]:
-        """The scopes that both models have; a function that was inlined is none."""
-        return set.intersection(*({path for path, _ in bodies(one.proto)} for one in (self.before, self.after)))
-
     def proof(self, key: Key, data: str) -> Verification:
         """Of the node `key`, which resizes the tensor `data`."""
-        pair = neighbourhoods(
-            self.before, self.after, {key: data}, open_sizes=self.open_sizes, sizes_stay=not self.open_sizes
-        )
+        pair = self.extraction.extract({key: data}, open_sizes=self.open_sizes, sizes_stay=not self.open_sizes)
         try:
             feeds = _those_of(pair, self.feeds)
             return _verify(*pair, self.relative, self.conditions, {}, feeds, empty_agree=True)
@@ -111,7 +102,7 @@ def _with_bodies(whole: Verification, sites: Mapping[Key, str], alone: _Alone) -
     runs = list(whole.runs)
     notes = [] if whole.reason is None else [whole.reason]
     in_bodies = {key: data for key, data in sites.items() if key[1] and may_be_passed_over(key)}
-    paths = alone.common_paths() if in_bodies else set()
+    paths = alone.extraction.common_paths if in_bodies else set()
     for key, data in in_bodies.items():
         if key[0] not in paths:
             notes.append(f"{key[1]!r} is proven only if the body it stood in was run: its function was inlined")

@@ -62,6 +62,11 @@ class Room:
         sites = known.factors.keys() | factors.keys()
         ratios = {key: factors.get(key, 1.0) / known.factors.get(key, 1.0) for key in sites}
         # Squared: attention makes of each size its square.
+        if (
+            not any(path for path, _ in sites)
+            and known.peak * math.prod(max(1.0, ratio) ** 2 for ratio in ratios.values()) <= self._most / 2
+        ):
+            return True  # no path has more of them on it than there are
         growth = self._ancestry.growth({key: ratio**2 for key, ratio in ratios.items() if ratio != 1})
         return growth is not None and known.peak * growth <= self._most / 2
 

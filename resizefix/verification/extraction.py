@@ -1,0 +1,239 @@
+"""Models of a few nodes alone, extracted from one that onnxruntime does not run as a whole, or runs without them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import cast
+
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
+
+from resizefix.dialects.shapes import shapes_of
+from resizefix.document.constants import Constant, Constants
+from resizefix.document.document import Document
+from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes
+from resizefix.document.shapes import Dims, Shapes
+from resizefix.origins.borders import Borders
+from resizefix.scope_path import Key, ScopePath
+
+_MOST_INLINE_ELEMENTS = 4096
+_MOST_KEPT = 8  # a size up to this one is a batch or colours, and stays where sizes are opened
+
+
+def may_be_passed_over(key: Key) -> bool:
+    """Whether the node stands in a body (of If, Loop, Scan) that need not run when the model does."""
+    return key[0].is_body
+
+
+class Extraction:
+    """Extracts the same nodes from two documents, before and after an edit. What must be known of each document as a
+    whole is worked out once, however many nodes are extracted.
+    """
+
+    def __init__(self, before: Document, after: Document) -> None:
+        self._pair = (_Source(before), _Source(after))
+
+    @cached_property
+    def common_paths(self) -> set[ScopePath]:
+        """The scopes that both documents have; a function that was inlined is none."""
+        before, after = self._pair
+        return before.scopes.by_path.keys() & after.scopes.by_path.keys()
+
+    def extract(
+        self, data: Mapping[Key, str], *, open_sizes: bool = False, sizes_stay: bool = False
+    ) -> tuple[Document, Document]:
+        """Two models of the named nodes alone, before and after the edit, which can be fed alike.
+
+        `data` gives, for each node by scope path and output, the name of the tensor that is resized. That tensor is an
+        input of the model. What drives the node's operands comes along, and whatever stands between the tensor and the
+        output: one node, or the several that took its place. `open_sizes` forgets how large the resized tensors are,
+        and keeps how many axes they have.
+
+        More may be known of a tensor after the edit: types, which no edit changes, are taken from there. So are sizes
+        with `sizes_stay`, as in a rewrite of nodes whose sizes nobody could read, by which those of the nodes behind
+        became known.
+        """
+        pair = (self._pair[0].extract(data, open_sizes), self._pair[1].extract(data, open_sizes))
+        old, new = ({value.name: value.type for value in one.proto.graph.input} for one in pair)
+        for name in old.keys() & new.keys():
+            known = {kind.tensor_type.elem_type for kind in (old[name], new[name])} - {TensorProto.FLOAT}
+            old[name].tensor_type.elem_type = min(known, default=TensorProto.FLOAT)
+            if sizes_stay:
+                _tell_sizes(old[name], new[name])
+            new[name].CopyFrom(old[name])
+        resized = {output: data_name for (_, output), data_name in data.items()}
+        for value in (value for one in pair for value in one.proto.graph.output):
+            source = resized.get(value.name)
+            if source in old:
+                value.type.tensor_type.elem_type = old[source].tensor_type.elem_type
+        return pair
+
+
+class _Source:
+    """A document, with what is worked out once for all nodes that are extracted."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        return Scopes(self.document.proto)
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        return shapes_of(self.document.proto)
+
+    @cached_property
+    def calls(self) -> Borders:
+        return Borders(self.scopes)
+
+    @cached_property
+    def constants(self) -> Constants:
+        return Constants(self.document, self.scopes)
+
+    @cached_property
+    def inputs(self) -> dict[str, ValueInfoProto]:
+        return {value.name: value for value in self.document.proto.graph.input}
+
+    def extract(self, data: Mapping[Key, str], open_sizes: bool) -> Document:
+        cutter = _Cutter(self, open_sizes)
+        for (path, output), resized in data.items():
+            cutter.take(self.scopes.by_path[path], output, resized)
+        proto, model = self.document.proto, ModelProto()
+        model.ir_version = proto.ir_version
+        homes = [self.scopes.by_path[path.outermost] for path, _ in data]
+        model.opset_import.extend((homes[-1].body if homes[-1].in_function else proto).opset_import)
+        model.graph.CopyFrom(cutter.graph)
+        return Document.from_proto(model, folder=self.document.folder)
+
+
+def _tell_sizes(known: TypeProto, other: TypeProto) -> None:
+    """Give `known` the sizes that only `other` has."""
+    shape, more = known.tensor_type.shape, other.tensor_type.shape
+    if not known.tensor_type.HasField("shape") and other.tensor_type.HasField("shape"):
+        shape.CopyFrom(more)
+    if len(shape.dim) == len(more.dim):
+        for dim, told in zip(shape.dim, more.dim, strict=True):
+            if not dim.HasField("dim_value") and told.HasField("dim_value"):
+                dim.dim_value = told.dim_value
+
+
+class _Cutter:
+    """Collects the graph of extracted nodes, operands before the nodes that read them."""
+
+    def __init__(self, source: _Source, open_sizes: bool) -> None:
+        self._from = source
+        self._open_sizes = open_sizes
+        self._have: set[str] = set()
+        self._names: set[str] = set()
+        self.graph = GraphProto(name="extracted")
+
+    def take(self, scope: Scope, output: str, data: str) -> None:
+        """Everything between the resized tensor `data` and `output`."""
+        node = scope.body.node[scope.producers[output]]
+        if data not in self._have:
+            home = self._source(scope, data)
+            dims = None if home is None else self._from.shapes.dims(home.key)
+            elem_type = None if home is None else self._from.shapes.elem_type(home.key)
+            if dims is None:
+                dims = self._rank_from_operand(scope, node)
+            if self._open_sizes and dims is not None:
+                dims = tuple(None if isinstance(size, int) and size > _MOST_KEPT else size for size in dims)
+            self._add_input(data, elem_type or TensorProto.FLOAT, dims)
+        definition = self._from.scopes.definition(scope, output)
+        assert definition is not None
+        self._bring(definition)
+        elem_type = next((value.type.tensor_type.elem_type for value in self.graph.input if value.name == data), 0)
+        self.graph.output.append(helper.make_tensor_value_info(output, elem_type, None))
+
+    def _source(self, scope: Scope, name: str) -> Definition | None:
+        """What defines a name; of a function's argument, what all its calls pass."""
+        found = self._from.scopes.definition(scope, name)
+        return None if found is None else self._from.calls.argument(found) or found
+
+    def _rank_from_operand(self, scope: Scope, node: NodeProto) -> Dims | None:
+        least = _least_rank(node)
+        for name in filter(None, reversed(node.input[1:])):
+            home = self._source(scope, name)
+            dims = None if home is None else self._from.shapes.dims(home.key)
+            if dims is None and home is not None:  # no shapes are inferred in a function
+                value = self._from.constants.value_of(home.scope, home.name)
+                dims = value.value.shape if isinstance(value, Constant) else None
+            if dims and isinstance(dims[0], int) and dims[0]:
+                return (None,) * max(dims[0], least)
+        return (None,) * least or None
+
+    def _bring(self, definition: Definition) -> None:
+        pending: list[tuple[Definition, bool]] = [(definition, False)]
+        while pending:
+            current, sources_are_there = pending.pop()
+            if current.name in self._have:
+                continue
+            if current.node is not None and not sources_are_there:
+                pending.append((current, True))
+                sources = (self._from.scopes.definition(current.scope, name) for name in current.node.input if name)
+                pending.extend((source, False) for source in sources if source is not None)
+                continue
+            self._have.add(current.name)
+            if current.node is not None:
+                self._have.update(current.node.output)
+                self.graph.node.append(current.node)
+                if current.node.name in self._names:  # onnxruntime refuses two nodes of one name
+                    self.graph.node[-1].name = ""
+                self._names.add(current.node.name)
+                for attribute in self.graph.node[-1].attribute:
+                    if attribute.HasField("t"):
+                        attribute.t.CopyFrom(self._inline(attribute.t))
+            elif current.tensor is not None:
+                self.graph.initializer.append(self._inline(current.tensor))
+                if current.kind is DefinitionKind.DEFAULTED_INPUT or self._from.document.proto.ir_version < 4:
+                    self.graph.input.append(
+                        helper.make_tensor_value_info(current.name, current.tensor.data_type, current.tensor.dims)
+                    )
+            elif not self._passed(current):
+                self.graph.input.append(self._declared(current))
+
+    def _passed(self, definition: Definition) -> bool:
+        """Whether the definition is a function's argument that is a constant in all its calls: it is one here."""
+        given = self._from.calls.argument(definition)
+        if given is None or given.kind is DefinitionKind.DEFAULTED_INPUT:
+            return False
+        if given.tensor is not None:
+            self.graph.initializer.append(self._inline(given.tensor))
+            self.graph.initializer[-1].name = definition.name
+        elif given.node is not None and given.node.op_type == "Constant":
+            self.graph.node.append(given.node)
+            self.graph.node[-1].output[0] = definition.name
+        else:
+            return False
+        return True
+
+    def _inline(self, tensor: TensorProto) -> TensorProto:
+        # Shape inference wants the numbers of an operand, which some exporters put into an external file.
+        if tensor.data_location != TensorProto.EXTERNAL or math.prod(tensor.dims) > _MOST_INLINE_ELEMENTS:
+            return tensor
+        return numpy_helper.from_array(self._from.document.array(tensor), tensor.name)
+
+    def _declared(self, definition: Definition) -> ValueInfoProto:
+        # A function's inputs are names; one that a promotion passed in is typed where it is fed.
+        body = definition.scope.body
+        if body is not self._from.document.proto.graph and isinstance(body, GraphProto):
+            own = [value for value in body.input if value.name == definition.name]
+            if own:
+                return cast(ValueInfoProto, own[0])
+        if definition.name in self._from.inputs:
+            return self._from.inputs[definition.name]
+        given = self._from.calls.argument(definition) or definition
+        elem_type = self._from.shapes.elem_type(given.key) or TensorProto.FLOAT
+        return helper.make_tensor_value_info(definition.name, elem_type, self._from.shapes.dims(given.key))
+
+    def _add_input(self, name: str, elem_type: int, dims: Dims | None) -> None:
+        self._have.add(name)
+        self.graph.input.append(helper.make_tensor_value_info(name, elem_type, dims))
+
+
+def _least_rank(node: NodeProto) -> int:
+    """How many axes a tensor has at least that has those which the node names."""
+    axes = next((attribute.ints for attribute in node.attribute if attribute.name == "axes"), ())
+    return max((axis + 1 if axis >= 0 else -axis for axis in axes), default=0)

@@ -1,0 +1,72 @@
+"""Nodes of a model that onnxruntime does not run as a whole are compared in groups: few sessions, and each is seen."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+
+import resizefix
+from benchmarks.independent_resizes import independent_resizes
+from resizefix.document.document import Document
+from resizefix.operations.promote_scales import Promotion, promote_scales
+from resizefix.operations.sites import find_sites
+from resizefix.verification import bench
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.proof import Prover
+from resizefix.verification.verification import Verification
+
+
+def promoted(model: onnx.ModelProto) -> tuple[Document, Promotion]:
+    document = Document.from_proto(model)
+    return document, promote_scales(document, find_sites(document))
+
+
+def verified(document: Document, made: Promotion) -> Verification:
+    return Prover(document, Conditions()).prove(made.document, made.inputs, {})
+
+
+@pytest.fixture
+def sessions(monkeypatch):
+    opened = []
+    original = bench.open_session
+    monkeypatch.setattr(bench, "open_session", lambda *one, **more: opened.append(1) or original(*one, **more))
+    return opened
+
+
+def test_the_sessions_grow_with_the_groups_of_nodes_and_not_with_the_nodes(sessions):
+    counts = {}
+    for count in (32, 96, 192):
+        sessions.clear()
+        assert verified(*promoted(independent_resizes(count))).passed
+        counts[count] = len(sessions)
+    whole_model = 1  # that onnxruntime refuses
+    per_group = 2 * 4  # the original, the new model and the original with two other scales, at two levels
+    assert counts == {count: whole_model + per_group * count // 32 for count in counts}
+
+
+def test_one_wrong_node_among_many_is_found_and_named():
+    document, made = promoted(independent_resizes(64))
+    wrong = made.document.proto.graph.node[40]
+    wrong.attribute.append(onnx.helper.make_attribute("nearest_mode", "ceil"))
+    result = verified(document, made)
+    assert not result.passed
+    assert "differs from the original" in (result.reason or "")
+    assert {name for run in result.runs[-1:] for name in run.values} == {made.inputs[40].name}
+
+
+def test_nodes_that_follow_each_other_are_not_compared_in_one_model():
+    """The larger result of one would be the input of the next."""
+    model = independent_resizes(6)
+    for index, node in enumerate(model.graph.node[1:]):
+        node.input[0] = f"y{index}"
+    document, made = promoted(model)
+    result = verified(document, made)
+    assert result.passed
+    assert all(len(run.values) == 1 for run in result.runs)
+    assert {name for run in result.runs for name in run.values} == {source.name for source in made.inputs}
+
+
+def test_a_rewrite_of_many_nodes_is_compared_around_each():
+    result = resizefix.legalize(independent_resizes(5), target="tensorrt-7.0")
+    assert result.verification.passed
+    assert len([outcome for outcome in result.outcomes if outcome.status.value == "changed"]) == 5

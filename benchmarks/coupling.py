@@ -20,11 +20,12 @@ from typing import NamedTuple
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
-from resizefix.library.coupling import without_coupled
+from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.size_coupling import sites_with_coupling
 from resizefix.operations.promote_scales import Naming, Promotion, promote_scales
 from resizefix.operations.site import Site
-from resizefix.promotion import Freedom
+from resizefix.promotion import Coupling, Freedom
+from resizefix.scope_path import Key
 from resizefix.verification.conditions import conditions
 from resizefix.verification.proof import Prover
 
@@ -56,9 +57,11 @@ def answers(path: Path) -> Iterator[Answer]:
     prover = Prover(document, conditions(None, 0, (), (), None, MEMORY, None))
     for shared in (False, True):
         made = partial(promoted, document, sites, Naming(shared=shared))
-        _, found = without_coupled(
-            made({}), sites, made, lambda made: prover.couplings(made.document, made.inputs), shared=shared
-        )
+
+        def probe(made: Promotion) -> dict[Key, Coupling]:
+            return named_in_original(prover.couplings(made.document, made.inputs), made.document, document)
+
+        _, found = without_coupled(made({}), sites, made, probe, shared=shared)
         for site in sites:
             by_sizes, by_run = site.coupling, found.get(site.key)
             ran = None if by_run is None else (by_run.verdict.value, by_run.breaks_at)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
+from resizefix.document.scopes import node_label
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.promote_scales import Refusal
 from resizefix.operations.site import Site
@@ -82,3 +85,23 @@ def _refusal(found: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusa
     where = "where sizes must fit" if partner is None else f"where its size must be that of {partner!r}"
     what = "the selected sites together" if shared else "it alone"
     return Refusal(Diagnostic("library.another-scale-breaks", what=what, breaks_at=found.breaks_at, where=where))
+
+
+def named_in_original(couplings: Mapping[Key, Coupling], promoted: Document, original: Document) -> dict[Key, Coupling]:
+    """The verdicts with nodes that have no name called by their places in the original, not in the promoted model."""
+    labels = {found.breaks_at for found in couplings.values()}
+    outputs = {
+        label: node.output[0]
+        for index, node in enumerate(promoted.proto.graph.node if labels - {None} else ())
+        if not node.name and node.output and (label := node_label(node, index)) in labels
+    }
+    wanted = set(outputs.values())
+    places = {
+        node.output[0]: node_label(node, index)
+        for index, node in enumerate(original.proto.graph.node if wanted else ())
+        if node.output and node.output[0] in wanted
+    }
+    return {
+        key: replace(found, breaks_at=places.get(outputs.get(found.breaks_at or "", ""), found.breaks_at))
+        for key, found in couplings.items()
+    }

@@ -13,7 +13,7 @@ from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
-from resizefix.library.coupling import without_coupled
+from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
@@ -99,7 +99,7 @@ def promote_scales(
         prover = Prover(document, conditions(at, **run))
 
         def probe(made: Promotion) -> dict[Key, Coupling]:
-            return prover.couplings(made.document, made.inputs)
+            return named_in_original(prover.couplings(made.document, made.inputs), made.document, document)
 
         def retry_args() -> tuple[str, ...]:
             together = candidate if shared else promoted({}, share=True)

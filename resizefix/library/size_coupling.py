@@ -15,7 +15,7 @@ from resizefix.operations.sites import sites_in
 from resizefix.origins.size_flow import Ended, Moved, OldSizesError, SizeFlow
 from resizefix.origins.size_rows import Dims
 from resizefix.promotion import Coupling, Driven, Form, Freedom, PromotedInput
-from resizefix.scope_path import MAIN, Key
+from resizefix.scope_path import Key
 from resizefix.verification.inputs import model_inputs
 from resizefix.verification.sizing import SIZINGS, sized
 from resizefix.verification.trials import trials_of
@@ -32,7 +32,7 @@ def sites_with_coupling(snapshot: Snapshot) -> list[Site]:
 
 
 def couplings_of(snapshot: Snapshot, sites: Sequence[Site]) -> dict[Key, Coupling]:
-    """What sizes say about each site; unknown for what cannot be promoted, or stands in a body or function."""
+    """What sizes say about each site; unknown for what cannot be promoted."""
     found = {site.key: Coupling(site.label, Freedom.UNKNOWN) for site in sites}
     plans = {site.index: plan for site in sites if (plan := _plan(site)) is not None}
     if not plans:
@@ -75,7 +75,7 @@ class _Inquiry:
             operands = {} if tried is None else {case: tried}
             if driven.key in group:
                 operands[_TOGETHER] = group[driven.key]
-            moved[driven.output] = Moved(driven.kind, driven.axes, driven.base, operands)
+            moved[driven.key] = Moved(driven.kind, driven.axes, driven.base, operands)
         ends = self._ends(moved, [*cases, *([_TOGETHER] if group else [])])
         if group and _TOGETHER not in ends:
             self.together = group
@@ -88,18 +88,22 @@ class _Inquiry:
         tried = _another(first)
         return {} if tried is None or len(group) < 2 else {driven.key: tried for driven in group}
 
-    def _ends(self, moved: Mapping[str, Moved], cases: Sequence[int]) -> dict[int, Ended]:
+    def _ends(self, moved: Mapping[Key, Moved], cases: Sequence[int]) -> dict[int, Ended]:
+        """Where cases end; sizes that the file does not fix are assumed where they matter."""
+        ends = dict.fromkeys(cases, Ended(None, ""))
         for sizes in self._sizings:
             try:
-                return SizeFlow(self._snapshot, sizes).ends(moved, cases)
+                ends = SizeFlow(self._snapshot, sizes).ends(moved, cases)
             except OldSizesError:
                 continue
-        return dict.fromkeys(cases, Ended(None, ""))
+            if sizes or all(found.fits is not None for found in ends.values()):
+                break
+        return ends
 
 
 def _plan(site: Site) -> Driven | None:
     """The site as an input would drive it; None for one that sizes say nothing about."""
-    if not site.promotable or site.scope.path != MAIN:
+    if not site.promotable:
         return None
     for form in (Form.SCALES, Form.SIZES):
         try:
@@ -124,8 +128,9 @@ def _coupling(label: str, ended: Ended | None) -> Coupling:
 
 
 def _sizings(snapshot: Snapshot) -> list[Mapping[str, Dims]]:
-    """Sizes to assume for the inputs; none where the file fixes all."""
+    """Sizes to assume for the inputs, the most sensible first. None, what the file says of every tensor, where it
+    fixes all inputs."""
     inputs = [entry for entry in model_inputs(snapshot.document.proto) if not entry.has_default]
     if all(entry.is_static for entry in inputs):
-        return [{}]
+        return [{}, sized(inputs, SIZINGS[0], {})]
     return [sized(inputs, sizing, {}) for sizing in SIZINGS[:_MOST_SIZINGS]]

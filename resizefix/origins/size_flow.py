@@ -8,27 +8,31 @@ they do: an operator without a row, a body, a local function, a size that depend
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper
 
 from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.constants import SHAPE_READERS, Constant
-from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
 from resizefix.interpolation import ExtentKind
 from resizefix.opsets.evaluation import evaluate, is_evaluated
 from resizefix.opsets.inference import Array
 from resizefix.origins.axis_sizes import BROADCASTING
-from resizefix.origins.size_rows import PASSING, ROWS, ConflictError, Dims, UnknownSizesError, resized_by
-from resizefix.scope_path import MAIN
+from resizefix.origins.size_reach import SizeReach
+from resizefix.origins.size_rows import PASSING, ConflictError, Dims, UnknownSizesError, resized_by, row_of
+from resizefix.origins.size_view import NodeView
+from resizefix.scope_path import Key
 
 OLD = -1  # the case in which every resize keeps its operand
 _MOST_VALUES = 1024  # of a tensor that lists sizes
 _DEEPEST = 100  # nodes between a Shape and what reads the list that is made of it
+_DEEPEST_SCOPE = 16  # bodies in bodies, functions that call functions
 _MOST_STEPS = 200_000  # nodes times cases: a file may multiply them; what is left then is unknown
 
 
@@ -61,129 +65,194 @@ class OldSizesError(Exception):
     """The inputs' sizes do not fit the model even with the old operands."""
 
 
+@dataclass
+class _Inquiry:
+    """What the flows of all scopes share."""
+
+    moved: Mapping[Key, Moved]
+    cases: frozenset[int]
+    ended: dict[int, Ended] = field(default_factory=dict)
+    steps: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every case has ended."""
+        return self.ended.keys() >= self.cases
+
+
 class SizeFlow:
-    """Follows sizes over one snapshot of a document. `inputs` are sizes for graph inputs that the file leaves open."""
+    """Follows sizes through one scope of a snapshot, and through the branches and functions that its nodes run."""
 
     def __init__(self, snapshot: Snapshot, inputs: Mapping[str, Dims]) -> None:
+        """Of the main graph. `inputs` are sizes for its inputs where the file leaves some open."""
+        self._snapshot = snapshot
         self._scopes = snapshot.scopes
-        self._main = snapshot.scopes.main
-        self._constants = snapshot.constants
-        self._shapes = snapshot.shapes
+        self._scope = snapshot.scopes.main
+        self._outer: SizeFlow | None = None
+        self._arguments: Mapping[str, str] = {}  # of a function's call, by the names of the function's inputs
+        self._is_certain = True  # whether the scope runs when the model does
+        self._is_open = bool(inputs)  # whether sizes are worked out here, node by node
         self._old: dict[str, Dims | None] = dict(inputs)
-        self._is_open = bool(inputs)
-        self._varied: dict[str, Mapping[int, Dims | None]] = {}
-        self._listing: dict[str, frozenset[int]] = {}  # names whose values differ in these cases: lists of sizes
+        self._varied: MutableMapping[str, Mapping[int, Dims | None]] = {}
+        self._listing: MutableMapping[str, frozenset[int]] = {}  # names whose values differ: lists of sizes
         self._values: dict[tuple[str, int], Array | None] = {}
-        self._ended: dict[int, Ended] = {}
-        self._steps = 0
+        self._inquiry = _Inquiry({}, frozenset())
 
-    def ends(self, moved: Mapping[str, Moved], cases: Sequence[int]) -> dict[int, Ended]:
+    def ends(self, moved: Mapping[Key, Moved], cases: Iterable[int]) -> dict[int, Ended]:
         """Where the cases end that do not go through; `moved` holds the resizes that a case may move, by their outputs.
 
         Raises OldSizesError where the given sizes do not fit together in the first place.
         """
-        wanted = self._wanted(moved) if self._is_open else None
-        left = set(cases)
-        for index, node in enumerate(self._main.body.node):
-            if wanted is not None and index not in wanted:
-                continue
-            self._follow(index, node, moved.get(node.output[0]) if node.output else None)
-            if len(self._ended) == len(left) and self._ended.keys() == left:
-                break
-        return self._ended
+        self._inquiry = _Inquiry(moved, frozenset(cases))
+        self._walk(self._reach.wanted() if self._is_open else None)
+        return self._inquiry.ended
 
-    # ---- what must be looked at where the file leaves sizes open ----
-
-    def _wanted(self, moved: Iterable[str]) -> set[int]:
-        """The nodes behind the resizes, and those from which the sizes of what these read follow."""
-        reached = set(moved)
-        wanted: set[int] = set()
-        pending: list[str] = []
-        for index, node in enumerate(self._main.body.node):
-            if not reached.isdisjoint(node.output) or not reached.isdisjoint(self._read(index, node)):
-                reached.update(filter(None, node.output))
-                wanted.add(index)
-                pending += node.input
-        producers = self._main.producers
-        while pending:
-            index = producers.get(pending.pop(), -1)
-            if index >= 0 and index not in wanted:
-                wanted.add(index)
-                pending += self._main.body.node[index].input
-        return wanted
+    def _walk(self, wanted: set[int] | None) -> None:
+        sites = {name: found for (path, name), found in self._inquiry.moved.items() if path == self._scope.path}
+        for index, node in enumerate(self._scope.body.node):
+            if wanted is None or index in wanted:
+                self._follow(index, node, sites.get(node.output[0]) if node.output else None)
+                if self._inquiry.is_over:
+                    break
 
     @cached_property
-    def _captured(self) -> dict[int, set[str]]:
-        """What the bodies of a node read, by the node's position."""
-        found: dict[int, set[str]] = {}
-        for (path, index), bodies in self._scopes.held.items():
-            if path:
-                continue
-            pending = list(bodies)
-            while pending:
-                body = pending.pop()
-                found.setdefault(index, set()).update(name for name, _ in reads(body))
-                for position in range(len(body.body.node)):
-                    pending += self._scopes.held.get((body.path, position), ())
-        return found
-
-    def _read(self, index: int, node: NodeProto) -> Iterable[str]:
-        captured = self._captured.get(index) if node.attribute else None
-        return node.input if captured is None else [*node.input, *captured]
+    def _reach(self) -> SizeReach:
+        cases = {key: frozenset(found.cases) for key, found in self._inquiry.moved.items()}
+        return SizeReach(self._scopes, self._scope, cases)
 
     # ---- one node ----
 
     def _follow(self, index: int, node: NodeProto, moved: Moved | None) -> None:
         varied, listing = self._varied, self._listing
-        read = self._read(index, node)
+        read = self._reach.read(index, node)
+        cases: set[int] = set(self._reach.inside.get(index, ()))
         if moved is None:
-            if not self._is_open and varied.keys().isdisjoint(read) and listing.keys().isdisjoint(read):
+            untouched = varied.keys().isdisjoint(read) and listing.keys().isdisjoint(read)
+            if not self._is_open and untouched and not cases:
                 return
             if node.op_type in PASSING and node.domain in DEFAULT_DOMAINS and self._passed_on(node):
                 return
-        cases: set[int] = set() if moved is None else set(moved.cases)
+        else:
+            cases.update(moved.cases)
         for name in read:
             cases.update(varied.get(name, ()), listing.get(name, ()))
-        cases.difference_update(self._ended)
+        cases.difference_update(self._inquiry.ended)
         if not cases and not self._is_open:
             return
-        default = node.domain in DEFAULT_DOMAINS
-        row = ROWS.get(node.op_type) if default and not self._captured.get(index) else None
-        self._steps += len(cases) + 1
-        if moved is None and (row is None or self._steps > _MOST_STEPS):
-            self._end(cases, Ended(None, node_label(node, index)))
-            return
-        view = _View(self, node, self._main.opset, OLD)
+        label = node_label(node, index)
+        self._inquiry.steps += len(cases) + 1
+        if self._inquiry.steps > _MOST_STEPS:
+            self._end(cases, label)
+        elif (inner := self._inner(index, node)) is not None:
+            self._enter(node, cases, inner, label)
+        else:
+            self._compute(node, moved, cases, label)
+
+    def _compute(self, node: NodeProto, moved: Moved | None, cases: set[int], label: str) -> None:
+        row = row_of(node)
+        view = NodeView(self, node, self._scope.opset, OLD)
 
         def made(case: int) -> Sequence[Dims | None]:
             view.case = case
             if moved is not None:
                 return [resized_by(view.dims(0), moved.kind, moved.axes, moved.at(case))]
-            assert row is not None
+            if row is None:
+                raise UnknownSizesError
             return row(view)
 
         try:
             old = list(made(OLD))
         except ConflictError as conflict:
-            if self._is_open:
+            if self._is_open and self._is_certain:
                 raise OldSizesError from conflict
             old = []
         except UnknownSizesError:
             old = []
-        self._store_old(node, old)
+        for name, dims in zip(node.output, old, strict=False):
+            if name and dims is not None and (self._is_open or self.old(name) is None):
+                self._old[name] = dims
         for case in sorted(cases):
             try:
                 if not old:
                     raise UnknownSizesError
                 self._store(node, case, old, made(case))
             except ConflictError as conflict:
-                self._ended[case] = Ended(False, node_label(node, index), self._partner(node, case, conflict))
+                if self._is_certain:
+                    self._inquiry.ended[case] = Ended(False, label, self._partner(node, case, conflict))
+                else:
+                    self._end([case], label)
             except UnknownSizesError:
-                self._ended[case] = Ended(None, node_label(node, index))
-        differs = cases.difference(self._ended)
+                self._end([case], label)
+        differs = cases.difference(self._inquiry.ended)
         if differs and (node.op_type in SHAPE_READERS or self._lists(node)):
-            for name in filter(None, node.output):
-                listing[name] = frozenset(differs)
+            self._listing.update(dict.fromkeys(filter(None, node.output), frozenset(differs)))
+
+    # ---- branches and functions ----
+
+    def _inner(self, index: int, node: NodeProto) -> list[SizeFlow] | None:
+        """The flows through what a node runs: a function, one branch or both; none where that cannot be followed."""
+        function = self._scopes.called(node)
+        if function is not None:
+            return [self._within(function, dict(zip(function.body.input, node.input, strict=False)))]
+        bodies = self._scopes.held.get((self._scope.path, index))
+        if bodies is None:
+            return None
+        if node.op_type != "If" or node.domain not in DEFAULT_DOMAINS:
+            return []
+        condition = self.value(node.input[0], OLD) if node.input and node.input[0] not in self._listing else None
+        if condition is not None:
+            wanted = "then_branch" if condition.all() else "else_branch"
+            return [self._within(body, None) for body in bodies if body.path.attribute == wanted]
+        return [self._within(body, None, is_certain=False) for body in bodies]
+
+    def _within(self, scope: Scope, arguments: Mapping[str, str] | None, *, is_certain: bool = True) -> SizeFlow:
+        """The flow through a body, or with `arguments` through a function."""
+        flow = SizeFlow(self._snapshot, {})
+        flow._scope, flow._outer, flow._inquiry = scope, self, self._inquiry
+        flow._is_certain = self._is_certain and is_certain
+        if arguments is None:
+            flow._is_open = self._is_open
+            flow._varied, flow._listing = ChainMap({}, self._varied), ChainMap({}, self._listing)
+        else:
+            flow._is_open, flow._arguments = True, arguments
+            for formal, actual in arguments.items():
+                flow._old[formal] = self.old(actual) if actual else None
+                if actual in self._varied:
+                    flow._varied[formal] = self._varied[actual]
+                if actual in self._listing:
+                    flow._listing[formal] = self._listing[actual]
+        return flow
+
+    def _enter(self, node: NodeProto, cases: set[int], flows: Sequence[SizeFlow], label: str) -> None:
+        if not flows or self._depth > _DEEPEST_SCOPE:
+            self._end(cases, label)
+            return
+        for flow in flows:
+            flow._walk(None)
+        names = [
+            [value if isinstance(value, str) else value.name for value in flow._scope.body.output] for flow in flows
+        ]
+        for name, *inner in zip(node.output, *names, strict=False):
+            if not name:
+                continue
+            ways = list(zip(flows, inner, strict=True))
+            old = _common(flow.old(output) for flow, output in ways)
+            if old is not None and (self._is_open or self.old(name) is None):
+                self._old[name] = old
+            differing = {
+                case for flow, output in ways for case in flow._varied.get(output, ())
+            } - self._inquiry.ended.keys()
+            if differing:
+                self._varied[name] = {
+                    case: _common(flow.dims(output, case) for flow, output in ways) for case in differing
+                }
+            listed = {case for flow, output in ways for case in flow._listing.get(output, ())}
+            if listed:
+                self._listing[name] = frozenset(listed)
+
+    @property
+    def _depth(self) -> int:
+        return 0 if self._outer is None else self._outer._depth + 1
 
     def _passed_on(self, node: NodeProto) -> bool:
         """Whether it is seen at once that the output has the sizes of the first input in every case."""
@@ -220,11 +289,6 @@ class SizeFlow:
             if name
         )
 
-    def _store_old(self, node: NodeProto, made: Sequence[Dims | None]) -> None:
-        for name, dims in zip(node.output, made, strict=False):
-            if name and dims is not None and (self._is_open or self.old(name) is None):
-                self._old[name] = dims
-
     def _store(self, node: NodeProto, case: int, old: Sequence[Dims | None], made: Sequence[Dims | None]) -> None:
         for name, before, after in zip(node.output, old, made, strict=False):
             if after is None and before is not None:
@@ -234,8 +298,8 @@ class SizeFlow:
                 assert isinstance(found, dict)
                 found[case] = after
 
-    def _end(self, cases: Iterable[int], ended: Ended) -> None:
-        self._ended.update(dict.fromkeys(cases, ended))
+    def _end(self, cases: Iterable[int], label: str) -> None:
+        self._inquiry.ended.update(dict.fromkeys(cases, Ended(None, label)))
 
     def _partner(self, node: NodeProto, case: int, conflict: ConflictError) -> str | None:
         names = [node.input[position] for position in conflict.positions if position < len(node.input)]
@@ -247,10 +311,19 @@ class SizeFlow:
     def old(self, name: str) -> Dims | None:
         """The sizes of a tensor with the old operands; None where they are not known."""
         if name not in self._old:
-            dims = self._shapes.dims((MAIN, name))
-            fixed = None if dims is None else tuple(size for size in dims if isinstance(size, int))
-            self._old[name] = fixed if dims is not None and fixed is not None and len(fixed) == len(dims) else None
+            home = self._home(name)
+            if home is not self:
+                return None if home is None else home.old(name)
+            dims = self._snapshot.shapes.dims((self._scope.path, name)) if not self._scope.in_function else None
+            fixed = tuple(size for size in dims or () if isinstance(size, int))
+            self._old[name] = fixed if dims is not None and len(fixed) == len(dims) else None
         return self._old[name]
+
+    def _home(self, name: str) -> SizeFlow | None:
+        """The flow through the scope that defines a name which is read here."""
+        if self._outer is None or self._scope.defines(name):
+            return self
+        return None if self._scope.parent is None else self._outer._home(name)
 
     def dims(self, name: str, case: int) -> Dims | None:
         """The sizes of a tensor in a case."""
@@ -260,8 +333,12 @@ class SizeFlow:
     def type_of(self, name: str, case: int) -> TypeProto | None:
         """The type of a tensor in a case; None where its sizes are not known."""
         dims = self.dims(name, case)
-        elem_type = self._shapes.elem_type((MAIN, name)) or TensorProto.FLOAT
+        elem_type = self._elem_type(name) or TensorProto.FLOAT
         return None if dims is None else helper.make_tensor_type_proto(elem_type, dims)
+
+    def _elem_type(self, name: str) -> int | None:
+        home = self._home(name)
+        return None if home is None else self._snapshot.shapes.elem_type((home._scope.path, name))
 
     def value(self, name: str, case: int, depth: int = 0) -> Array | None:
         """The value of a list of sizes in a case; None where it depends on more than sizes."""
@@ -271,14 +348,18 @@ class SizeFlow:
         return self._values[key]
 
     def _evaluated(self, name: str, case: int, depth: int) -> Array | None:
-        definition = self._scopes.definition(self._main, name)
-        if definition is None:
-            return None
-        node = definition.node
+        if name in self._arguments:
+            actual = self._arguments[name]
+            return self._outer.value(actual, case, depth + 1) if self._outer is not None and actual else None
+        home = self._home(name)
+        if home is not self:
+            return None if home is None else home.value(name, case, depth + 1)
+        definition = self._scopes.definition(self._scope, name)
+        node = None if definition is None else definition.node
         if node is None or node.op_type == "Constant":
-            found = self._constants.value_of(self._main, name)
+            found = self._snapshot.constants.value_of(self._scope, name)
             return found.value if isinstance(found, Constant) else None
-        if not is_evaluated(node.op_type):
+        if not is_evaluated(node.op_type) or any(attribute.ref_attr_name for attribute in node.attribute):
             return None
         operands: list[Array | None] = [None] * len(node.input)
         dims = self.dims(node.input[0], case) if node.input else None
@@ -288,55 +369,7 @@ class SizeFlow:
         return None if values is None else values[list(node.output).index(name)]
 
 
-class _View:
-    """One node in one case, as the rows see it."""
-
-    def __init__(self, flow: SizeFlow, node: NodeProto, opset: int, case: int) -> None:
-        self._flow = flow
-        self.node = node
-        self.opset = opset
-        self.case = case
-        self._attributes: dict[str, Any] | None = None
-
-    def __len__(self) -> int:
-        return len(self.node.input)
-
-    def dims(self, position: int) -> Dims:
-        """The sizes of an input. Raises UnknownSizesError."""
-        name = self.node.input[position] if position < len(self.node.input) else ""
-        found = self._flow.dims(name, self.case) if name else None
-        if found is None:
-            raise UnknownSizesError
-        return found
-
-    def has(self, position: int) -> bool:
-        """Whether an input is given."""
-        return position < len(self.node.input) and bool(self.node.input[position])
-
-    def old(self, position: int) -> Dims:
-        """The sizes of an input with the old operands. Raises UnknownSizesError."""
-        found = self._flow.old(self.node.input[position])
-        if found is None:
-            raise UnknownSizesError
-        return found
-
-    def value(self, position: int) -> Array:
-        """The value of an input that lists sizes. Raises UnknownSizesError."""
-        found = self.value_of(self.node.input[position]) if self.has(position) else None
-        if found is None:
-            raise UnknownSizesError
-        return found
-
-    def value_of(self, name: str) -> Array | None:
-        """The value of an input by its name."""
-        return self._flow.value(name, self.case)
-
-    def type_of(self, name: str) -> TypeProto | None:
-        """The type of an input by its name."""
-        return self._flow.type_of(name, self.case)
-
-    def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute's value."""
-        if self._attributes is None:
-            self._attributes = {found.name: helper.get_attribute_value(found) for found in self.node.attribute}
-        return self._attributes.get(name, default)
+def _common(shapes: Iterable[Dims | None]) -> Dims | None:
+    """What they all are; None where they differ."""
+    found = set(shapes)
+    return found.pop() if len(found) == 1 else None

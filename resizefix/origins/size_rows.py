@@ -17,6 +17,7 @@ from onnx import NodeProto, TypeProto
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.output_size import kernel_length
 from resizefix.dialects.read import read
+from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.opsets.inference import Array, dims_of, infer
@@ -99,7 +100,8 @@ def _broadcast(view: View) -> list[Dims | None]:
     """docs/Broadcasting.md of ONNX, multidirectional: from the last axis on, equal or 1."""
     if view.opset < 7:  # other rules, that onnxruntime does not have
         raise UnknownSizesError
-    return [broadcast([view.dims(position) for position in range(len(view))])]
+    positions = (0, 3) if view.node.op_type.startswith("QLinear") else range(len(view))
+    return [broadcast([view.dims(position) for position in positions])]
 
 
 def broadcast(shapes: Sequence[Dims]) -> Dims:
@@ -118,6 +120,8 @@ def broadcast(shapes: Sequence[Dims]) -> Dims:
 
 def _convolution(view: View) -> list[Dims | None]:
     data, weight = view.dims(0), view.dims(3 if view.node.op_type == "QLinearConv" else 1)
+    if view.node.op_type == "FusedConv" and view.has(3):  # a sum that must have the output's sizes
+        raise UnknownSizesError
     if len(data) != len(weight) or data[1] != weight[1] * view.attribute("group", 1):
         raise UnknownSizesError
     return [(data[0], weight[0], *_windows(view, data, weight[2:]))]
@@ -350,5 +354,22 @@ ROWS: dict[str, Row] = {
     "SpaceToDepth": _space_to_depth,
     "DepthToSpace": _depth_to_space,
 }
+# com.microsoft, onnxruntime's own operators.
+_FOREIGN: dict[str, Row] = {
+    **dict.fromkeys(("Gelu", "FastGelu", "QuickGelu", "QLinearSigmoid", "QLinearLeakyRelu"), _same),
+    **dict.fromkeys(("QLinearAdd", "QLinearMul"), _broadcast),
+    "FusedConv": _convolution,
+}
+
+
+def row_of(node: NodeProto) -> Row | None:
+    """The row of a node's operator; None where there is none, or a function's call gives an attribute."""
+    if any(attribute.ref_attr_name for attribute in node.attribute):
+        return None
+    return (ROWS if node.domain in DEFAULT_DOMAINS else _FOREIGN if node.domain == "com.microsoft" else {}).get(
+        node.op_type
+    )
+
+
 PASSING = (KEEPING | BROADCASTING) - {"PRelu", *_CHANNEL_PARAMETERS, *_AXIS_PARAMETERS}
 """Operators whose output has the sizes of the first input where no other input can change them."""

@@ -100,3 +100,36 @@ def test_sizes_never_contradict_a_run(path):
     except resizefix.ResizefixError:  # onnxruntime does not run the model
         return
     assert [answer for answer in found if answer.contradicts] == []
+
+
+INSIDE = """<ir_version: 8, opset_import: ["" : 18, "local" : 1]>
+g (float[1,2,4,6] x, float[1,2,8,12] skip, bool c) => (float[] y) { i = If (c) <then_branch = t () => (float[] a)
+  { s = Constant <value = float[4] {1, 1, 2, 2}> () [up] a = Resize (x, , s) },
+  else_branch = e () => (float[] b) { b = Identity (skip) }> [here] y = NODE }"""
+
+
+@pytest.mark.parametrize(("node", "verdict"), [("Relu (i)", Freedom.FREE), ("Add (i, skip)", Freedom.UNKNOWN)])
+def test_a_site_in_a_branch_is_followed_as_far_as_both_branches_say_the_same(node, verdict):
+    (site,) = resizefix.inspect(onnx.parser.parse_model(INSIDE.replace("NODE", node)))
+    assert site.coupling.verdict is verdict
+
+
+CALLED = """<ir_version: 8, opset_import: ["" : 18, "local" : 1]>
+g (float[1,2,4,6] x, float[1,2,8,12] skip) => (float[] y) { i = local.Up (x) [here] y = NODE }
+<domain: "local", opset_import: ["" : 18]> Up (v) => (w)
+{ s = Constant <value = float[4] {1, 1, 2, 2}> () [up] u = Resize (v, , s) w = Relu (u) }"""
+
+
+@pytest.mark.parametrize(("node", "breaks_at"), [("Relu (i)", None), ("Add (i, skip)", "here")])
+def test_a_site_in_a_function_is_followed_through_its_call(node, breaks_at):
+    (site,) = resizefix.inspect(onnx.parser.parse_model(CALLED.replace("NODE", node)))
+    assert (site.coupling.verdict is Freedom.FREE, site.coupling.breaks_at) == (breaks_at is None, breaks_at)
+
+
+def test_a_node_without_a_name_is_called_by_its_place_in_the_users_file():
+    """The promoted model, which is run, has no Constant node any more, and so other places."""
+    model = onnx.parser.parse_model(
+        f"""{HEAD} {{ s = Constant <value = float[4] {{1, 1, 2, 2}}> () a = Resize (x, , s) y = Add (a, skip) }}"""
+    )
+    (outcome,) = resizefix.promote_scales(model).outcomes
+    assert "breaks the model at 'Add#2', where its size must be that of 'skip'" in (outcome.reason or "")

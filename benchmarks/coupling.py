@@ -54,7 +54,7 @@ def answers(path: Path) -> Iterator[Answer]:
     sites = sites_with_coupling(Snapshot(document))
     if not any(site.promotable for site in sites):
         return
-    prover = Prover(document, conditions(None, 0, (), (), None, MEMORY, None))
+    prover = Prover(document, conditions(memory_limit=MEMORY))
     for shared in (False, True):
         made = partial(promoted, document, sites, Naming(shared=shared))
 

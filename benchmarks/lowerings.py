@@ -25,8 +25,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
-from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
-from resizefix.lowerings import LOWERINGS, Lowered, Subject
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
+from resizefix.lowerings import LOWERINGS, Lowered, ResizeSpec
 from resizefix.lowerings.lowering import Closeness
 from resizefix.lowerings.spelling import Spelling
 
@@ -64,13 +64,13 @@ class Timing:
     output: np.ndarray
 
 
-def measure(nodes, constants, subject: Subject, x: np.ndarray, runs: int) -> Timing:
+def measure(nodes, constants, subject: ResizeSpec, x: np.ndarray, runs: int) -> Timing:
     info = helper.make_tensor_value_info
     graph = helper.make_graph(
         list(nodes),
         "one",
-        [info("x", subject.elem_type, subject.input_shape)],
-        [info("y", subject.elem_type, [None] * subject.rank)],
+        [info("x", subject.element_type, subject.shape)],
+        [info("y", subject.element_type, [None] * len(subject.axes))],
         list(constants),
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
@@ -88,8 +88,8 @@ def measure(nodes, constants, subject: Subject, x: np.ndarray, runs: int) -> Tim
     return Timing(min(times) * 1e3, output)
 
 
-def native(subject: Subject, x: np.ndarray, runs: int) -> Timing:
-    scales = numpy_helper.from_array(np.array(subject.scales, np.float32), "scales")
+def native(subject: ResizeSpec, x: np.ndarray, runs: int) -> Timing:
+    scales = numpy_helper.from_array(np.array(subject.values, np.float32), "scales")
     node = write(subject.interpolation, Operands("x", scales="scales"), dialect_of("Resize", OPSET), output="y")
     return measure([node], [scales], subject, x, runs)
 
@@ -107,39 +107,39 @@ def counted() -> Callable[[str], str]:
 # The same in other operators, measured and left out.
 
 
-def expand(subject: Subject, spelling: Spelling) -> None:
+def expand(subject: ResizeSpec, spelling: Spelling) -> None:
     """Expand and Reshape, where `repeat` concatenates."""
-    n, c, h, w = subject.input_shape
+    n, c, h, w = subject.shape
     s = subject.axes[2].factor
     wide = spelling.node("Expand", spelling.unsqueeze("x", [3, 5]), spelling.constant([1, 1, 1, s, 1, s], "shape"))
     spelling.reshape(wide, [n, c, h * s, w * s])
 
 
-def depth_to_space(subject: Subject, spelling: Spelling) -> None:
+def depth_to_space(subject: ResizeSpec, spelling: Spelling) -> None:
     """Copies of the channels, dealt out over height and width."""
     s = subject.axes[2].factor
     spelling.node("DepthToSpace", spelling.node("Concat", *["x"] * s**2, axis=1), blocksize=s)
 
 
-def twice_the_factor(subject: Subject, spelling: Spelling) -> None:
+def twice_the_factor(subject: ResizeSpec, spelling: Spelling) -> None:
     """Edge padding, asymmetric linear by 2s, every second sample, where `pad_upsample_slice` averages."""
     s = subject.axes[2].factor
     padded = spelling.node("Pad", "x", spelling.constant([0, 0, 1, 1, 0, 0, 1, 1], "pads"), mode="edge")
     scales = spelling.constant([1, 1, 2 * s, 2 * s], "scales", np.float32)
     attributes = {"mode": "linear", "coordinate_transformation_mode": "asymmetric"}
     double = spelling.node("Resize", padded, "", scales, **attributes)
-    ends = [1 + s + 2 * s * size - 1 for size in subject.input_shape[2:]]
+    ends = [1 + s + 2 * s * size - 1 for size in subject.shape[2:]]
     spelling.strided_slice(double, [2, 3], [1 + s] * 2, ends, [2, 2])
 
 
-ALTERNATIVES: dict[Mode, tuple[Callable[[Subject, Spelling], None], ...]] = {
+ALTERNATIVES: dict[Mode, tuple[Callable[[ResizeSpec, Spelling], None], ...]] = {
     Mode.NEAREST: (expand, depth_to_space),
     Mode.LINEAR: (twice_the_factor,),
     Mode.CUBIC: (),
 }
 
 
-def alternatives(subject: Subject) -> list[Lowered]:
+def alternatives(subject: ResizeSpec) -> list[Lowered]:
     found = []
     even_or_nearest = subject.interpolation.mode is Mode.NEAREST or (subject.axes[2].factor or 1) % 2 == 0
     if subject.axes[2].factor is None or not even_or_nearest:
@@ -155,26 +155,26 @@ def alternatives(subject: Subject) -> list[Lowered]:
     return found
 
 
-def title(subject: Subject) -> str:
-    interpolation, scale = subject.interpolation, subject.scales[2]
+def title(subject: ResizeSpec) -> str:
+    interpolation, scale = subject.interpolation, subject.values[2]
     rounding = f" {interpolation.nearest_mode.value}" if interpolation.nearest_mode else ""
     coordinates = interpolation.coordinate_transformation_mode.value
     by = f"×{scale:g}" if scale > 1 else f"×1/{subject.axes[2].divisor}"
-    return f"{interpolation.mode.value} {coordinates}{rounding} | {'×'.join(map(str, subject.input_shape))} {by}"
+    return f"{interpolation.mode.value} {coordinates}{rounding} | {'×'.join(map(str, subject.shape))} {by}"
 
 
 @dataclass(frozen=True)
 class Choice:
     """The lowering that is chosen, and the fastest of those that come as near."""
 
-    subject: Subject
+    subject: ResizeSpec
     chosen: str
     fastest: str
     ratio: float
 
 
-def rows(subject: Subject, runs: int, *, with_alternatives: bool) -> tuple[list[str], Choice]:
-    x = np.random.default_rng(0).standard_normal(subject.input_shape).astype(np.float32)
+def rows(subject: ResizeSpec, runs: int, *, with_alternatives: bool) -> tuple[list[str], Choice]:
+    x = np.random.default_rng(0).standard_normal(subject.shape).astype(np.float32)
     x /= np.abs(x).max()
     before = native(subject, x, runs)
     lines = [f"| {title(subject)} | the node itself | {before.milliseconds:.2f} | 1 | | |"]
@@ -220,7 +220,7 @@ def main() -> None:
     choices = []
     for interpolation, shape, scale in CASES:
         one = float(np.float32(scale))
-        subject = Subject(interpolation, (1.0, 1.0, one, one), None, shape, TensorProto.FLOAT)
+        subject = ResizeSpec(interpolation, ExtentKind.SCALES, (1.0, 1.0, one, one), shape, TensorProto.FLOAT)
         lines, choice = rows(subject, arguments.runs, with_alternatives=arguments.alternatives)
         choices.append(choice)
         print("\n".join(lines), flush=True)

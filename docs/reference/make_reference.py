@@ -18,7 +18,7 @@ import resizefix
 from resizefix.cli import group
 from resizefix.equivalences.chain import rewrites
 from resizefix.equivalences.error_bound import GROWS, spelling_bound
-from resizefix.equivalences.subject import Subject
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.targets.catalogue import TARGETS
@@ -159,7 +159,7 @@ def _bound(number: int, interpolation: Interpolation, length: int | None) -> str
     if by_sizes and length is None:
         return "needs the size"
     value = 2 * (length or 0) + 11 if by_sizes else 3.0
-    subject = Subject(
+    subject = ResizeSpec(
         interpolation, ExtentKind.SIZES if by_sizes else ExtentKind.SCALES, (value,), (length,), TensorProto.FLOAT
     )
     steps = rewrites(subject, allow_inexact=True)

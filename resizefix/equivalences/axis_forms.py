@@ -11,10 +11,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 
-import numpy as np
-
 from resizefix.equivalences.index_map import Form, samples
-from resizefix.equivalences.subject import Axis
+from resizefix.equivalences.resize_spec import Axis
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 
 ASYMMETRIC = CoordinateTransformationMode.ASYMMETRIC
@@ -62,17 +60,14 @@ def forms_of(mode: Mode) -> tuple[Form, ...]:
 
 def factor(axis: Axis) -> int | None:
     """The whole number ≥ 2 that the axis is scaled up by; None: it is not."""
-    s = axis.scale
-    return int(s) if s is not None and 2 <= s <= LARGEST_FACTOR and s == int(s) and _is_short(axis) else None
+    found = axis.factor
+    return found if found is not None and 2 <= found <= LARGEST_FACTOR and _is_short(axis) else None
 
 
 def divisor(axis: Axis) -> int | None:
     """The whole number k ≥ 2 where the scale is float32(1/k); None: it is not."""
-    s = axis.scale
-    if s is None or not 1 / LARGEST_FACTOR <= s <= 0.5 or not _is_short(axis):
-        return None
-    k = round(1 / s)
-    return k if float(np.float32(1) / np.float32(k)) == s else None
+    found = axis.divisor
+    return found if found is not None and found <= LARGEST_FACTOR and _is_short(axis) else None
 
 
 def _is_short(axis: Axis) -> bool:

@@ -11,7 +11,7 @@ from itertools import count
 from resizefix.equivalences.axis_forms import forms_of
 from resizefix.equivalences.equivalence import AxisEquivalence, Equivalence, NodeEquivalence, WhyNot
 from resizefix.equivalences.index_map import Form
-from resizefix.equivalences.subject import Axis, Subject
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import Interpolation
 
@@ -21,7 +21,7 @@ class Step:
     """One rewrite: the equivalences it rests on (several where axes take it for different reasons) and its result."""
 
     equivalences: tuple[Equivalence, ...]
-    subject: Subject
+    subject: ResizeSpec
 
     @property
     def exact(self) -> bool:
@@ -34,7 +34,7 @@ class Step:
         return ", ".join(equivalence.label for equivalence in self.equivalences)
 
 
-def rewrites(subject: Subject, *, allow_inexact: bool = False) -> Iterator[Step]:
+def rewrites(subject: ResizeSpec, *, allow_inexact: bool = False) -> Iterator[Step]:
     """Everything one step away from `subject`: first the other forms, then the whole-node rewrites, in table order."""
     yield from _other_forms(subject, allow_inexact)
     for equivalence in EQUIVALENCES:
@@ -44,7 +44,7 @@ def rewrites(subject: Subject, *, allow_inexact: bool = False) -> Iterator[Step]
                 yield from (Step((equivalence,), other) for other in rewritten)
 
 
-def reasons(subject: Subject) -> tuple[tuple[Equivalence, str], ...]:
+def reasons(subject: ResizeSpec) -> tuple[tuple[Equivalence, str], ...]:
     """Why each whole-node equivalence that does not hold for `subject` does not."""
     found = []
     for equivalence in EQUIVALENCES:
@@ -56,7 +56,7 @@ def reasons(subject: Subject) -> tuple[tuple[Equivalence, str], ...]:
 
 
 def smallest_chain(
-    subject: Subject, accepts: Callable[[Subject], bool], *, allow_inexact: bool = False
+    subject: ResizeSpec, accepts: Callable[[ResizeSpec], bool], *, allow_inexact: bool = False
 ) -> tuple[Step, ...] | None:
     """The shortest chain of rewrites to a subject that `accepts` takes; () if it takes `subject` itself, None if none.
 
@@ -64,7 +64,7 @@ def smallest_chain(
     """
     order = count()
     queue: list[tuple[int, int, int, tuple[Step, ...]]] = [(0, 0, next(order), ())]
-    settled: set[Subject] = set()
+    settled: set[ResizeSpec] = set()
     while queue:
         inexact, length, _, chain = heappop(queue)
         here = chain[-1].subject if chain else subject
@@ -80,13 +80,13 @@ def smallest_chain(
 
 
 @lru_cache(maxsize=1024)  # a model has few kinds of sites, and many of each
-def _steps(subject: Subject, allow_inexact: bool) -> tuple[Step, ...]:
+def _steps(subject: ResizeSpec, allow_inexact: bool) -> tuple[Step, ...]:
     return tuple(rewrites(subject, allow_inexact=allow_inexact))
 
 
-def _other_forms(subject: Subject, allow_inexact: bool) -> Iterator[Step]:
+def _other_forms(subject: ResizeSpec, allow_inexact: bool) -> Iterator[Step]:
     """The forms that every axis may take, each axis by its own chain of axis equivalences."""
-    reachable = [_reachable(axis, subject.form, subject.interpolation, allow_inexact) for axis in subject.axes]
+    reachable = [_reachable(axis, subject.form, subject.interpolation, allow_inexact) for axis in subject.listed]
     for form in forms_of(subject.interpolation.mode):
         if form != subject.form and all(form in forms for forms in reachable):
             used = reduce(frozenset.union, (forms[form] for forms in reachable))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from resizefix.equivalences.index_map import Form
-from resizefix.equivalences.subject import Axis, Subject
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Interpolation
 
 
@@ -52,4 +52,4 @@ class AxisEquivalence(Equivalence):
 class NodeEquivalence(Equivalence):
     """`rewrite(subject)`: what may stand in its place, or why nothing may."""
 
-    rewrite: Callable[[Subject], tuple[Subject, ...] | WhyNot] = lambda subject: WhyNot("it rewrites nothing")
+    rewrite: Callable[[ResizeSpec], tuple[ResizeSpec, ...] | WhyNot] = lambda subject: WhyNot("it rewrites nothing")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats, coordinates
-from resizefix.equivalences.subject import Axis, Subject
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Interpolation, Mode
 
 UNIT = 2.0**-24
@@ -31,7 +31,7 @@ GROWS = f"for axes of up to {DYNAMIC_SIZE:,} samples, and doubled each time an a
 _Doubles = npt.NDArray[np.float64]
 
 
-def spelling_bound(before: Subject, after: Subject) -> tuple[float | None, str]:
+def spelling_bound(before: ResizeSpec, after: ResizeSpec) -> tuple[float | None, str]:
     """The largest difference between a node and its other spelling, and the condition under which it holds.
 
     Both sample the same true coordinates: they differ in the formula, in a unit in the last place of the scale, or in
@@ -41,7 +41,7 @@ def spelling_bound(before: Subject, after: Subject) -> tuple[float | None, str]:
     if before.interpolation.mode is Mode.NEAREST or not (half or before.element_type == TensorProto.FLOAT):
         return None, ""
     errors, gains, grows = [], [], False
-    for one, other in zip(before.axes, after.axes, strict=True):
+    for one, other in zip(before.listed, after.listed, strict=True):
         if one.scale is None or one.scale == other.scale == 1:
             continue
         if one.size is None:
@@ -56,7 +56,7 @@ def spelling_bound(before: Subject, after: Subject) -> tuple[float | None, str]:
         errors.append(float(np.max(row_errors, initial=0.0)) + smooth)
         gains.append(float(np.max(row_gains, initial=1.0)))
     total = math.prod(gains)
-    scales = [axis.scale or 1.0 for axis in before.axes if axis.scale != 1]
+    scales = [axis.scale or 1.0 for axis in before.listed if axis.scale != 1]
     roundings = sum(native_roundings(each.interpolation, scales, each.rank) for each in (before, after))
     bound = sum(error * total / gain for error, gain in zip(errors, gains, strict=True))
     bound += roundings * UNIT * total + (half_step(total) if half else 0.0)
@@ -110,7 +110,7 @@ def _row_bounds(
     return change / total + np.where(inside.all(axis=1), 0.0, gains * change / total**2), gains / total
 
 
-def _normalising(subject: Subject, axis: Axis) -> float:
+def _normalising(subject: ResizeSpec, axis: Axis) -> float:
     """What the antialias kernel adds: its weights are divided by their sum, and its filter is as wide as the scale."""
     if not subject.interpolation.antialias:
         return 0.0

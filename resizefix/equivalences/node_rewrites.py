@@ -13,16 +13,16 @@ from onnx import TensorProto
 from resizefix.equivalences.equivalence import WhyNot
 from resizefix.equivalences.index_map import samples
 from resizefix.equivalences.output_size import every_rule_gives
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.scale_for_size import quotient, robust_scale, scale_for_size
-from resizefix.equivalences.subject import Axis, Subject
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
 
-Rewritten = tuple[Subject, ...] | WhyNot
+Rewritten = tuple[ResizeSpec, ...] | WhyNot
 
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 
 
-def list_all_axes(subject: Subject) -> Rewritten:
+def list_all_axes(subject: ResizeSpec) -> Rewritten:
     """E14: fill in what `axes` leaves out."""
     axes = subject.interpolation.axes
     if axes is None:
@@ -43,21 +43,21 @@ def list_all_axes(subject: Subject) -> Rewritten:
     return (replace(subject, interpolation=replace(subject.interpolation, axes=None), values=tuple(full)),)
 
 
-def list_resized_axes(subject: Subject) -> Rewritten:
+def list_resized_axes(subject: ResizeSpec) -> Rewritten:
     """E15: name only the axes that change, in order."""
     if subject.interpolation.axes is not None:
         return WhyNot("the axes are listed already")
     reason = _axes_are_tied(subject)
     if reason:
         return WhyNot(reason)
-    resized = tuple(position for position, axis in enumerate(subject.axes) if axis.scale != 1)
-    if not resized or len(resized) == len(subject.axes):
+    resized = tuple(position for position, axis in enumerate(subject.listed) if axis.scale != 1)
+    if not resized or len(resized) == len(subject.listed):
         return WhyNot("no axis can be left out" if resized else "no axis is resized, and axes must not be empty")
     values = tuple(subject.values[position] for position in resized)
     return (replace(subject, interpolation=replace(subject.interpolation, axes=resized), values=values),)
 
 
-def _axes_are_tied(subject: Subject) -> str:
+def _axes_are_tied(subject: ResizeSpec) -> str:
     if subject.interpolation.keep_aspect_ratio_policy is not None:
         return "keep_aspect_ratio_policy takes one scale for the listed axes, so another list means another size"
     if _reads_roi(subject):
@@ -65,18 +65,18 @@ def _axes_are_tied(subject: Subject) -> str:
     return ""
 
 
-def _reads_roi(subject: Subject) -> bool:
+def _reads_roi(subject: ResizeSpec) -> bool:
     coordinates = subject.interpolation.coordinate_transformation_mode
     return coordinates is CoordinateTransformationMode.TF_CROP_AND_RESIZE
 
 
-def scales_to_sizes(subject: Subject) -> Rewritten:
+def scales_to_sizes(subject: ResizeSpec) -> Rewritten:
     """E16: sizes are sampled by their quotient, so that must sample as the scale does."""
     reason = _cannot_change_extent(subject, ExtentKind.SCALES)
     if reason:
         return WhyNot(reason)
     sizes: list[float | None] = []
-    for position, axis in enumerate(subject.axes):
+    for position, axis in enumerate(subject.listed):
         assert axis.size is not None
         assert axis.out is not None
         assert axis.scale is not None
@@ -92,7 +92,7 @@ def scales_to_sizes(subject: Subject) -> Rewritten:
     return (replace(subject, extent=ExtentKind.SIZES, values=tuple(sizes)),)
 
 
-def sizes_to_scales(subject: Subject) -> Rewritten:
+def sizes_to_scales(subject: ResizeSpec) -> Rewritten:
     """E17: a float32 scale with the right length under every rule and the same samples."""
 
     def same(axis: Axis) -> float | None:
@@ -104,7 +104,7 @@ def sizes_to_scales(subject: Subject) -> Rewritten:
     return _sizes_to_scales(subject, same, " and samples as the size does")
 
 
-def sizes_to_near_scales(subject: Subject) -> Rewritten:
+def sizes_to_near_scales(subject: ResizeSpec) -> Rewritten:
     """E22: the right length under every rule, coordinates moved by a unit in the last place."""
     if subject.interpolation.mode is Mode.NEAREST:
         return WhyNot("in mode nearest another scale may read other samples")
@@ -119,14 +119,14 @@ def sizes_to_near_scales(subject: Subject) -> Rewritten:
     return _sizes_to_scales(subject, near, "")
 
 
-def _sizes_to_scales(subject: Subject, choose: Callable[[Axis], float | None], also: str) -> Rewritten:
+def _sizes_to_scales(subject: ResizeSpec, choose: Callable[[Axis], float | None], also: str) -> Rewritten:
     reason = _cannot_change_extent(subject, ExtentKind.SIZES)
     if reason:
         return WhyNot(reason)
     if subject.interpolation.keep_aspect_ratio_policy is not None:
         return WhyNot("keep_aspect_ratio_policy changes the sizes first")
     scales: list[float | None] = []
-    for position, axis in enumerate(subject.axes):
+    for position, axis in enumerate(subject.listed):
         scale = choose(axis)
         if scale is None:
             return WhyNot(
@@ -136,7 +136,7 @@ def _sizes_to_scales(subject: Subject, choose: Callable[[Axis], float | None], a
     return (replace(subject, extent=ExtentKind.SCALES, values=tuple(scales)),)
 
 
-def _cannot_change_extent(subject: Subject, extent: ExtentKind) -> str:
+def _cannot_change_extent(subject: ResizeSpec, extent: ExtentKind) -> str:
     if subject.extent is not extent:
         return f"its extent is given by {subject.extent.value} already"
     if _reads_roi(subject):
@@ -151,7 +151,7 @@ def _cannot_change_extent(subject: Subject, extent: ExtentKind) -> str:
     return ""
 
 
-def _same_samples(subject: Subject, axis: Axis, scale: float) -> bool:
+def _same_samples(subject: ResizeSpec, axis: Axis, scale: float) -> bool:
     assert axis.size is not None
     assert axis.out is not None
     assert axis.scale is not None
@@ -160,7 +160,7 @@ def _same_samples(subject: Subject, axis: Axis, scale: float) -> bool:
     return by_this == by_other
 
 
-def drop_aspect_policy(subject: Subject) -> Rewritten:
+def drop_aspect_policy(subject: ResizeSpec) -> Rewritten:
     """E18: where every length is known the policy comes down to one scale, which can be said by itself."""
     if subject.interpolation.keep_aspect_ratio_policy is None:
         return WhyNot("it has no keep_aspect_ratio_policy")
@@ -170,7 +170,7 @@ def drop_aspect_policy(subject: Subject) -> Rewritten:
     if reason:
         return WhyNot(reason)
     plain = replace(subject.interpolation, keep_aspect_ratio_policy=None)
-    axes = subject.axes
+    axes = subject.listed
     alternatives = []
     if all(every_rule_gives(axis.scale, axis.size, axis.out) for axis in axes):  # type: ignore[arg-type]
         scales = tuple(axis.scale for axis in axes)
@@ -185,7 +185,7 @@ def drop_aspect_policy(subject: Subject) -> Rewritten:
     return tuple(alternatives)
 
 
-def drop_antialias(subject: Subject) -> Rewritten:
+def drop_antialias(subject: ResizeSpec) -> Rewritten:
     """E19: the filter is stretched only where an axis shrinks; but an axis that keeps its length is copied with it."""
     interpolation = subject.interpolation
     if not interpolation.antialias:
@@ -196,7 +196,7 @@ def drop_antialias(subject: Subject) -> Rewritten:
         return WhyNot(f"{subject.form[0].value} samples beyond the edge, which the two filters treat differently")
     if interpolation.exclude_outside and interpolation.mode is not Mode.CUBIC:
         return WhyNot("exclude_outside needs mode cubic or antialias")
-    for position, axis in enumerate(subject.axes):
+    for position, axis in enumerate(subject.listed):
         grows = axis.scale is not None and (axis.scale == 1 or axis.scale >= 2 or (axis.scale > 1 and _is_longer(axis)))
         if not grows:
             return WhyNot(f"axis {position} is not known to become longer, and antialias acts where one shrinks")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 from resizefix.equivalences.error_bound import slope
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, Mode
 from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import LONGEST_CHECKED, why_not_divided, why_not_image_axes
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import TO_THE_END, Spelling
-from resizefix.lowerings.subject import Axis, Subject
 
 
-def _why_not(subject: Subject) -> str | None:
+def _why_not(subject: ResizeSpec) -> str | None:
     interpolation = subject.interpolation
     if interpolation.mode is not Mode.LINEAR or interpolation.antialias:
         return (
@@ -38,7 +38,7 @@ def _why_off_lattice(mode: CoordinateTransformationMode, axis: Axis) -> str | No
     return None
 
 
-def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
     a, b = LATTICE[subject.interpolation.coordinate_transformation_mode]
     strides = [axis.divisor or 1 for axis in subject.axes[2:]]
     positions = [0.0 if stride == 1 else a * stride + b for stride in strides]  # of output 0: whole, or a middle
@@ -54,13 +54,13 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     return Closeness(exact=False, bound=_bound(subject), conditions=_conditions(subject))
 
 
-def _conditions(subject: Subject) -> tuple[str, ...]:
+def _conditions(subject: ResizeSpec) -> tuple[str, ...]:
     least = [axis.divisor or 1 for axis in subject.scaled if axis.size is None]
     lengths = f"for axes of {max(least)} to {LONGEST_CHECKED}, where the output is not empty" if least else None
     return (*finite_and_short(subject), *([lengths] if lengths else []))
 
 
-def _bound(subject: Subject) -> float:
+def _bound(subject: ResizeSpec) -> float:
     drifts = [drift(subject.interpolation, axis) for axis in subject.scaled]
     roundings = 2 ** len(drifts) + 1  # the sums of the mean and its division
     return rounding(subject, [1.0], roundings) + slope(subject.interpolation) * sum(drifts)

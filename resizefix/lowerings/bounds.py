@@ -13,8 +13,8 @@ from onnx import TensorProto
 
 from resizefix.equivalences.error_bound import DYNAMIC_SIZE, GROWS, UNIT, half_step, native_roundings
 from resizefix.equivalences.index_map import coordinates
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation
-from resizefix.lowerings.subject import Axis, Subject
 
 FINITE = "for finite inputs"
 
@@ -47,16 +47,16 @@ def drift(interpolation: Interpolation, axis: Axis) -> float:
     return float(np.max(np.abs(coordinates(mode, axis.scale, axis.size, out) - true), initial=0.0))
 
 
-def finite_and_short(subject: Subject) -> tuple[str, ...]:
+def finite_and_short(subject: ResizeSpec) -> tuple[str, ...]:
     """The conditions of a bound that may contain drift: it holds for finite inputs, and up to which size."""
     if any(axis.size is None and drift(subject.interpolation, axis) for axis in subject.scaled):
         return FINITE, GROWS
     return (FINITE,)
 
 
-def rounding(subject: Subject, gains: Sequence[float], roundings: int) -> float:
+def rounding(subject: ResizeSpec, gains: Sequence[float], roundings: int) -> float:
     """The difference by rounding alone, when the lowering rounds each term `roundings` times at most."""
     total = math.prod(gains)
     scales = [axis.scale or 1.0 for axis in subject.scaled]
-    both = native_roundings(subject.interpolation, scales, subject.rank) + roundings
-    return both * UNIT * total + (half_step(total) if subject.elem_type == TensorProto.FLOAT16 else 0.0)
+    both = native_roundings(subject.interpolation, scales, len(subject.axes)) + roundings
+    return both * UNIT * total + (half_step(total) if subject.element_type == TensorProto.FLOAT16 else 0.0)

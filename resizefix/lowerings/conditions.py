@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from resizefix.lowerings.subject import Axis, Subject
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 
 LONGEST_CHECKED = 2**16
 """A dynamic axis is taken to be no longer than this."""
@@ -18,22 +18,22 @@ def why_too_large(elements: int) -> str | None:
     return f"its weights would have {elements} elements, more than {MOST_WEIGHTS}" if elements > MOST_WEIGHTS else None
 
 
-def why_not_image_axes(subject: Subject) -> str | None:
+def why_not_image_axes(subject: ResizeSpec) -> str | None:
     """Convolutions and pools read N × C × 1 to 3 spatial axes and leave N and C alone."""
-    if not 3 <= subject.rank <= 5:
-        return f"the rank is {subject.rank}, and only N × C × 1 to 3 spatial axes are convolved or pooled"
+    if not 3 <= len(subject.axes) <= 5:
+        return f"the rank is {len(subject.axes)}, and only N × C × 1 to 3 spatial axes are convolved or pooled"
     for axis in subject.scaled[:1]:
         if axis.index < 2:
             return f"axis {axis.index} is scaled, which is not a spatial one"
     return None
 
 
-def why_no_channel_count(subject: Subject) -> str | None:
+def why_no_channel_count(subject: ResizeSpec) -> str | None:
     """A depthwise kernel has one filter per channel."""
-    return "the number of channels is not static" if subject.input_shape[1] is None else None
+    return "the number of channels is not static" if subject.axes[1].size is None else None
 
 
-def up_to(subject: Subject, longest: int) -> tuple[str, ...]:
+def up_to(subject: ResizeSpec, longest: int) -> tuple[str, ...]:
     """The condition of what was looked at for dynamic axes up to a length."""
     return (f"for axes up to {longest}",) if any(axis.size is None for axis in subject.scaled) else ()
 

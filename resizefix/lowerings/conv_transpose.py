@@ -14,12 +14,12 @@ import numpy as np
 
 from resizefix.equivalences.error_bound import cubic_coefficients, gain, noise, slope
 from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
-from resizefix.lowerings.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def kernel(interpolation: Interpolation, factor: int) -> Kernel:
     return Kernel(dense[used[0] : used[-1] + 1], int(reach.min() + used[0]), factor)
 
 
-def _why_not(subject: Subject) -> str | None:
+def _why_not(subject: ResizeSpec) -> str | None:
     interpolation = subject.interpolation
     if interpolation.mode is Mode.NEAREST:
         return "the mode is nearest"
@@ -84,12 +84,12 @@ def _why_not(subject: Subject) -> str | None:
     reason = why_not_image_axes(subject) or why_no_channel_count(subject)
     taps = 2 if interpolation.mode is Mode.LINEAR else 4
     return reason or why_too_large(
-        (subject.input_shape[1] or 1) * math.prod(taps * (axis.factor or 1) for axis in subject.scaled)
+        (subject.axes[1].size or 1) * math.prod(taps * (axis.factor or 1) for axis in subject.scaled)
     )
 
 
-def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
-    channels = subject.input_shape[1]
+def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
+    channels = subject.axes[1].size
     assert channels is not None
     kernels = [COPY if axis.is_copied else kernel(subject.interpolation, axis.factor or 1) for axis in subject.axes[2:]]
     for index, one in enumerate(kernels, start=2):
@@ -108,7 +108,7 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     return Closeness(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
 
 
-def _bound(subject: Subject) -> float:
+def _bound(subject: ResizeSpec) -> float:
     interpolation = subject.interpolation
     gains = [gain(interpolation)] * len(subject.scaled)
     taps = 2 if interpolation.mode is Mode.LINEAR else 4

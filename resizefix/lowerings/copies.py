@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from resizefix.equivalences.index_map import TIE_TOLERANCES, Indices, nearest_indices
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.lowerings.conditions import LONGEST_CHECKED, up_to
 from resizefix.lowerings.lowering import Closeness
-from resizefix.lowerings.subject import Axis, Subject
 
 
-def index_map(subject: Subject, axis: Axis, tie_tolerance: float = TIE_TOLERANCES[0]) -> Indices:
+def index_map(subject: ResizeSpec, axis: Axis, tie_tolerance: float = TIE_TOLERANCES[0]) -> Indices:
     """The sample each output position copies along an axis of known scale; a dynamic axis as if it were the longest."""
     interpolation = subject.interpolation
     assert axis.scale is not None
@@ -20,7 +20,7 @@ def index_map(subject: Subject, axis: Axis, tie_tolerance: float = TIE_TOLERANCE
     return nearest_indices(form, axis.scale, size, out, tie_tolerance)
 
 
-def copied(subject: Subject, longest: int = LONGEST_CHECKED) -> Closeness:
+def copied(subject: ResizeSpec, longest: int = LONGEST_CHECKED) -> Closeness:
     """Bit for bit up to the length `longest` of a dynamic axis; the note says where the node itself depends on the
     version of onnxruntime."""
     note = "copies: infinities, NaN and negative zero come through"

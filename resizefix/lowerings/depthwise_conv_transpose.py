@@ -6,21 +6,21 @@ import math
 
 import numpy as np
 
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.lowerings.conditions import up_to, why_no_channel_count, why_not_image_axes, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.repeat import LONGEST_REPEATED, why_not_repeated
 from resizefix.lowerings.spelling import Spelling
-from resizefix.lowerings.subject import Subject
 
 
-def _why_not(subject: Subject) -> str | None:
+def _why_not(subject: ResizeSpec) -> str | None:
     reason = why_not_repeated(subject) or why_not_image_axes(subject) or why_no_channel_count(subject)
     factors = math.prod(axis.factor or 1 for axis in subject.axes[2:])
-    return reason or why_too_large((subject.input_shape[1] or 1) * factors)
+    return reason or why_too_large((subject.axes[1].size or 1) * factors)
 
 
-def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
-    channels = subject.input_shape[1]
+def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
+    channels = subject.axes[1].size
     assert channels is not None
     factors = [axis.factor or 1 for axis in subject.axes[2:]]
     ones = spelling.constant(np.ones([channels, 1, *factors]), "ones", np.float32)

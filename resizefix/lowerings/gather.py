@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Mode
 from resizefix.lowerings.conditions import why_not_static
 from resizefix.lowerings.copies import copied, index_map
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
-from resizefix.lowerings.subject import Axis, Subject
 
 
-def _why_not(subject: Subject) -> str | None:
+def _why_not(subject: ResizeSpec) -> str | None:
     if subject.interpolation.mode is not Mode.NEAREST:
         return f"the mode is {subject.interpolation.mode.value}, not nearest"
     return why_not_static(subject.scaled)
@@ -22,7 +22,7 @@ def _growth(axis: Axis) -> float:
     return axis.out / axis.size
 
 
-def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
     for axis in sorted(subject.scaled, key=_growth):  # shrink first
         x = spelling.node("Gather", x, spelling.constant(index_map(subject, axis), "indices"), axis=axis.index)
     return copied(subject)

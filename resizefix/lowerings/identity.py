@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
-from resizefix.lowerings.subject import Subject
 
 
-def _why_not(subject: Subject) -> str | None:
+def _why_not(subject: ResizeSpec) -> str | None:
     return None if subject.is_copy else "the size changes, or may change"
 
 
-def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
     spelling.node("Identity", x)
     return Closeness(exact=True, bound=0.0, note="a copy")
 

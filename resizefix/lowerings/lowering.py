@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from onnx import NodeProto, TensorProto
 
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.lowerings.native import FLOATING, why_not_native
 from resizefix.lowerings.spelling import Spelling
-from resizefix.lowerings.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -58,23 +58,23 @@ class Lowering:
     name: str
     operators: frozenset[str]
     computes: bool
-    condition: Callable[[Subject], str | None]
-    write: Callable[[Subject, str, Spelling], Closeness]
+    condition: Callable[[ResizeSpec], str | None]
+    write: Callable[[ResizeSpec, str, Spelling], Closeness]
     since_opset: int = 7
     first_full_axis: int | None = None
 
-    def applies(self, subject: Subject, opset: int) -> str | None:
+    def applies(self, subject: ResizeSpec, opset: int) -> str | None:
         """None where `build` can write the replacement for a model of this opset; else the reason why it cannot."""
         if opset < self.since_opset:
             return f"it needs opset {self.since_opset}, the model has {opset}"
         reason = why_not_native(subject)
         if reason is None and self.name != "identity" and subject.is_copy:
             reason = "nothing is scaled"
-        if reason is None and self.computes and subject.elem_type not in FLOATING:
-            reason = f"it computes with floats, the tensor is {TensorProto.DataType.Name(subject.elem_type).lower()}"
+        if reason is None and self.computes and subject.element_type not in FLOATING:
+            reason = f"it computes with floats, the tensor is {TensorProto.DataType.Name(subject.element_type).lower()}"
         return reason or self.condition(subject)
 
-    def build(self, subject: Subject, *, x: str, y: str, opset: int, fresh: Callable[[str], str]) -> Lowered:
+    def build(self, subject: ResizeSpec, *, x: str, y: str, opset: int, fresh: Callable[[str], str]) -> Lowered:
         """The nodes that compute `y` from `x`. `fresh` makes a name nobody has from a suggestion.
 
         Raises:
@@ -85,7 +85,7 @@ class Lowering:
         if reason is not None:
             raise ValueError(f"{self.name}: {reason}")
         spelling = Spelling(opset, fresh, y)
-        narrow = self.computes and subject.elem_type == TensorProto.FLOAT16
+        narrow = self.computes and subject.element_type == TensorProto.FLOAT16
         start = spelling.node("Cast", x, to=TensorProto.FLOAT) if narrow else x
         closeness = self.write(subject, start, spelling)
         if narrow:
@@ -103,7 +103,7 @@ class Lowering:
             (*closeness.conditions, *full),
         )
 
-    def _may_be_empty(self, subject: Subject) -> bool:
+    def _may_be_empty(self, subject: ResizeSpec) -> bool:
         first = self.first_full_axis
         return first is not None and any(
             axis.size is None and (axis.index >= first or not axis.is_copied) for axis in subject.axes

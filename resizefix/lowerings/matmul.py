@@ -11,19 +11,19 @@ import math
 import numpy as np
 
 from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Mode
 from resizefix.lowerings.bounds import FINITE, rounding
 from resizefix.lowerings.conditions import why_not_static, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
-from resizefix.lowerings.subject import Axis, Subject
 from resizefix.lowerings.weights import matrix
 
 SMALL = {Mode.NEAREST: 2**14, Mode.LINEAR: 2**14, Mode.CUBIC: 2**18}
 """Elements of a matrix up to which MatMul is the fastest way to compute (docs/lowerings.md)."""
 
 
-def _why_not_small(subject: Subject) -> str | None:
+def _why_not_small(subject: ResizeSpec) -> str | None:
     reason = _why_not(subject)
     if reason:
         return reason
@@ -35,7 +35,7 @@ def _why_not_small(subject: Subject) -> str | None:
     return None
 
 
-def _why_not(subject: Subject) -> str | None:
+def _why_not(subject: ResizeSpec) -> str | None:
     reason = why_not_static(subject.scaled)
     if reason:
         return reason
@@ -44,7 +44,7 @@ def _why_not(subject: Subject) -> str | None:
         if reason:
             return reason
     first = subject.scaled[0].index
-    if first >= subject.rank - 2:
+    if first >= len(subject.axes) - 2:
         return None
     for axis in subject.axes[first:]:
         if axis.size is None:
@@ -52,14 +52,14 @@ def _why_not(subject: Subject) -> str | None:
     return None
 
 
-def _matrix(subject: Subject, axis: Axis) -> Floats:
+def _matrix(subject: ResizeSpec, axis: Axis) -> Floats:
     assert axis.size is not None
     assert axis.out is not None
     assert axis.scale is not None
     return matrix(subject.interpolation, axis.size, axis.out, axis.scale)
 
 
-def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
     sizes = [axis.size for axis in subject.axes]
     gains, taps = [], []
     for axis in reversed(subject.scaled):  # the last axis first, as the cubic and antialias kernels do

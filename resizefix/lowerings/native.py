@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from resizefix.interpolation import CoordinateTransformationMode, Mode
-from resizefix.lowerings.subject import Subject
+from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
 
 FLOATING = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16})
 ANY_MODE = FLOATING
@@ -16,35 +16,35 @@ NEAREST_TOO = FLOATING | {TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32
 """Linear takes integers as well, but cuts the fraction off: no lowering here says that."""
 
 
-def why_not_native(subject: Subject) -> str | None:
+def why_not_native(subject: ResizeSpec) -> str | None:
     """None where onnxruntime runs the node and its samples are known beforehand; else the reason why not."""
     interpolation = subject.interpolation
-    if subject.scales is None and subject.sizes is None:
+    if None in subject.values:
         return "neither scales nor sizes are constant; freeze them first"
     if interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
         return "tf_crop_and_resize reads a roi and extrapolates, which no lowering does"
     if interpolation.keep_aspect_ratio_policy is not None and any(axis < 0 for axis in interpolation.axes or ()):
         return "onnxruntime ignores keep_aspect_ratio_policy for negative axes; write them from the front"
-    if any(not 0 < scale < float("inf") for scale in subject.scales or ()):
+    if subject.extent is ExtentKind.SCALES and any(not 0 < (scale or 0) < float("inf") for scale in subject.values):
         return "a scale is not a positive number"
     if any(axis.size == 0 or axis.out == 0 for axis in subject.axes):
         return "the output has no elements"
     return _why_not_type(subject) or _why_not_rank(subject)
 
 
-def _why_not_type(subject: Subject) -> str | None:
+def _why_not_type(subject: ResizeSpec) -> str | None:
     types = NEAREST_TOO if subject.interpolation.mode is Mode.NEAREST else ANY_MODE
-    if subject.elem_type in types:
+    if subject.element_type in types:
         return None
-    name = TensorProto.DataType.Name(subject.elem_type).lower()
-    if subject.elem_type in NEAREST_TOO and subject.interpolation.mode is Mode.LINEAR:
+    name = TensorProto.DataType.Name(subject.element_type).lower()
+    if subject.element_type in NEAREST_TOO and subject.interpolation.mode is Mode.LINEAR:
         return f"linear on {name} cuts fractions off after every sum, which no lowering says"
     return f"onnxruntime has no {subject.interpolation.mode.value} resize of {name} to compare with"
 
 
-def _why_not_rank(subject: Subject) -> str | None:
+def _why_not_rank(subject: ResizeSpec) -> str | None:
     """Linear and cubic kernels exist for some ranks and places of the scaled axes only."""
-    mode, rank = subject.interpolation.mode, subject.rank
+    mode, rank = subject.interpolation.mode, len(subject.axes)
     scaled = {axis.index for axis in subject.scaled}
     if mode is Mode.NEAREST or rank == 2 or (rank == 3 and mode is Mode.LINEAR):
         return None
@@ -56,6 +56,6 @@ def _why_not_rank(subject: Subject) -> str | None:
     return f"onnxruntime has no {mode.value} kernel for rank {rank} with axes {axes} scaled"
 
 
-def _takes_channels_last(subject: Subject) -> bool:
+def _takes_channels_last(subject: ResizeSpec) -> bool:
     grows = all(axis.scale is not None and axis.scale >= 1 for axis in subject.axes)
     return subject.interpolation.mode is Mode.LINEAR or subject.interpolation.antialias or grows

@@ -15,12 +15,12 @@ import numpy as np
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
 from resizefix.equivalences.error_bound import slope
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
 from resizefix.lowerings.bounds import drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import why_not_image_axes
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
-from resizefix.lowerings.subject import Subject
 
 _CENTRES = frozenset(
     {
@@ -34,7 +34,7 @@ _CENTRES = frozenset(
 _ASYMMETRIC = Interpolation(Mode.LINEAR, CoordinateTransformationMode.ASYMMETRIC)
 
 
-def _why_not(subject: Subject) -> str | None:
+def _why_not(subject: ResizeSpec) -> str | None:
     interpolation = subject.interpolation
     if interpolation.mode is not Mode.LINEAR or interpolation.antialias:
         return (
@@ -48,7 +48,7 @@ def _why_not(subject: Subject) -> str | None:
     return why_not_image_axes(subject)
 
 
-def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
     scaled = [(axis.index, axis.factor or 1) for axis in subject.scaled]
     for index, _ in scaled:
         x = spelling.repeat_edges(x, index, 1, 1)
@@ -62,7 +62,7 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     return Closeness(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
 
 
-def _upsample(subject: Subject, x: str, spelling: Spelling) -> str:
+def _upsample(subject: ResizeSpec, x: str, spelling: Spelling) -> str:
     """The asymmetric linear node, in the dialect of the model's opset."""
     scales = tuple(axis.scale or 1.0 for axis in subject.axes)
     dialect = dialect_of("Upsample" if spelling.opset < 10 else "Resize", spelling.opset)
@@ -75,7 +75,7 @@ def _upsample(subject: Subject, x: str, spelling: Spelling) -> str:
     return spelling.append(write(_ASYMMETRIC, operands, dialect, name=name, output=name))
 
 
-def _bound(subject: Subject) -> float:
+def _bound(subject: ResizeSpec) -> float:
     axes = subject.scaled
     through = 2**3 + 3 + 2 ** len(axes)  # the asymmetric kernel, then the mean
     bound = rounding(subject, [1.0] * len(axes), through)

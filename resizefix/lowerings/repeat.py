@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from resizefix.equivalences.index_map import nearest_indices
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.interpolation import Interpolation, Mode, NearestMode
 from resizefix.lowerings.copies import copied
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import Spelling
-from resizefix.lowerings.subject import Axis, Subject
 
 REPEATING: frozenset[tuple[Coordinates, NearestMode]] = frozenset(
     {
@@ -56,7 +56,7 @@ def repeats(interpolation: Interpolation, axis: Axis) -> bool:
     return bool(np.all(indices == np.arange(len(indices)) // axis.factor))
 
 
-def why_not_repeated(subject: Subject) -> str | None:
+def why_not_repeated(subject: ResizeSpec) -> str | None:
     """None where the whole subject is a repetition of samples; else the reason why it is not."""
     interpolation = subject.interpolation
     if interpolation.mode is not Mode.NEAREST:
@@ -74,7 +74,7 @@ def why_not_repeated(subject: Subject) -> str | None:
     return None
 
 
-def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
     copies = spelling.unsqueeze(x, [axis.index + 1 + k for k, axis in enumerate(subject.scaled)])
     for k, axis in reversed(list(enumerate(subject.scaled))):  # single samples while there are few, then whole rows
         copies = spelling.node("Concat", *[copies] * (axis.factor or 1), axis=axis.index + 1 + k)
@@ -82,7 +82,7 @@ def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
     return copied(subject, LONGEST_REPEATED)
 
 
-def _merge(subject: Subject, x: str, copies: str, spelling: Spelling) -> str:
+def _merge(subject: ResizeSpec, x: str, copies: str, spelling: Spelling) -> str:
     """Reshape `copies`, which has each scaled axis of `x` followed by its repetitions, to the output's shape."""
     first = subject.scaled[0].index
     shape = [0 if axis.index < first else axis.out or -1 for axis in subject.axes]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, Mode
 from resizefix.lowerings.conditions import why_not_divided
 from resizefix.lowerings.copies import copied, index_map
 from resizefix.lowerings.lowering import Closeness, Lowering
 from resizefix.lowerings.spelling import TO_THE_END, Spelling
-from resizefix.lowerings.subject import Axis, Subject
 
 _SIZE_DEPENDENT = frozenset(
     {CoordinateTransformationMode.ALIGN_CORNERS, CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC}
@@ -17,7 +17,7 @@ _SIZE_DEPENDENT = frozenset(
 """Their index map at one size says nothing about other sizes."""
 
 
-def _why_not(subject: Subject) -> str | None:
+def _why_not(subject: ResizeSpec) -> str | None:
     if subject.interpolation.mode is not Mode.NEAREST:
         return f"the mode is {subject.interpolation.mode.value}, not nearest"
     for axis in subject.scaled:
@@ -27,7 +27,7 @@ def _why_not(subject: Subject) -> str | None:
     return None
 
 
-def _why_not_regular(subject: Subject, axis: Axis) -> str | None:
+def _why_not_regular(subject: ResizeSpec, axis: Axis) -> str | None:
     interpolation = subject.interpolation
     mode = interpolation.coordinate_transformation_mode
     if axis.size is None and mode in _SIZE_DEPENDENT:
@@ -45,7 +45,7 @@ def _why_not_regular(subject: Subject, axis: Axis) -> str | None:
     return None
 
 
-def _write(subject: Subject, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
     axes = [axis.index for axis in subject.scaled]
     starts = [int(index_map(subject, axis)[0]) for axis in subject.scaled]
     steps = [axis.divisor or 1 for axis in subject.scaled]

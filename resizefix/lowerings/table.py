@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.lowerings.average_pool import AVERAGE_POOL
 from resizefix.lowerings.conv_transpose import CONV_TRANSPOSE
@@ -16,7 +17,6 @@ from resizefix.lowerings.native import why_not_native
 from resizefix.lowerings.pad_upsample_slice import PAD_UPSAMPLE_SLICE
 from resizefix.lowerings.repeat import REPEAT
 from resizefix.lowerings.strided_slice import STRIDED_SLICE
-from resizefix.lowerings.subject import Subject
 
 LOWERINGS: tuple[Lowering, ...] = (
     # Copies first: they are exact.
@@ -37,7 +37,7 @@ LOWERINGS: tuple[Lowering, ...] = (
 
 
 def lower(
-    subject: Subject,
+    subject: ResizeSpec,
     *,
     x: str,
     y: str,

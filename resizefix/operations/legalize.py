@@ -19,7 +19,7 @@ from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.equivalences.chain import Step
-from resizefix.equivalences.subject import Subject
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
 from resizefix.operations.replacement import (
@@ -232,7 +232,7 @@ class _Legalizer:
             ) from error
         return between_casts(made, site, self._fresh)
 
-    def _made(self, subject: Subject) -> Replacement:
+    def _made(self, subject: ResizeSpec) -> Replacement:
         """By a chain of equivalences, else by other operators."""
         site, dialect = self._site, self._site.read.dialect
         end = rewritten(
@@ -251,7 +251,7 @@ class _Legalizer:
             raise RefusedError("operations.operators-replace-no-lower", node=site.label)
         return self._findable(found)
 
-    def _dispute(self, subject: Subject) -> str:
+    def _dispute(self, subject: ResizeSpec) -> str:
         """What shape inference would get wrong if it read these scales, which it could not before (5 times 1.8).
 
         Loaders believe it, onnxruntime's own too: the neighbours no longer fit, or a buffer is too small. Where it read
@@ -260,7 +260,7 @@ class _Legalizer:
         was_read = self._site.extent.kind is ExtentKind.SCALES and self._site.origin.kind in _READ_BY_INFERENCE
         if was_read or subject.extent is not ExtentKind.SCALES:
             return ""
-        for axis in subject.axes:
+        for axis in subject.listed:
             if axis.size is None or axis.scale is None:
                 continue
             inferred = inference_length(axis.scale, axis.size)
@@ -279,7 +279,7 @@ class _Legalizer:
         constants = tuple(helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in made.initializers)
         return replace(made, nodes=(*constants, *made.nodes), initializers=())
 
-    def _accepts(self, subject: Subject, dialect: Dialect) -> bool:
+    def _accepts(self, subject: ResizeSpec, dialect: Dialect) -> bool:
         operands = _operands(subject, self._site, dialect, "extent", "roi", "empty")
         try:
             node = write(subject.interpolation, operands, dialect, name=self._site.node.name, output=self._site.output)
@@ -287,7 +287,7 @@ class _Legalizer:
             return False
         return accepted(judge(self._target, _facts_as(self._facts, subject, node)))
 
-    def _spelled(self, start: Subject, subject: Subject, chain: Sequence[Step], dialect: Dialect) -> Replacement:
+    def _spelled(self, start: ResizeSpec, subject: ResizeSpec, chain: Sequence[Step], dialect: Dialect) -> Replacement:
         """The node in its own dialect, its extent one FLOAT or INT64 initializer."""
         extent_name = self._fresh(f"{self._site.output}_{subject.extent.value}")
         roi_name = self._fresh(f"{self._site.output}_roi")
@@ -306,7 +306,7 @@ class _Legalizer:
         return chain_replacement(node, initializers, start, chain)
 
 
-def _operands(subject: Subject, site: Site, dialect: Dialect, extent: str, roi: str, empty: str) -> Operands:
+def _operands(subject: ResizeSpec, site: Site, dialect: Dialect, extent: str, roi: str, empty: str) -> Operands:
     """Named as the targets want them: nothing trailing; a roi where the dialect or the meaning needs one."""
     if dialect.scales_input is None:
         values = tuple(value for value in subject.values if value is not None)
@@ -324,7 +324,7 @@ def _operands(subject: Subject, site: Site, dialect: Dialect, extent: str, roi: 
     return Operands(site.input, roi=named_roi, scales=scales, sizes=sizes)
 
 
-def _facts_as(facts: SiteFacts, subject: Subject, node: NodeProto) -> SiteFacts:
+def _facts_as(facts: SiteFacts, subject: ResizeSpec, node: NodeProto) -> SiteFacts:
     """The facts of the site if it were written as `node`, its extent one initializer."""
     meaning = subject.interpolation
     attributes = {attribute.name: attribute for attribute in node.attribute}
@@ -366,15 +366,15 @@ def _facts_as(facts: SiteFacts, subject: Subject, node: NodeProto) -> SiteFacts:
     )
 
 
-def _output_shape(facts: SiteFacts, subject: Subject) -> tuple[int | None, ...] | None:
+def _output_shape(facts: SiteFacts, subject: ResizeSpec) -> tuple[int | None, ...] | None:
     """What the file says, and else what follows once the extent is a constant that everybody can read."""
     shape = facts.output_shape
     if subject.shape is None or (shape is not None and None not in shape):
         return shape
     out = list(subject.shape)
     axes = subject.interpolation.axes or range(len(out))
-    if len(axes) != len(subject.axes) or (shape is not None and len(shape) != len(out)):
+    if len(axes) != len(subject.listed) or (shape is not None and len(shape) != len(out)):
         return shape  # the file contradicts itself
-    for axis, found in zip(axes, subject.axes, strict=True):
+    for axis, found in zip(axes, subject.listed, strict=True):
         out[axis] = found.out
     return tuple(out) if shape is None else tuple(b if a is None else a for a, b in zip(shape, out, strict=True))

@@ -14,11 +14,10 @@ from resizefix.document.validity import why_invalid
 from resizefix.equivalences.chain import Step, smallest_chain
 from resizefix.equivalences.equivalence import AxisEquivalence
 from resizefix.equivalences.error_bound import spelling_bound
-from resizefix.equivalences.subject import Subject
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.lowering import Lowering
-from resizefix.lowerings.subject import Subject as LoweringSubject
 from resizefix.lowerings.table import lower
 from resizefix.operations.site import Site
 from resizefix.origins.origin import OriginKind
@@ -70,7 +69,7 @@ class Replacement:
         return "; ".join(part for part in (self.how + why, within, self.note, *self.conditions) if part)
 
 
-def subject_of(site: Site) -> Subject:
+def subject_of(site: Site) -> ResizeSpec:
     """The site as equivalences see it. Raises RefusedError where its extent is not constant or it cannot be read."""
     site = site.read
     if site.extent.values is None and site.origin.kind is OriginKind.GRAPH_INPUT:
@@ -81,22 +80,22 @@ def subject_of(site: Site) -> Subject:
     if site.input_dims is not None:
         shape = tuple(size if isinstance(size, int) else None for size in site.input_dims)
     try:
-        subject = Subject(site.interpolation, site.extent.kind, values, shape, site.elem_type)
+        subject = ResizeSpec(site.interpolation, site.extent.kind, values, shape, site.elem_type)
     except ValueError as error:
         raise RefusedError("operations.it-is-not-valid", error=error, rule="extent") from error
-    lengths = [length for axis in subject.axes for length in (axis.out, axis.scale) if length is not None]
+    lengths = [length for axis in subject.listed for length in (axis.out, axis.scale) if length is not None]
     longest = max([1, *lengths, *(size for size in shape or () if size is not None)])
     if longest > LONGEST_AXIS:
         raise RefusedError("operations.axis-samples-looked", longest=longest, rule="extent")
-    largest = max([1.0, *(axis.scale for axis in subject.axes if axis.size is None and axis.scale is not None)])
+    largest = max([1.0, *(axis.scale for axis in subject.listed if axis.size is None and axis.scale is not None)])
     if largest > LARGEST_SCALE:
         raise RefusedError("operations.scale-axis-unknown-length", largest=largest, rule="extent")
     return subject
 
 
 def rewritten(
-    subject: Subject, accepts: Callable[[Subject], bool], allowance: Allowance
-) -> tuple[Subject, tuple[Step, ...]] | None:
+    subject: ResizeSpec, accepts: Callable[[ResizeSpec], bool], allowance: Allowance
+) -> tuple[ResizeSpec, tuple[Step, ...]] | None:
     """The subject at the end of the smallest chain that `accepts` takes, with the chain; None if there is none."""
     chain = smallest_chain(subject, accepts, allow_inexact=allowance.inexact)
     if chain is None:
@@ -105,7 +104,7 @@ def rewritten(
 
 
 def chain_replacement(
-    node: NodeProto, initializers: Sequence[TensorProto], subject: Subject, chain: Sequence[Step]
+    node: NodeProto, initializers: Sequence[TensorProto], subject: ResizeSpec, chain: Sequence[Step]
 ) -> Replacement:
     """The replacement of `subject` that a chain of equivalences ends in, spelled as `node`."""
     befores = [subject, *(step.subject for step in chain)]
@@ -123,7 +122,7 @@ def _lengths(chain: Sequence[Step]) -> tuple[str, ...]:
     """How long an axis of unknown length may be to be sampled alike."""
     used = [equivalence for step in chain for equivalence in step.equivalences]
     longest = [row.longest for row in used if isinstance(row, AxisEquivalence) and row.longest is not None]
-    open_axes = any(axis.size is None and axis.scale != 1 for step in chain for axis in step.subject.axes)
+    open_axes = any(axis.size is None and axis.scale != 1 for step in chain for axis in step.subject.listed)
     return (f"for axes up to {min(longest)}",) if longest and open_axes else ()
 
 
@@ -137,12 +136,12 @@ def with_verifiability(made: Replacement, facts: SiteFacts) -> Replacement:
 
 
 def lowered(
-    subject: Subject,
+    subject: ResizeSpec,
     site: Site,
     *,
     fresh: Fresh,
     target: Target | None = None,
-    accepts: Callable[[Subject], bool] = lambda subject: True,
+    accepts: Callable[[ResizeSpec], bool] = lambda subject: True,
 ) -> Replacement:
     """The preferred replacement by other operators. Raises RefusedError with each lowering's reason.
 
@@ -152,17 +151,16 @@ def lowered(
         raise RefusedError("operations.operators-replace-rank-input", rule="lowering")
     if subject.element_type is None:
         raise RefusedError("operations.operators-replace-type-input", rule="lowering")
-    full = _full_rank(subject)
     resizes = frozenset({"Upsample", "Resize"})
 
     def why_not(lowering: Lowering) -> str | None:
-        if lowering.operators & resizes and not accepts(_simpler(full)):
+        if lowering.operators & resizes and not accepts(_simpler(subject)):
             return "the simpler node is not accepted either"
-        elem_type = TensorProto.FLOAT if lowering.computes else full.elem_type
-        return target.why_not(lowering.operators, elem_type, full.rank) if target else None
+        elem_type = TensorProto.FLOAT if lowering.computes else subject.element_type
+        return target.why_not(lowering.operators, elem_type or 0, len(subject.axes)) if target else None
 
     opset = site.scope.opset
-    found = lower(full, x=site.input, y=site.output, opset=opset, fresh=fresh, why_not=why_not)
+    found = lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, why_not=why_not)
     return Replacement(
         found.nodes, found.initializers, found.exact, found.bound, found.lowering, found.note, found.conditions
     )
@@ -184,27 +182,11 @@ def between_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
     return replace(made, nodes=tuple(nodes), how=f"{made.how}, between casts to float and back")
 
 
-def _simpler(full: LoweringSubject) -> Subject:
+def _simpler(subject: ResizeSpec) -> ResizeSpec:
     """The node that `pad_upsample_slice` keeps."""
     meaning = Interpolation(Mode.LINEAR, CoordinateTransformationMode.ASYMMETRIC)
-    scales = tuple(axis.scale or 1.0 for axis in full.axes)
-    shape = tuple(axis.size for axis in full.axes)
-    return Subject(meaning, ExtentKind.SCALES, scales, shape, full.elem_type)
-
-
-def _full_rank(subject: Subject) -> LoweringSubject:
-    assert subject.shape is not None
-    assert subject.element_type is not None
-    rank = len(subject.shape)
-    axes = subject.interpolation.axes or tuple(range(rank))
-    by_axis = {axis % rank: value for axis, value in zip(axes, subject.values, strict=True)}
-    scales: tuple[float, ...] | None = None
-    sizes: tuple[int | None, ...] | None = None
-    if subject.extent is ExtentKind.SCALES:
-        scales = tuple(float(by_axis.get(axis, 1.0) or 1.0) for axis in range(rank))
-    else:
-        sizes = tuple(None if (size := by_axis.get(axis)) is None else int(size) for axis in range(rank))
-    return LoweringSubject(subject.interpolation, scales, sizes, subject.shape, subject.element_type)
+    scales = tuple(axis.scale or 1.0 for axis in subject.axes)
+    return ResizeSpec(meaning, ExtentKind.SCALES, scales, subject.shape, subject.element_type)
 
 
 def mend_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site] = ()) -> str | None:

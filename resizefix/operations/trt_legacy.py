@@ -24,7 +24,7 @@ from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
-from resizefix.equivalences.subject import Subject
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.replacement import (
@@ -174,7 +174,7 @@ def _without_resize(replacement: Replacement, opset: int) -> Replacement:
     return replace(replacement, nodes=tuple(nodes), initializers=initializers)
 
 
-def _upsample_7(subject: Subject, site: Site) -> NodeProto | None:
+def _upsample_7(subject: ResizeSpec, site: Site) -> NodeProto | None:
     if subject.extent is not ExtentKind.SCALES or subject.interpolation.axes is not None:
         return None
     scales = tuple(scale for scale in subject.values if scale is not None)

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.row import Operands
 from resizefix.dialects.write import write
-from resizefix.equivalences.subject import Subject
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import ExtentKind, Interpolation, Mode, NearestMode
 
 onnxruntime.set_default_logger_severity(3)  # it warns of every tf_half_pixel_for_nn
@@ -63,7 +63,7 @@ def open_quietly(model: bytes) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def run(subject: Subject, x: np.ndarray, dialect: Dialect | None = None) -> np.ndarray:
+def run(subject: ResizeSpec, x: np.ndarray, dialect: Dialect | None = None) -> np.ndarray:
     """The output of `subject` for `x`."""
     element_type = helper.np_dtype_to_tensor_dtype(x.dtype)
     opened = session(subject.interpolation, subject.extent, x.ndim, element_type, dialect)
@@ -71,16 +71,16 @@ def run(subject: Subject, x: np.ndarray, dialect: Dialect | None = None) -> np.n
     return opened.run(None, {"x": x, "extent": np.array(subject.values, dtype)})[0]
 
 
-def scaled(interpolation: Interpolation, scales, x: np.ndarray) -> Subject:
+def scaled(interpolation: Interpolation, scales, x: np.ndarray) -> ResizeSpec:
     """A subject with these scales for this input, everything known."""
     element_type = helper.np_dtype_to_tensor_dtype(x.dtype)
-    return Subject(interpolation, ExtentKind.SCALES, tuple(scales), x.shape, element_type)
+    return ResizeSpec(interpolation, ExtentKind.SCALES, tuple(scales), x.shape, element_type)
 
 
-def sized(interpolation: Interpolation, sizes, x: np.ndarray) -> Subject:
+def sized(interpolation: Interpolation, sizes, x: np.ndarray) -> ResizeSpec:
     """A subject with these sizes for this input, everything known."""
     element_type = helper.np_dtype_to_tensor_dtype(x.dtype)
-    return Subject(interpolation, ExtentKind.SIZES, tuple(sizes), x.shape, element_type)
+    return ResizeSpec(interpolation, ExtentKind.SIZES, tuple(sizes), x.shape, element_type)
 
 
 def count_up(*shape: int) -> np.ndarray:

@@ -28,7 +28,7 @@ from resizefix.equivalences.axis_forms import (
 from resizefix.equivalences.equivalence import AxisEquivalence
 from resizefix.equivalences.index_map import TIE_TOLERANCES, nearest_indices, samples
 from resizefix.equivalences.output_size import output_size
-from resizefix.equivalences.subject import Axis
+from resizefix.equivalences.resize_spec import Axis
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
 

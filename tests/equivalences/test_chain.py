@@ -22,13 +22,13 @@ from resizefix.equivalences.axis_forms import (
     forms_of,
 )
 from resizefix.equivalences.chain import reasons, rewrites, smallest_chain
-from resizefix.equivalences.subject import Subject
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy, Mode
 
 PYTORCH_LINEAR = interpolate(Mode.LINEAR, (PYTORCH_HALF_PIXEL, None))
 
 
-def legacy(subject: Subject) -> bool:
+def legacy(subject: ResizeSpec) -> bool:
     """What Upsample-9 and Resize-10 can say."""
     interpolation = subject.interpolation
     return subject.extent is ExtentKind.SCALES and interpolation in (
@@ -41,8 +41,8 @@ def labels(chain) -> list[str]:
     return [step.label for step in chain]
 
 
-def dynamic(interpolation: Interpolation, *scales: float) -> Subject:
-    return Subject(interpolation, ExtentKind.SCALES, scales, (None,) * len(scales), TensorProto.FLOAT)
+def dynamic(interpolation: Interpolation, *scales: float) -> ResizeSpec:
+    return ResizeSpec(interpolation, ExtentKind.SCALES, scales, (None,) * len(scales), TensorProto.FLOAT)
 
 
 @st.composite
@@ -54,7 +54,7 @@ def subjects(draw):
     if form[1] is SIMPLE or draw(st.booleans()):
         scale = st.sampled_from([1.0, 2.0, 3.0, 4.0, 0.5, 0.25, 1 / 3, 1.5, 2.5, 0.7])
         subject = scaled(interpolation, (1, 1, draw(scale), draw(scale)), x)
-        return (subject if all(axis.out for axis in subject.axes) else scaled(interpolation, (1, 1, 2, 2), x)), x
+        return (subject if all(axis.out for axis in subject.listed) else scaled(interpolation, (1, 1, 2, 2), x)), x
     axes, policy = draw(st.none() | st.just((2, 3))), None
     if axes:
         policy = draw(st.none() | st.sampled_from(KeepAspectRatioPolicy))
@@ -113,7 +113,7 @@ def test_legacy_nearest_that_grows_and_shrinks_has_no_other_form_while_sizes_are
 
 def test_a_chain_may_go_through_axes_and_sizes():
     interpolation = replace(nearest((PYTORCH_HALF_PIXEL, ROUND_PREFER_CEIL)), axes=(3, 2))
-    subject = Subject(interpolation, ExtentKind.SIZES, (12, 8), (1, 3, 4, 6), TensorProto.FLOAT)
+    subject = ResizeSpec(interpolation, ExtentKind.SIZES, (12, 8), (1, 3, 4, 6), TensorProto.FLOAT)
     chain = smallest_chain(subject, legacy)
     assert chain is not None
     assert len(chain) == 3
@@ -128,7 +128,7 @@ def test_linear_half_pixel_has_no_legacy_form():
 def test_an_inexact_step_is_taken_only_on_request():
     subject = dynamic(replace(PYTORCH_LINEAR, antialias=True), 1, 1, 2, 2)
 
-    def without_antialias(candidate: Subject) -> bool:
+    def without_antialias(candidate: ResizeSpec) -> bool:
         return not candidate.interpolation.antialias
 
     assert smallest_chain(subject, without_antialias) is None
@@ -150,18 +150,18 @@ def test_an_exact_chain_comes_before_a_shorter_inexact_one():
 def test_the_mend_for_tensorflow_nearest_is_exact_where_it_can_be_proven():
     tensorflow = nearest((TF_HALF_PIXEL_FOR_NN, FLOOR))
 
-    def mended(subject: Subject) -> bool:
+    def mended(subject: ResizeSpec) -> bool:
         return subject.form == (HALF_PIXEL, ROUND_PREFER_CEIL)
 
-    (step,) = smallest_chain(Subject(tensorflow, ExtentKind.SIZES, (9,), (5,)), mended) or ()
+    (step,) = smallest_chain(ResizeSpec(tensorflow, ExtentKind.SIZES, (9,), (5,)), mended) or ()
     assert step.exact
-    assert smallest_chain(Subject(tensorflow, ExtentKind.SIZES, (6,), (20,)), mended) is None
-    (step,) = smallest_chain(Subject(tensorflow, ExtentKind.SIZES, (6,), (20,)), mended, allow_inexact=True) or ()
+    assert smallest_chain(ResizeSpec(tensorflow, ExtentKind.SIZES, (6,), (20,)), mended) is None
+    (step,) = smallest_chain(ResizeSpec(tensorflow, ExtentKind.SIZES, (6,), (20,)), mended, allow_inexact=True) or ()
     assert (step.label, step.exact) == ("E21", False)
 
 
 def test_nothing_is_known_of_an_axis_without_a_scale():
-    subject = Subject(nearest((HALF_PIXEL, CEIL)), ExtentKind.SCALES, (1.0, None), (4, 4))
+    subject = ResizeSpec(nearest((HALF_PIXEL, CEIL)), ExtentKind.SCALES, (1.0, None), (4, 4))
     assert list(rewrites(subject)) == [step for step in rewrites(subject) if step.label == "E15"]
 
 

@@ -13,7 +13,7 @@ from resize_runs import interpolate, run, scaled, sized
 from resizefix.equivalences.axis_forms import HALF_PIXEL, HALF_PIXEL_SYMMETRIC, forms_of
 from resizefix.equivalences.chain import rewrites
 from resizefix.equivalences.error_bound import DYNAMIC_SIZE, GROWS, spelling_bound
-from resizefix.equivalences.subject import Subject
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import ExtentKind, Mode
 
 MODES = st.sampled_from([Mode.LINEAR, Mode.CUBIC])
@@ -27,7 +27,7 @@ def drawn(shape: tuple[int, ...], dtype: type, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).choice([-1, 1], shape).astype(dtype)
 
 
-def within(before: Subject, after: Subject, x: np.ndarray, *, is_open: bool = False) -> bool:
+def within(before: ResizeSpec, after: ResizeSpec, x: np.ndarray, *, is_open: bool = False) -> bool:
     """Whether the two lie within what is promised, where the file says the sizes or (`is_open`) does not."""
     bound, condition = spelling_bound(opened(before), opened(after)) if is_open else spelling_bound(before, after)
     assert bound is not None
@@ -38,12 +38,12 @@ def within(before: Subject, after: Subject, x: np.ndarray, *, is_open: bool = Fa
     return float(np.max(np.abs(a - b), initial=0.0)) <= bound
 
 
-def opened(subject: Subject) -> Subject:
+def opened(subject: ResizeSpec) -> ResizeSpec:
     """The same node where the file says no size."""
     return replace(subject, shape=(None,) * len(subject.shape or ()))
 
 
-def stepped(subject: Subject, number: int) -> Subject | None:
+def stepped(subject: ResizeSpec, number: int) -> ResizeSpec | None:
     steps = rewrites(subject, allow_inexact=True)
     return next(
         (
@@ -120,5 +120,5 @@ def test_the_bound_of_a_long_axis_is_larger_and_that_of_an_open_one_has_a_condit
 @pytest.mark.parametrize("element_type", [TensorProto.UINT8, None])
 def test_integers_have_no_bound(element_type):
     symmetric, half = (interpolate(Mode.LINEAR, (form, None)) for form in (HALF_PIXEL_SYMMETRIC, HALF_PIXEL))
-    before = Subject(symmetric, ExtentKind.SCALES, (3.0,), (5,), element_type)
+    before = ResizeSpec(symmetric, ExtentKind.SCALES, (3.0,), (5,), element_type)
     assert spelling_bound(before, replace(before, interpolation=half))[0] is None

@@ -21,7 +21,7 @@ from resizefix.equivalences.axis_forms import (
 )
 from resizefix.equivalences.equivalence import NodeEquivalence, WhyNot
 from resizefix.equivalences.output_size import output_size
-from resizefix.equivalences.subject import Subject
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, KeepAspectRatioPolicy, Mode, NearestMode
 
@@ -37,7 +37,7 @@ lengths = st.integers(1, 24)
 scales = st.floats(0.25, 6, width=32) | st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0])
 
 
-def rewritten(number: int, subject: Subject) -> tuple[Subject, ...]:
+def rewritten(number: int, subject: ResizeSpec) -> tuple[ResizeSpec, ...]:
     equivalence = BY_NUMBER[number]
     assert isinstance(equivalence, NodeEquivalence)
     result = equivalence.rewrite(subject)
@@ -45,17 +45,17 @@ def rewritten(number: int, subject: Subject) -> tuple[Subject, ...]:
     return result
 
 
-def holds(number: int, subject: Subject) -> bool:
+def holds(number: int, subject: ResizeSpec) -> bool:
     return not isinstance(BY_NUMBER[number].rewrite(subject), WhyNot)
 
 
-def reason(number: int, subject: Subject) -> str:
+def reason(number: int, subject: ResizeSpec) -> str:
     result = BY_NUMBER[number].rewrite(subject)
     assert isinstance(result, WhyNot)
     return result.reason
 
 
-def same_results(subject: Subject, others: tuple[Subject, ...], x: np.ndarray) -> bool:
+def same_results(subject: ResizeSpec, others: tuple[ResizeSpec, ...], x: np.ndarray) -> bool:
     y = run(subject, x)
     return all(same_bits(y, run(other, x)) for other in others)
 
@@ -68,7 +68,7 @@ def same_results(subject: Subject, others: tuple[Subject, ...], x: np.ndarray) -
 def test_e14_filling_in_the_axes_gives_the_same_bits(mode_and_form, height, width, first, second, axes):
     x = noise(1, 2, height, width)
     subject = scaled(interpolate(*mode_and_form, axes=tuple(axes)), (first, second), x)
-    assume(all(axis.out for axis in subject.axes))
+    assume(all(axis.out for axis in subject.listed))
     (full,) = rewritten(14, subject)
     assert full.interpolation.axes is None
     assert full.values[:2] == (1, 1)
@@ -87,7 +87,7 @@ def test_e14_fills_in_sizes_too(mode_and_form, height, width, new_height, new_wi
 
 
 def test_e14_counts_axes_from_the_end_where_the_rank_is_known():
-    subject = Subject(replace(NEAREST, axes=(-1,)), ExtentKind.SCALES, (2.0,), (None, None, None))
+    subject = ResizeSpec(replace(NEAREST, axes=(-1,)), ExtentKind.SCALES, (2.0,), (None, None, None))
     assert rewritten(14, subject)[0].values == (1, 1, 2)
 
 
@@ -97,7 +97,7 @@ def test_e15_leaving_out_unscaled_axes_gives_the_same_bits(mode_and_form, height
     assume(scale != 1)
     x = noise(1, 2, height, width)
     subject = scaled(interpolate(*mode_and_form), (1, 1, scale, 1), x)
-    assume(subject.axes[2].out)
+    assume(subject.listed[2].out)
     (short,) = rewritten(15, subject)
     assert (short.interpolation.axes, short.values) == ((2,), (scale,))
     assert same_results(subject, (short,), x)
@@ -105,27 +105,31 @@ def test_e15_leaving_out_unscaled_axes_gives_the_same_bits(mode_and_form, height
 
 
 def test_e15_keeps_an_axis_whose_scale_is_not_known():
-    subject = Subject(NEAREST, ExtentKind.SIZES, (1, 3, 8, 8), (None, 3, 4, None))
+    subject = ResizeSpec(NEAREST, ExtentKind.SIZES, (1, 3, 8, 8), (None, 3, 4, None))
     assert rewritten(15, subject)[0].interpolation.axes == (0, 2, 3)
 
 
 AXES_REFUSALS = [
-    (14, Subject(NEAREST, ExtentKind.SCALES, (2.0,)), "all axes are listed already"),
-    (14, Subject(replace(NEAREST, axes=(2,)), ExtentKind.SCALES, (2.0,)), "the rank of the input is not known"),
-    (14, Subject(replace(NEAREST, axes=(1,)), ExtentKind.SIZES, (8,), (None, 4)), "the length of axis 0 is not known"),
-    (15, Subject(replace(NEAREST, axes=(1,)), ExtentKind.SCALES, (2.0,)), "the axes are listed already"),
-    (15, Subject(NEAREST, ExtentKind.SCALES, (2.0, 2.0)), "no axis can be left out"),
+    (14, ResizeSpec(NEAREST, ExtentKind.SCALES, (2.0,)), "all axes are listed already"),
+    (14, ResizeSpec(replace(NEAREST, axes=(2,)), ExtentKind.SCALES, (2.0,)), "the rank of the input is not known"),
+    (
+        14,
+        ResizeSpec(replace(NEAREST, axes=(1,)), ExtentKind.SIZES, (8,), (None, 4)),
+        "the length of axis 0 is not known",
+    ),
+    (15, ResizeSpec(replace(NEAREST, axes=(1,)), ExtentKind.SCALES, (2.0,)), "the axes are listed already"),
+    (15, ResizeSpec(NEAREST, ExtentKind.SCALES, (2.0, 2.0)), "no axis can be left out"),
     (
         15,
-        Subject(
+        ResizeSpec(
             interpolate(Mode.LINEAR, (TF_CROP_AND_RESIZE, None), extrapolation_value=0.0), ExtentKind.SCALES, (1.0, 2.0)
         ),
         "the roi of tf_crop_and_resize",
     ),
-    (15, Subject(NEAREST, ExtentKind.SCALES, (1.0, 1.0)), "axes must not be empty"),
+    (15, ResizeSpec(NEAREST, ExtentKind.SCALES, (1.0, 1.0)), "axes must not be empty"),
     (
         14,
-        Subject(
+        ResizeSpec(
             replace(NEAREST, axes=(1,), keep_aspect_ratio_policy=KeepAspectRatioPolicy.NOT_LARGER),
             ExtentKind.SIZES,
             (8,),
@@ -135,7 +139,7 @@ AXES_REFUSALS = [
     ),
     (
         14,
-        Subject(
+        ResizeSpec(
             interpolate(Mode.LINEAR, (TF_CROP_AND_RESIZE, None), axes=(1,), extrapolation_value=0.0),
             ExtentKind.SCALES,
             (2.0,),
@@ -223,30 +227,34 @@ def test_e17_ends_where_every_safe_scale_changes_the_numbers():
 
 
 EXTENT_REFUSALS = [
-    (16, Subject(LINEAR, ExtentKind.SIZES, (8,), (4,)), "given by sizes already"),
-    (17, Subject(LINEAR, ExtentKind.SCALES, (2.0,), (4,)), "given by scales already"),
-    (16, Subject(LINEAR, ExtentKind.SCALES, (2.0, 2.0), (4, None)), "the length of axis 1 of the input is not known"),
-    (17, Subject(LINEAR, ExtentKind.SIZES, (8,)), "the length of axis 0 of the input is not known"),
-    (17, Subject(LINEAR, ExtentKind.SIZES, (None,), (4,)), "the sizes entry of axis 0 is not known"),
-    (17, Subject(LINEAR, ExtentKind.SIZES, (0,), (4,)), "axis 0 is empty"),
-    (16, Subject(LINEAR, ExtentKind.SCALES, (0.1,), (4,)), "scale 0.1 leaves nothing of axis 0"),
+    (16, ResizeSpec(LINEAR, ExtentKind.SIZES, (8,), (4,)), "given by sizes already"),
+    (17, ResizeSpec(LINEAR, ExtentKind.SCALES, (2.0,), (4,)), "given by scales already"),
+    (
+        16,
+        ResizeSpec(LINEAR, ExtentKind.SCALES, (2.0, 2.0), (4, None)),
+        "the length of axis 1 of the input is not known",
+    ),
+    (17, ResizeSpec(LINEAR, ExtentKind.SIZES, (8,)), "the length of axis 0 of the input is not known"),
+    (17, ResizeSpec(LINEAR, ExtentKind.SIZES, (None,), (4,)), "the sizes entry of axis 0 is not known"),
+    (17, ResizeSpec(LINEAR, ExtentKind.SIZES, (0,), (4,)), "axis 0 is empty"),
+    (16, ResizeSpec(LINEAR, ExtentKind.SCALES, (0.1,), (4,)), "scale 0.1 leaves nothing of axis 0"),
     (
         17,
-        Subject(
+        ResizeSpec(
             interpolate(Mode.LINEAR, (TF_CROP_AND_RESIZE, None), extrapolation_value=0.0), ExtentKind.SIZES, (8,), (4,)
         ),
         "depends on the roi",
     ),
     (
         17,
-        Subject(
+        ResizeSpec(
             replace(LINEAR, keep_aspect_ratio_policy=KeepAspectRatioPolicy.NOT_LARGER), ExtentKind.SIZES, (8,), (4,)
         ),
         "keep_aspect_ratio_policy changes the sizes first",
     ),
-    (22, Subject(NEAREST, ExtentKind.SIZES, (9,), (5,), TensorProto.FLOAT), "in mode nearest"),
-    (22, Subject(LINEAR, ExtentKind.SIZES, (9,), (5,), TensorProto.UINT8), "floating-point tensors only"),
-    (22, Subject(LINEAR, ExtentKind.SIZES, (9,), (5,)), "floating-point tensors only"),
+    (22, ResizeSpec(NEAREST, ExtentKind.SIZES, (9,), (5,), TensorProto.FLOAT), "in mode nearest"),
+    (22, ResizeSpec(LINEAR, ExtentKind.SIZES, (9,), (5,), TensorProto.UINT8), "floating-point tensors only"),
+    (22, ResizeSpec(LINEAR, ExtentKind.SIZES, (9,), (5,)), "floating-point tensors only"),
 ]
 
 
@@ -300,7 +308,7 @@ def test_e18_refuses_axes_from_the_end_since_onnxruntime_then_resizes_nothing():
 def test_e18_says_why_without_a_policy_or_a_length():
     assert reason(18, scaled(LINEAR, (2,), noise(4))) == "it has no keep_aspect_ratio_policy"
     kept = replace(LINEAR, keep_aspect_ratio_policy=KeepAspectRatioPolicy.NOT_SMALLER)
-    assert "the length of axis 0" in reason(18, Subject(kept, ExtentKind.SIZES, (8,)))
+    assert "the length of axis 0" in reason(18, ResizeSpec(kept, ExtentKind.SIZES, (8,)))
 
 
 # E19 and E22; their bounds: test_error_bound.py
@@ -311,7 +319,7 @@ ANTIALIAS_REFUSALS = [
     (scaled(LINEAR, (1, 2), noise(3, 4)), "it has no antialias"),
     (scaled(SMOOTH, (1, 0.5), noise(3, 4)), "axis 1 is not known to become longer"),
     (scaled(SMOOTH, (2, 1.2), noise(3, 4)), "axis 1 is not known to become longer"),
-    (Subject(SMOOTH, ExtentKind.SCALES, (1.0, 1.5), None, TensorProto.FLOAT), "axis 1 is not known"),
+    (ResizeSpec(SMOOTH, ExtentKind.SCALES, (1.0, 1.5), None, TensorProto.FLOAT), "axis 1 is not known"),
     (scaled(SMOOTH, (1, 2), noise(3, 4).astype(np.uint8)), "floating-point tensors only"),
     (scaled(replace(SMOOTH, exclude_outside=True), (1, 2), noise(3, 4)), "exclude_outside needs"),
     (
@@ -335,10 +343,12 @@ def test_e19_ends_where_an_axis_shrinks_or_keeps_its_length(scale):
 
 
 def test_e19_keeps_growing_dynamic_axes():
-    assert holds(19, Subject(SMOOTH, ExtentKind.SCALES, (1.0, 1.0, 2.0, 2.5), None, TensorProto.FLOAT16))
+    assert holds(19, ResizeSpec(SMOOTH, ExtentKind.SCALES, (1.0, 1.0, 2.0, 2.5), None, TensorProto.FLOAT16))
 
 
 def test_output_sizes_of_rewritten_scales_are_right_in_the_kernel():
-    (near,) = rewritten(22, Subject(LINEAR, ExtentKind.SIZES, (9,), (5,), TensorProto.FLOAT))
+    (near,) = rewritten(22, ResizeSpec(LINEAR, ExtentKind.SIZES, (9,), (5,), TensorProto.FLOAT))
     assert output_size(near.values[0], 5) == 9
-    assert holds(17, Subject(interpolate(Mode.NEAREST, (HALF_PIXEL, ROUND_PREFER_FLOOR)), ExtentKind.SIZES, (9,), (5,)))
+    assert holds(
+        17, ResizeSpec(interpolate(Mode.NEAREST, (HALF_PIXEL, ROUND_PREFER_FLOOR)), ExtentKind.SIZES, (9,), (5,))
+    )

@@ -6,8 +6,8 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.document.text import node_text
-from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
-from resizefix.lowerings import LOWERINGS, Lowered, Subject
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
+from resizefix.lowerings import LOWERINGS, Lowered, ResizeSpec
 
 ROW = {lowering.name: lowering for lowering in LOWERINGS}
 
@@ -29,10 +29,15 @@ def by_scales(
     shape: tuple[int | None, ...],
     *scales: float,
     elem_type: int = TensorProto.FLOAT,
-) -> Subject:
+) -> ResizeSpec:
     """`scales` are those of the last axes; the others have scale 1."""
     full = [1.0] * (len(shape) - len(scales)) + [float(np.float32(scale)) for scale in scales]
-    return Subject(interpolation, tuple(full), None, shape, elem_type)
+    return ResizeSpec(interpolation, ExtentKind.SCALES, tuple(full), shape, elem_type)
+
+
+def by_sizes(interpolation: Interpolation, shape: tuple[int | None, ...], sizes: tuple[int | None, ...]) -> ResizeSpec:
+    """`sizes` are those of the axes that `interpolation` lists."""
+    return ResizeSpec(interpolation, ExtentKind.SIZES, sizes, shape, TensorProto.FLOAT)
 
 
 def text(lowered: Lowered) -> list[str]:
@@ -46,7 +51,7 @@ def text(lowered: Lowered) -> list[str]:
     return lines
 
 
-def build(name: str, subject: Subject, opset: int = 13) -> Lowered:
+def build(name: str, subject: ResizeSpec, opset: int = 13) -> Lowered:
     """The lowering of that name from `x` to `y`."""
     taken: set[str] = set()
 

@@ -13,7 +13,8 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
-from resizefix.lowerings import Lowered, Lowering, Subject
+from resizefix.interpolation import ExtentKind
+from resizefix.lowerings import Lowered, Lowering, ResizeSpec
 
 ort.set_default_logger_severity(4)  # tf_half_pixel_for_nn is deprecated, and onnxruntime says so for every node
 
@@ -28,19 +29,17 @@ def session(model: onnx.ModelProto) -> ort.InferenceSession:
     return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def native_node(subject: Subject, x: str, y: str, opset: int = NEWEST) -> tuple[NodeProto, list[TensorProto]]:
+def native_node(subject: ResizeSpec, x: str, y: str, opset: int = NEWEST) -> tuple[NodeProto, list[TensorProto]]:
     """The node that `subject` describes, in the dialect of an opset, and its constants."""
     dialect = dialect_of("Upsample" if opset < 10 else "Resize", opset)
     if dialect.scales_input is None:
-        return write(subject.interpolation, Operands(x, scales_attribute=subject.scales), dialect, output=y), []
+        return write(subject.interpolation, Operands(x, scales_attribute=subject.values), dialect, output=y), []
     constants = []
-    if subject.scales is not None:
-        constants.append(numpy_helper.from_array(np.array(subject.scales, np.float32), y + "_extent"))
+    if subject.extent is ExtentKind.SCALES:
+        constants.append(numpy_helper.from_array(np.array(subject.values, np.float32), y + "_extent"))
         operands = Operands(x, scales=y + "_extent")
     else:
-        axes = subject.interpolation.axes
-        sizes = subject.sizes if axes is None else [subject.sizes[axis] for axis in axes]
-        constants.append(numpy_helper.from_array(np.array(sizes, np.int64), y + "_extent"))
+        constants.append(numpy_helper.from_array(np.array(subject.values, np.int64), y + "_extent"))
         operands = Operands(x, sizes=y + "_extent")
     return write(subject.interpolation, operands, dialect, output=y), constants
 
@@ -60,18 +59,18 @@ class Batch:
         self.names[suggestion] += 1
         return f"{suggestion}_{self.names[suggestion]}"
 
-    def io(self, subject: Subject, x: str, y: str) -> None:
-        self.inputs[x] = helper.make_tensor_value_info(x, subject.elem_type, subject.input_shape)
-        self.outputs.append(helper.make_tensor_value_info(y, subject.elem_type, [None] * subject.rank))
+    def io(self, subject: ResizeSpec, x: str, y: str) -> None:
+        self.inputs[x] = helper.make_tensor_value_info(x, subject.element_type, subject.shape)
+        self.outputs.append(helper.make_tensor_value_info(y, subject.element_type, [None] * len(subject.axes)))
 
-    def add(self, lowering: Lowering, subject: Subject, x: str, y: str) -> Lowered:
+    def add(self, lowering: Lowering, subject: ResizeSpec, x: str, y: str) -> Lowered:
         lowered = lowering.build(subject, x=x, y=y, opset=self.opset, fresh=self.fresh)
         self.nodes += lowered.nodes
         self.constants += lowered.initializers
         self.io(subject, x, y)
         return lowered
 
-    def add_native(self, subject: Subject, x: str, y: str) -> None:
+    def add_native(self, subject: ResizeSpec, x: str, y: str) -> None:
         node, constants = native_node(subject, x, y, self.opset)
         self.nodes.append(node)
         self.constants += constants
@@ -86,23 +85,23 @@ class Batch:
         return dict(zip(names, session(model).run(names, feeds), strict=True))
 
 
-def sample(subject: Subject, shape: Sequence[int], seed: int = 0) -> np.ndarray:
+def sample(subject: ResizeSpec, shape: Sequence[int], seed: int = 0) -> np.ndarray:
     """An input of that shape whose largest magnitude is 1 (integers: any)."""
     rng = np.random.default_rng(seed)
-    dtype = helper.tensor_dtype_to_np_dtype(subject.elem_type)
+    dtype = helper.tensor_dtype_to_np_dtype(subject.element_type)
     if np.issubdtype(dtype, np.integer):
         return rng.integers(0, 100, size=shape).astype(dtype)
     x = rng.standard_normal(shape)
     return (x / np.abs(x).max()).astype(dtype)
 
 
-def native(subject: Subject, x: np.ndarray, opset: int = NEWEST) -> np.ndarray:
+def native(subject: ResizeSpec, x: np.ndarray, opset: int = NEWEST) -> np.ndarray:
     batch = Batch(opset)
     batch.add_native(subject, "x", "y")
     return batch.run({"x": x})["y"]
 
 
-def run(lowering: Lowering, subject: Subject, x: np.ndarray, opset: int) -> tuple[Lowered, np.ndarray]:
+def run(lowering: Lowering, subject: ResizeSpec, x: np.ndarray, opset: int) -> tuple[Lowered, np.ndarray]:
     batch = Batch(opset)
     lowered = batch.add(lowering, subject, "x", "y")
     return lowered, batch.run({"x": x})["y"]

@@ -51,8 +51,8 @@ def test_the_refused_neighbours_do_differ():
         by_scales(linear("pytorch_half_pixel"), (1, 1, 4, 3), 0.5, 0.5),
         by_scales(linear("half_pixel_symmetric"), (1, 1, 5, 4), 0.5, 0.5),
     ):
-        x = sample(subject, subject.input_shape)
-        pooled = run(POOL, by_scales(linear(), subject.input_shape, 0.5, 0.5), x, 13)[1]
+        x = sample(subject, subject.shape)
+        pooled = run(POOL, by_scales(linear(), subject.shape, 0.5, 0.5), x, 13)[1]
         assert np.abs(pooled - native(subject, x)).max() > 0.01
 
 

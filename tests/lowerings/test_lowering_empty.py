@@ -10,14 +10,14 @@ from lowering_cases import by_scales, cubic, linear, nearest
 from lowering_runs import native, run
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, RuntimeException
 
-from resizefix.lowerings import LOWERINGS, Lowering, Subject
+from resizefix.lowerings import LOWERINGS, Lowering, ResizeSpec
 
 MEANINGS = (nearest(), nearest("half_pixel", "round_prefer_ceil"), nearest("align_corners"), linear(), cubic())
 SIZES = {1: (6,), 2: (4, 6), 3: (2, 3, 6), 4: (2, 3, 4, 6), 5: (1, 2, 3, 4, 6)}
 SCALES = ((2.0,), (0.5,), (2.0, 2.0), (0.5, 0.5), (1.5, 1.0))
 
 
-def empty_cases(lowering: Lowering, opset: int) -> list[tuple[Subject, tuple[int, ...]]]:
+def empty_cases(lowering: Lowering, opset: int) -> list[tuple[ResizeSpec, tuple[int, ...]]]:
     """Subjects that have dynamic axes, each with an input shape of which one of these is empty."""
     cases = []
     for meaning, (rank, sizes), scales in itertools.product(MEANINGS, SIZES.items(), SCALES):
@@ -33,7 +33,7 @@ def empty_cases(lowering: Lowering, opset: int) -> list[tuple[Subject, tuple[int
     return cases
 
 
-def is_like_the_node(lowering: Lowering, subject: Subject, shape: tuple[int, ...], opset: int) -> bool:
+def is_like_the_node(lowering: Lowering, subject: ResizeSpec, shape: tuple[int, ...], opset: int) -> bool:
     x = np.zeros(shape, np.float32)
     try:
         expected = native(subject, x).shape

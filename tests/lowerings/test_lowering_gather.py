@@ -1,10 +1,8 @@
 """The index map as a constant."""
 
 import pytest
-from lowering_cases import ROW, build, by_scales, linear, nearest, text
-from onnx import TensorProto, numpy_helper
-
-from resizefix.lowerings import Subject
+from lowering_cases import ROW, build, by_scales, by_sizes, linear, nearest, text
+from onnx import numpy_helper
 
 
 def test_the_axis_that_shrinks_goes_first():
@@ -23,7 +21,7 @@ def test_the_axis_that_shrinks_goes_first():
         (by_scales(linear(), (1, 1, 4, 4), 2, 2), "the mode is linear, not nearest"),
         (by_scales(nearest(), (1, 1, 4, None), 2, 1.5), "the size of axis 3 is not static"),
         (
-            Subject(nearest(), None, (1, 1, 8, 8), (1, 1, None, 4), TensorProto.FLOAT),
+            by_sizes(nearest(), (1, 1, None, 4), (1, 1, 8, 8)),
             "the size of axis 2 is not static",
         ),
     ],
@@ -38,6 +36,6 @@ def test_only_the_scaled_axes_need_be_static():
 
 def test_the_note_says_where_versions_of_onnxruntime_round_a_tie_differently():
     rounding = nearest("half_pixel", "round_prefer_ceil")
-    subject = Subject(rounding, None, (1, 1, 6, 4), (1, 1, 20, 4), TensorProto.FLOAT)
+    subject = by_sizes(rounding, (1, 1, 20, 4), (1, 1, 6, 4))
     assert "on axis 2 onnxruntime before mid-2026 rounds a tie the other way" in build("gather", subject).note
     assert "mid-2026" not in build("gather", by_scales(rounding, (1, 1, 10, 4), 0.3, 1)).note

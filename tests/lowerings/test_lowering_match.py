@@ -13,8 +13,8 @@ from lowering_runs import Batch, difference, native, run, sample
 from onnx import TensorProto, helper
 
 from resizefix.equivalences.error_bound import DYNAMIC_SIZE, GROWS
-from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
-from resizefix.lowerings import LOWERINGS, Subject
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
+from resizefix.lowerings import LOWERINGS, ResizeSpec
 
 COORDINATES = [mode for mode in CoordinateTransformationMode if mode.value != "tf_crop_and_resize"]
 NEAREST = [
@@ -58,9 +58,9 @@ def scaled(interpolation, shape, scales, *, static=True, elem_type=TensorProto.F
     full = [1.0] * (len(shape) - len(scales)) + [float(np.float32(scale)) for scale in scales]
     if by_sizes:
         sizes = tuple(max(1, round(size * scale)) for size, scale in zip(shape, full, strict=True))
-        return Subject(interpolation, None, sizes, shape, elem_type)
+        return ResizeSpec(interpolation, ExtentKind.SIZES, sizes, shape, elem_type)
     seen = tuple(shape) if static else tuple(n if i == 1 else None for i, n in enumerate(shape))
-    return Subject(interpolation, tuple(full), None, seen, elem_type)
+    return ResizeSpec(interpolation, ExtentKind.SCALES, tuple(full), seen, elem_type)
 
 
 def worlds():
@@ -180,7 +180,7 @@ def test_the_rounding_of_upsample_and_resize_10_is_lowered(opset):
     applied = Counter()
     for shape, scales in product(IMAGES, PAIRS):
         subject = scaled(simple, shape, scales)
-        if runs_dry(shape, subject) or (opset < 10 and min(subject.scales) < 1):
+        if runs_dry(shape, subject) or (opset < 10 and min(subject.values) < 1):
             continue
         want = native(subject, sample(subject, shape), opset)
         for lowering in LOWERINGS:
@@ -195,7 +195,7 @@ def test_linear_is_lowered_for_channels_last_images_and_plain_matrices_too():
     for shape, scales in product([(1, 5, 4, 3), (2, 1, 6, 1)], [(1, 2, 3, 1), (1, 1.5, 0.7, 1), (1, 2, 1, 1)]):
         full = tuple(float(np.float32(scale)) for scale in scales)
         for interpolation in LINEAR:
-            subject = Subject(interpolation, full, None, (None, *shape[1:]), TensorProto.FLOAT)
+            subject = ResizeSpec(interpolation, ExtentKind.SCALES, full, (None, *shape[1:]), TensorProto.FLOAT)
             x = sample(subject, shape)
             matmul = next(low for low in LOWERINGS if low.name == "matmul")
             assert difference(*run(matmul, subject, x, 13), native(subject, x)) is None

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from lowering_cases import ROW, build, by_scales, cubic, linear, nearest, text
+from lowering_cases import ROW, build, by_scales, by_sizes, cubic, linear, nearest, text
 from lowering_runs import difference, native, run, sample
 from onnx import TensorProto
-
-from resizefix.lowerings import Subject
 
 MATMUL = ROW["matmul"]
 
@@ -49,7 +47,7 @@ def test_nearest_is_equal_for_finite_inputs_and_an_infinity_spreads():
     ("subject", "reason"),
     [
         (by_scales(linear(), (1, 1, 4, None), 2, 1.5), "the size of axis 3 is not static"),
-        (Subject(linear(), None, (1, 1, 8, 8), (1, 1, None, 4), TensorProto.FLOAT), "the size of axis 2 is not static"),
+        (by_sizes(linear(), (1, 1, None, 4), (1, 1, 8, 8)), "the size of axis 2 is not static"),
         (
             by_scales(linear(), (1, 4, None, 3), 2, 1, 1),
             "the size of axis 2, behind the scaled axis 1, is not static",

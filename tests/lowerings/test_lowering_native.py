@@ -1,12 +1,11 @@
 """What has no answer in onnxruntime is refused, and has none; what passes has one."""
 
 import pytest
-from lowering_cases import by_scales, cubic, linear, nearest
+from lowering_cases import by_scales, by_sizes, cubic, linear, nearest
 from lowering_runs import Batch, native, sample
 from onnx import TensorProto
 
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, KeepAspectRatioPolicy, Mode
-from resizefix.lowerings import Subject
 from resizefix.lowerings.native import why_not_native
 
 CROP = Interpolation(Mode.LINEAR, CoordinateTransformationMode.TF_CROP_AND_RESIZE, extrapolation_value=0.0)
@@ -36,7 +35,7 @@ def test_a_node_without_a_kernel_is_refused_for_that(subject, reason):
     batch = Batch(19)
     batch.add_native(subject, "x", "y")
     with pytest.raises(Exception, match=r"mode only support|NOT_IMPLEMENTED|Cubic|IsPrimitiveDataType"):
-        batch.run({"x": sample(subject, subject.input_shape)})
+        batch.run({"x": sample(subject, subject.shape)})
 
 
 def test_a_node_with_a_kernel_passes_and_runs():
@@ -52,13 +51,13 @@ def test_a_node_with_a_kernel_passes_and_runs():
         by_scales(linear(), (1, 1, 4, 4), 2, 2, elem_type=TensorProto.FLOAT16),
     ):
         assert why_not_native(subject) is None
-        native(subject, sample(subject, subject.input_shape))
+        native(subject, sample(subject, subject.shape))
 
 
 OTHER = [
-    (Subject(linear(), None, None, (1, 1, 4, 4), TensorProto.FLOAT), "neither scales nor sizes are constant"),
+    (by_sizes(linear(), (1, 1, 4, 4), (None,) * 4), "neither scales nor sizes are constant"),
     (by_scales(CROP, (1, 1, 4, 4), 2, 2), "tf_crop_and_resize reads a roi"),
-    (Subject(NEGATIVE_AXES, None, (None, None, 8, 8), (1, 1, 4, 4), TensorProto.FLOAT), "for negative axes"),
+    (by_sizes(NEGATIVE_AXES, (1, 1, 4, 4), (8, 8)), "for negative axes"),
     (by_scales(linear(), (1, 1, 4, 4), 2, 0), "not a positive number"),
     (by_scales(linear(), (1, 1, 4, 4), 2, -2), "not a positive number"),
     (by_scales(linear(), (1, 1, 4, 4), 2, float("inf")), "not a positive number"),

@@ -4,15 +4,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from lowering_cases import ROW, build, by_scales, linear, nearest, text
+from lowering_cases import ROW, build, by_scales, by_sizes, linear, nearest, text
 from lowering_runs import difference, native, run, sample
 from onnx import TensorProto, numpy_helper
 
 from resizefix.equivalences.index_map import nearest_indices
+from resizefix.equivalences.resize_spec import Axis
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
-from resizefix.lowerings import Subject
 from resizefix.lowerings.repeat import repeats
-from resizefix.lowerings.subject import Axis
 
 REPEAT = ROW["repeat"]
 
@@ -61,7 +60,7 @@ def test_a_rounding_repeats_at_any_size_exactly_where_the_index_map_does():
         interpolation = Interpolation(Mode.NEAREST, coordinates, nearest_mode)
         maps = (nearest_indices((coordinates, nearest_mode), factor, n, n * factor) for n in (*range(1, 70), 100_000))
         truth = all(np.array_equal(each, np.arange(len(each)) // factor) for each in maps)
-        assert repeats(interpolation, Axis(2, None, None, float(factor))) == truth, (interpolation, factor)
+        assert repeats(interpolation, Axis(None, None, float(factor))) == truth, (interpolation, factor)
 
 
 @pytest.mark.parametrize(
@@ -70,8 +69,8 @@ def test_a_rounding_repeats_at_any_size_exactly_where_the_index_map_does():
         (by_scales(linear(), (1, 1, 4, 4), 2, 2), "the mode is linear, not nearest"),
         (by_scales(nearest(), (1, 1, 4, 4), 2, 1.5), "axis 3 is not scaled by a whole number"),
         (by_scales(nearest(), (1, 1, 4, 4), 0.5, 2), "axis 2 is not scaled by a whole number"),
-        (Subject(nearest(), None, (1, 1, 8, 9), (1, 1, 4, 4), TensorProto.FLOAT), "axis 3 is not scaled by a whole"),
-        (Subject(nearest(), None, (1, 1, 8, 8), (1, 1, None, 4), TensorProto.FLOAT), "axis 2 is not scaled by a whole"),
+        (by_sizes(nearest(), (1, 1, 4, 4), (1, 1, 8, 9)), "axis 3 is not scaled by a whole"),
+        (by_sizes(nearest(), (1, 1, None, 4), (1, 1, 8, 8)), "axis 2 is not scaled by a whole"),
         (
             by_scales(nearest("asymmetric", "round_prefer_floor"), (1, 1, 4, 4), 2, 3),
             "asymmetric with round_prefer_floor does not repeat the samples of axis 3 3 times",
@@ -98,7 +97,7 @@ def test_what_is_no_repetition_is_refused_with_the_reason(subject, reason):
 def test_just_inside_the_conditions_it_applies():
     for subject in (
         by_scales(nearest("asymmetric", "round_prefer_floor"), (1, 1, 4, 4), 2, 2),
-        Subject(nearest(), None, (1, 1, 8, 12), (1, 1, 4, 4), TensorProto.FLOAT),
+        by_sizes(nearest(), (1, 1, 4, 4), (1, 1, 8, 12)),
         by_scales(nearest("align_corners", "round_prefer_floor"), (1, 1, 4, 2049), 2, 2),
     ):
         assert REPEAT.applies(subject, 13) is None

@@ -1,12 +1,12 @@
 """The order of the lowerings, the choice among them, and what every row keeps to."""
 
 import pytest
-from lowering_cases import ROW, by_scales, cubic, linear, nearest
+from lowering_cases import ROW, by_scales, by_sizes, cubic, linear, nearest
 from lowering_runs import Batch
 from onnx import TensorProto
 
 from resizefix.errors import RefusedError
-from resizefix.lowerings import LOWERINGS, Subject, lower
+from resizefix.lowerings import LOWERINGS, lower
 
 SUBJECTS = [
     by_scales(nearest(), (1, 3, 4, 5), 2, 3),
@@ -85,7 +85,7 @@ def test_what_onnxruntime_cannot_answer_is_refused_once():
     with pytest.raises(
         RefusedError, match=r"^no other operators can replace it: neither scales nor sizes are constant"
     ):
-        chosen(Subject(linear(), None, None, (1, 3, 4, 4), TensorProto.FLOAT))
+        chosen(by_sizes(linear(), (1, 3, 4, 4), (None,) * 4))
 
 
 def test_building_what_does_not_apply_is_a_mistake_of_the_caller():
@@ -105,7 +105,7 @@ def test_every_row_keeps_to_its_operators_and_to_fresh_names(opset):
             assert lowered.lowering == lowering.name
             assert {node.op_type for node in lowered.nodes} - {"Cast"} <= lowering.operators
             assert any(node.op_type == "Cast" for node in lowered.nodes) == (
-                lowering.computes and subject.elem_type == TensorProto.FLOAT16
+                lowering.computes and subject.element_type == TensorProto.FLOAT16
             )
             made = [name for node in lowered.nodes for name in node.output] + [
                 each.name for each in lowered.initializers

@@ -4,12 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from lowering_cases import by_scales
 from lowering_runs import native
-from onnx import TensorProto
 
 from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
-from resizefix.lowerings import Subject
 from resizefix.lowerings.weights import matrix
 
 COORDINATES = [mode for mode in CoordinateTransformationMode if mode.value != "tf_crop_and_resize"]
@@ -35,7 +34,7 @@ def test_weights_have_the_bits_of_the_kernels(mode, filter_):
         out = output_size(scale, size)
         if out in (0, size):
             continue
-        subject = Subject(interpolation, (1.0, 1.0, scale, 1.0), None, (1, 1, size, size), TensorProto.FLOAT)
+        subject = by_scales(interpolation, (1, 1, size, size), scale, 1.0)
         weights = native(subject, np.eye(size, dtype=np.float32)[None, None])[0, 0]
         assert weights.tolist() == matrix(interpolation, size, out, scale).tolist(), (size, scale)
         compared += 1
@@ -57,6 +56,6 @@ def test_antialias_copies_an_axis_that_keeps_its_length_whatever_its_scale():
     interpolation = Interpolation(Mode.LINEAR, CoordinateTransformationMode.HALF_PIXEL, antialias=True)
     scale = float(np.float32(1.1))
     assert matrix(interpolation, 4, 4, scale).tolist() == np.eye(4).tolist()
-    subject = Subject(interpolation, (1.0, 1.0, scale, 2.0), None, (1, 1, 4, 4), TensorProto.FLOAT)
+    subject = by_scales(interpolation, (1, 1, 4, 4), scale, 2.0)
     resized = native(subject, np.eye(4, dtype=np.float32)[None, None])[0, 0]
     assert resized.tolist() == matrix(interpolation, 4, 8, 2.0).T.tolist()

@@ -1,8 +1,8 @@
-"""What an equivalence looks at and rewrites: a meaning, its extent and what is known of the input; no graph."""
+"""One resize by itself, without a graph: a meaning, its extent and what is known of the input."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,16 +18,36 @@ from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPo
 class Axis:
     """One axis: its input length, its output length in onnxruntime, and the float32 scale it is sampled by.
 
-    None: not known. `size` None with `scale` known is the usual case of a model with dynamic height and width.
+    None: not known. `size` None with `scale` known is the usual case of a model with dynamic height and width. `index`
+    says which axis of the input it is; axes that differ in nothing else are equal.
     """
 
     size: int | None
     out: int | None
     scale: float | None
+    index: int = field(default=0, compare=False)
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether the axis surely keeps its length and its samples: scale 1."""
+        return self.scale == 1
+
+    @property
+    def factor(self) -> int | None:
+        """The scale where it is a whole number ≥ 1."""
+        return int(self.scale) if self.scale is not None and self.scale >= 1 and self.scale == int(self.scale) else None
+
+    @property
+    def divisor(self) -> int | None:
+        """k where the scale is float32(1/k), k ≥ 2."""
+        if self.scale is None or not 0 < self.scale < 1:
+            return None
+        k = round(1 / self.scale)
+        return k if float(np.float32(1) / np.float32(k)) == self.scale else None
 
 
 @dataclass(frozen=True)
-class Subject:
+class ResizeSpec:
     """An interpolation with its extent and what is known of its input.
 
     `values` are the scales (rounded to float32 here, as they are in every file) or the sizes, one per listed axis, None
@@ -77,8 +97,16 @@ class Subject:
         return self.shape if self.interpolation.axes is None else tuple(self.shape[a] for a in self.interpolation.axes)
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:
+    def listed(self) -> tuple[Axis, ...]:
         """The axes that `values` speak of, in that order; every other axis is left as it is."""
+        indices = self.interpolation.axes or range(len(self.values))
+        rank = self.rank or 0
+        return tuple(
+            replace(axis, index=index + rank if index < 0 else index)
+            for index, axis in zip(indices, self._listed(), strict=True)
+        )
+
+    def _listed(self) -> tuple[Axis, ...]:
         sizes = self.listed_sizes
         if self.extent is ExtentKind.SCALES:
             return tuple(_by_scale(size, scale) for size, scale in zip(sizes, self.values, strict=True))
@@ -91,6 +119,25 @@ class Subject:
         if self.interpolation.axes is not None and min(self.interpolation.axes) < 0:
             return tuple(Axis(axis.size, None, None) for axis in axes)  # onnxruntime silently resizes nothing then
         return _by_policy(axes, policy)
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """Every axis of the input in order. Raises ValueError where the rank is not known."""
+        if self.rank is None:
+            raise ValueError("the rank of the input is not known")
+        sizes = self.shape or (None,) * self.rank
+        listed = {axis.index: axis for axis in self.listed}
+        return tuple(listed.get(index, Axis(size, size, 1.0, index)) for index, size in enumerate(sizes))
+
+    @cached_property
+    def scaled(self) -> tuple[Axis, ...]:
+        """The axes that are not surely copied."""
+        return tuple(axis for axis in self.axes if not axis.is_copied)
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether the kernel copies the tensor: every output length equals the input's, whatever the scales say."""
+        return all(axis.is_copied or (axis.size is not None and axis.size == axis.out) for axis in self.axes)
 
 
 def _by_scale(size: int | None, scale: float | None) -> Axis:

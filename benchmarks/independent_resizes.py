@@ -15,7 +15,7 @@ import onnx
 from onnx import TensorProto, helper
 
 import resizefix
-from resizefix.verification.runtime import Session
+from resizefix.runtimes.ort_session import Session
 
 
 def independent_resizes(count: int) -> onnx.ModelProto:

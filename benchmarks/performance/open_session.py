@@ -8,7 +8,7 @@ import time
 import onnxruntime  # noqa: F401 - imported before the clock starts
 
 from resizefix.document.document import Document
-from resizefix.verification.runtime import open_session
+from resizefix.runtimes.ort_session import open_session
 
 document = Document.open(sys.argv[1])
 start = time.perf_counter()

@@ -1,6 +1,6 @@
 """Calls that run a model, held to limits of time and memory by a process of their own that can be ended.
 
-What onnxruntime does between two nodes can be broken off from inside (`verification.limits`); one node that takes an
+What onnxruntime does between two nodes can be broken off from inside (`runtimes.limits`); one node that takes an
 hour, or a kernel that crashes, cannot. So a call with `timeout` or `memory_limit` works in a child process.
 """
 

@@ -19,7 +19,7 @@ from resizefix.targets.target import Target, Violation, accepted, judge
 
 if TYPE_CHECKING:  # a parser of its own process is asked by few
     from resizefix.library.live_profile import Profile
-    from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
+    from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,7 +103,7 @@ def _verdict(
 ) -> Verdict:
     if answer is None:
         return Verdict(target, violations)
-    from resizefix.targets.tensorrt_live import LiveUnavailable
+    from resizefix.runtimes.tensorrt import LiveUnavailable
 
     if isinstance(answer, LiveUnavailable):
         return Verdict(target, violations, None, answer.reason)

@@ -12,8 +12,8 @@ from resizefix.errors import UsageError
 from resizefix.library.live_profile import Plan, Profile, checked, planned
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
-from resizefix.targets.tensorrt_complaints import LiveError
-from resizefix.targets.tensorrt_live import LiveParser, LiveUnavailable, LiveVerdict
+from resizefix.runtimes.tensorrt import LiveParser, LiveUnavailable, LiveVerdict
+from resizefix.runtimes.tensorrt_errors import LiveError
 
 # The targets that the TensorRT which can be installed speaks for, and what it is called then.
 SPEAKS_FOR = {
@@ -56,7 +56,7 @@ def _built(parser: LiveParser, model: bytes, document: Document, plan: Plan, par
 
 def onnxruntime_verdict(document: Document) -> LiveVerdict:
     """Whether onnxruntime loads the model at its default optimization level."""
-    from resizefix.verification.runtime import CannotLoadError, open_session
+    from resizefix.runtimes.ort_session import CannotLoadError, open_session
 
     try:
         open_session(document, optimized=True)

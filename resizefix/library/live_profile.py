@@ -18,9 +18,9 @@ from resizefix.document.scopes import Scopes
 from resizefix.document.text import counted
 from resizefix.errors import UsageError
 from resizefix.library.tensorrt_profile import Range
-from resizefix.targets.tensorrt_live import Bounds, NetworkInput
+from resizefix.runtimes.inputs import TensorInput, Value, model_inputs
+from resizefix.runtimes.tensorrt import Bounds, NetworkInput
 from resizefix.verification.feeds import Feeder
-from resizefix.verification.inputs import TensorInput, Value, model_inputs
 from resizefix.verification.sizing import Role, image_of, roles_of
 
 BOUNDS = ("min", "opt", "max")
@@ -133,9 +133,9 @@ def _fitting_feeds(
     document: Document, inputs: Sequence[NetworkInput], given: Mapping[str, Bounds]
 ) -> Mapping[str, Value]:
     """Feeds that the model runs with in onnxruntime; where it runs with none, the most sensible ones."""
+    from resizefix.runtimes.limits import OutOfMemoryError
+    from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
     from resizefix.verification.fitting import fit_feeds  # onnxruntime is imported where something is run
-    from resizefix.verification.limits import OutOfMemoryError
-    from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
 
     deciding = {entry.name for entry in inputs if entry.decides_shapes}
     shapes = {name: tuple(bounds["opt"]) for name, bounds in given.items() if name not in deciding}

@@ -9,7 +9,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.origins.origin import OriginKind
-from resizefix.verification.inputs import model_inputs
+from resizefix.runtimes.inputs import model_inputs
 
 Numbers = tuple[float, ...]
 

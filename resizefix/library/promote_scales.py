@@ -25,12 +25,12 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Status as Happened
 from resizefix.promotion import Coupling, Form, Freedom
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Effect, judge
-from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict
 from resizefix.verification.conditions import RunOptions, conditions
-from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Status, Verification
 

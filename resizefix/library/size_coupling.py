@@ -15,8 +15,8 @@ from resizefix.operations.sites import sites_in
 from resizefix.origins.size_flow import Ended, Moved, OldSizesError, SizeFlow
 from resizefix.origins.size_rows import Dims
 from resizefix.promotion import Coupling, Driven, Form, Freedom, PromotedInput
+from resizefix.runtimes.inputs import model_inputs
 from resizefix.scope_path import Key
-from resizefix.verification.inputs import model_inputs
 from resizefix.verification.sizing import SIZINGS, sized
 from resizefix.verification.trials import trials_of
 

@@ -25,7 +25,7 @@ from resizefix.origins.operators import Traced
 from resizefix.origins.trace import Tracer
 
 if TYPE_CHECKING:
-    from resizefix.verification.runtime import Session
+    from resizefix.runtimes.ort_session import Session
 
 _LEAST_IR = 8
 _MOST_BYTES = 1 << 28  # of a chain of shapes and scales: a hostile one doubles itself to terabytes
@@ -70,9 +70,9 @@ class Chain:
 
     def run(self, lengths: Lengths) -> npt.NDArray[np.generic]:
         """The operand's value where tensors have these lengths. Raises UntraceableError where it cannot be run."""
-        from resizefix.verification.footprint import peak_bytes
-        from resizefix.verification.limits import OutOfMemoryError
-        from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
+        from resizefix.runtimes.footprint import peak_bytes
+        from resizefix.runtimes.limits import OutOfMemoryError
+        from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
 
         for divisor in self.divisors:
             at = {size: np.array(lengths(size), np.int64) for size in sizes_in(divisor)}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.opsets.verdict import Blocker
     from resizefix.outcome import Outcome
     from resizefix.promotion import Coupling, PromotedInput
-    from resizefix.targets.tensorrt_live import LiveVerdict
+    from resizefix.runtimes.tensorrt import LiveVerdict
     from resizefix.verification.verification import Verification
 
 

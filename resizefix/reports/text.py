@@ -15,8 +15,8 @@ from resizefix.promotion import Freedom
 from resizefix.reports import proof
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import count, listed, reason, runs_of_targets
+from resizefix.runtimes.tensorrt import LiveVerdict
 from resizefix.targets.target import Target
-from resizefix.targets.tensorrt_live import LiveVerdict
 from resizefix.verification.verification import Status, Verification
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}

@@ -18,16 +18,8 @@ from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.errors import UsageError
 from resizefix.promotion import Coupling, PromotedInput
-from resizefix.verification.ancestry import Ancestry
-from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
-from resizefix.verification.compare import Comparison, compare
-from resizefix.verification.conditions import Conditions
-from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, fit_feeds
-from resizefix.verification.inputs import Value
-from resizefix.verification.probe import MOST_ALONE, Prober
-from resizefix.verification.room import Room
-from resizefix.verification.runtime import (
+from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.ort_session import (
     UNCHANGED_LAYOUT,
     CannotLoadError,
     CannotRunError,
@@ -35,6 +27,14 @@ from resizefix.verification.runtime import (
     only_without_optimisation,
     open_session,
 )
+from resizefix.verification.ancestry import Ancestry
+from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
+from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import Fitted, fit_feeds
+from resizefix.verification.probe import MOST_ALONE, Prober
+from resizefix.verification.room import Room
 from resizefix.verification.steps import Steps
 from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.trials import Trial, asked_trials, sampled_by_sizes, trials_of

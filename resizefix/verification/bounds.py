@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import TensorProto, helper
 
+from resizefix.runtimes.inputs import Value
 from resizefix.verification.compare import Comparison, compare
-from resizefix.verification.inputs import Value
 
 FLOAT_BOUND = 2e-5  # of the largest value; measured: ≤ 1.5e-6 from fusing, over 655 models, apart from what follows
 MOST = 2e-2  # never more: a wrong interpolation differs by 3e-2 and up

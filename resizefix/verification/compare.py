@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from resizefix.document.text import counted
-from resizefix.verification.inputs import Array, Value
+from resizefix.runtimes.inputs import Array, Value
 
 _BLOCK = 1 << 20  # elements that are compared at a time
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from resizefix.verification.limits import Limits
+from resizefix.runtimes.limits import Limits
 from resizefix.verification.steps import Tell
 
 if TYPE_CHECKING:

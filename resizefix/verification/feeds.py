@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 
 from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.process import free_memory
-from resizefix.verification.inputs import Array, InputKind, TensorInput, Value
+from resizefix.runtimes.inputs import Array, InputKind, TensorInput, Value
 from resizefix.verification.sizing import SIZINGS, Role, Shape, image_of, roles_of, sized
 from resizefix.verification.vectors import FACTORS, RARER_FACTORS, is_small_vector, vector_value
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resizefix.dialects.shapes import shapes_of
+from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.scope_path import MAIN
 from resizefix.verification.feeds import Feeder, TooLargeError
-from resizefix.verification.inputs import Value
 from resizefix.verification.room import Room
-from resizefix.verification.runtime import CannotRunError, Session
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document

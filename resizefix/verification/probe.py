@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from resizefix.document.shapes import Key
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, Driven, Freedom, PromotedInput
+from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.verification.ancestry import Ancestry
-from resizefix.verification.inputs import Value
-from resizefix.verification.runtime import CannotRunError, Session
 from resizefix.verification.steps import Steps
 from resizefix.verification.trials import Trial, trials_of
 

@@ -12,12 +12,12 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import ResizefixError
 from resizefix.promotion import Coupling, PromotedInput
+from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.bench import Bench
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.extraction import Extraction, may_be_passed_over
-from resizefix.verification.limits import BrokenOffError, OutOfMemoryError
 from resizefix.verification.probe import MOST_ALONE
-from resizefix.verification.runtime import CannotLoadError, CannotRunError
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Run, Status, Verification
 

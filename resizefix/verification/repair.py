@@ -20,15 +20,15 @@ from resizefix.document.document import Document
 from resizefix.document.text import counted
 from resizefix.errors import UsageError
 from resizefix.interpolation import Interpolation, NearestMode
+from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
 from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import fit_feeds
-from resizefix.verification.inputs import Value
-from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.room import Room
-from resizefix.verification.runtime import CannotLoadError, CannotRunError, Session, open_session
 from resizefix.verification.verification import Run, Status, Verification
 
 _NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does

@@ -13,13 +13,13 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.feeds import Feeder, as_feed
 from resizefix.verification.fitting import NoRoomError, fit_feeds, is_always_empty
-from resizefix.verification.limits import BrokenOffError
 from resizefix.verification.room import Room
-from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session
 from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.verify import EMPTY, verify

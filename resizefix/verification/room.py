@@ -11,10 +11,10 @@ import numpy as np
 
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
+from resizefix.runtimes.footprint import peak_bytes
+from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.limits import Limits, in_words
 from resizefix.verification.ancestry import Ancestry
-from resizefix.verification.footprint import peak_bytes
-from resizefix.verification.inputs import Value
-from resizefix.verification.limits import Limits, in_words
 from resizefix.verification.trials import Trial
 from resizefix.verification.twin import Baked, rebake
 

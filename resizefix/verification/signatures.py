@@ -10,7 +10,7 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.errors import ResizefixError, UsageError
-from resizefix.verification.inputs import Dimension, TensorInput, model_inputs
+from resizefix.runtimes.inputs import Dimension, TensorInput, model_inputs
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document

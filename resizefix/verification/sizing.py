@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from resizefix.verification.inputs import Dimension, TensorInput
+from resizefix.runtimes.inputs import Dimension, TensorInput
 
 Shape = tuple[int, ...]
 

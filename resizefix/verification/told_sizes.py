@@ -19,8 +19,8 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
 from resizefix.document.shapes import Dims, Shapes
 from resizefix.errors import RefusedError
 from resizefix.origins.axis_sizes import BROADCASTING, KEEPING
+from resizefix.runtimes.inputs import Array
 from resizefix.scope_path import MAIN
-from resizefix.verification.inputs import Array
 
 
 def told_sizes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[str, Array]:

@@ -16,7 +16,7 @@ from resizefix.equivalences.output_size import output_size
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Driven, Form, PromotedInput, common_denominator, numerator
-from resizefix.verification.inputs import Array
+from resizefix.runtimes.inputs import Array
 from resizefix.verification.twin import Baked, Ratio
 
 

@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resizefix.errors import UsageError
-from resizefix.verification.bounds import Bound, default_level_bounds, relative_bounds, within
-from resizefix.verification.compare import Comparison, allclose, compare, largest_finite
-from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, fit_feeds, is_always_empty
-from resizefix.verification.inputs import Feeds, Value
-from resizefix.verification.limits import BrokenOffError, Limits
-from resizefix.verification.room import Room
-from resizefix.verification.runtime import (
+from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.limits import BrokenOffError, Limits
+from resizefix.runtimes.ort_session import (
     UNCHANGED_LAYOUT,
     CannotLoadError,
     CannotRunError,
@@ -24,6 +19,11 @@ from resizefix.verification.runtime import (
     only_without_optimisation,
     open_session,
 )
+from resizefix.verification.bounds import Bound, default_level_bounds, relative_bounds, within
+from resizefix.verification.compare import Comparison, allclose, compare, largest_finite
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import Fitted, fit_feeds, is_always_empty
+from resizefix.verification.room import Room
 from resizefix.verification.signatures import Examples, NotComparableError, common_inputs, output_names
 from resizefix.verification.sizing import Shape
 from resizefix.verification.steps import Steps, Tell

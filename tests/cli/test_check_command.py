@@ -11,10 +11,10 @@ import pytest
 
 from resizefix.cli import main
 from resizefix.library import live as library_live
-from resizefix.targets import tensorrt_live
+from resizefix.runtimes import tensorrt as tensorrt_live
+from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict, NetworkInput, unavailable
+from resizefix.runtimes.tensorrt_errors import LiveError
 from resizefix.targets.catalogue import TARGETS
-from resizefix.targets.tensorrt_complaints import LiveError
-from resizefix.targets.tensorrt_live import LiveUnavailable, LiveVerdict, NetworkInput, unavailable
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"

@@ -65,8 +65,8 @@ def test_progress_is_told_from_both_sides_of_the_border():
 
 
 def test_time_that_is_up_after_enough_was_compared_is_said_and_no_failure(monkeypatch):
-    from resizefix.verification import limits
-    from resizefix.verification.runtime import Session
+    from resizefix.runtimes import limits
+    from resizefix.runtimes.ort_session import Session
 
     ran = []
     run = Session.run

@@ -12,11 +12,11 @@ from resizefix.document.document import Document
 from resizefix.errors import UnreadableModelError, UsageError
 from resizefix.library import live as library_live
 from resizefix.library.check import Verdict, check, check_all
-from resizefix.targets import tensorrt_live
+from resizefix.runtimes import tensorrt as tensorrt_live
+from resizefix.runtimes.tensorrt import LiveVerdict, unavailable
+from resizefix.runtimes.tensorrt_errors import LiveError
 from resizefix.targets.target import Effect, Violation
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
-from resizefix.targets.tensorrt_complaints import LiveError
-from resizefix.targets.tensorrt_live import LiveVerdict, unavailable
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 HANDMADE = FIXTURES / "handmade"
@@ -246,7 +246,7 @@ def test_the_public_names_are_there() -> None:
 
 @needs_tensorrt
 def test_the_rules_and_tensorrt_rtx_agree_on_every_resize_of_every_fixture() -> None:
-    from resizefix.targets.tensorrt_live import LiveParser
+    from resizefix.runtimes.tensorrt import LiveParser
 
     too_lax, too_strict, judged = [], [], 0
     with LiveParser() as parser:

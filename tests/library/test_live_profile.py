@@ -7,7 +7,7 @@ from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.library.live_profile import checked, planned
 from resizefix.library.tensorrt_profile import Range
-from resizefix.targets.tensorrt_live import NetworkInput
+from resizefix.runtimes.tensorrt import NetworkInput
 
 X = NetworkInput("x", (1, 3, None, None))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import resizefix
-from resizefix.verification.runtime import CannotRunError
+from resizefix.runtimes.ort_session import CannotRunError
 
 SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
 

@@ -12,7 +12,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import Scopes
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.origins.axis_sizes import AxisSizes
-from resizefix.verification.runtime import open_session
+from resizefix.runtimes.ort_session import open_session
 
 SCAN = """<ir_version: 5, opset_import: ["" : 10]> g (float[3,2,6,6] x) => (float[] rows, float[] ys) {
   t = Abs (x)

@@ -13,10 +13,10 @@ import pytest
 import resizefix
 from resizefix.errors import VerificationFailedError
 from resizefix.outcome import Status
+from resizefix.runtimes.tensorrt import LiveParser, unavailable
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Effect, judge
-from resizefix.targets.tensorrt_live import LiveParser, unavailable
 
 TYPES = ("float", "float16", "int8", "uint8", "int32", "bfloat16", "double", "int64", "bool")
 SHAPES = ("1,3,4,6", "1,3,h,w", "n,3,4,6", "0,3,4,6", "1,3,0,6", "4,6", "h,w", "4", "1,3,5", "1,2,3,4,5")

@@ -10,7 +10,7 @@ from onnx import NodeProto, helper
 from resizefix.document.document import Document
 from resizefix.origins.expression import UntraceableError
 from resizefix.origins.operators import ROWS, Call, Traced, apply
-from resizefix.verification.runtime import open_session
+from resizefix.runtimes.ort_session import open_session
 
 V = np.array([1, 3, 20, 24], np.int64)
 M = np.arange(6, dtype=np.int64).reshape(2, 3) + 10

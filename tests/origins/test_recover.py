@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from resizefix.interpolation import ExtentKind
 from resizefix.origins import expression
 from resizefix.origins.recover import Recovery
-from resizefix.verification.runtime import CannotRunError, open_session
+from resizefix.runtimes.ort_session import CannotRunError, open_session
 
 FLOORED = both("#f = Cast <to = 1> (#0) #m = Mul (#f, c) #r = Floor (#m) #1 = Cast <to = 7> (#r)")
 DOUBLED = both("#1 = Mul (#0, two)")

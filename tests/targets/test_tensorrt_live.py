@@ -12,9 +12,8 @@ import pytest
 from matrix_sources import build
 from onnx import numpy_helper, parser
 
-from resizefix.targets import tensorrt_live
-from resizefix.targets.tensorrt_complaints import LiveError
-from resizefix.targets.tensorrt_live import (
+from resizefix.runtimes import tensorrt as tensorrt_live
+from resizefix.runtimes.tensorrt import (
     LiveParser,
     LiveUnavailable,
     LiveVerdict,
@@ -22,6 +21,7 @@ from resizefix.targets.tensorrt_live import (
     ask,
     unavailable,
 )
+from resizefix.runtimes.tensorrt_errors import LiveError
 
 missing = unavailable()
 needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason if missing else "")
@@ -168,7 +168,7 @@ def test_an_error_is_placed_by_name_and_by_position_where_names_do_not_tell(
 
 def test_the_worker_reads_nothing_of_the_package() -> None:
     script = (
-        "import sys; import resizefix.targets.tensorrt_worker;"
+        "import sys; import resizefix.runtimes.tensorrt_worker;"
         "print([name for name in sys.modules if name.split('.')[0] in ('onnx', 'onnxruntime', 'numpy')])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)

@@ -10,8 +10,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from resizefix.errors import RefusedError, UsageError
+from resizefix.runtimes.inputs import Dimension, InputKind, TensorInput
 from resizefix.verification.feeds import MOST_ELEMENTS, Feeder, TooLargeError, as_feed
-from resizefix.verification.inputs import Dimension, InputKind, TensorInput
 
 
 def entry(name: str, *shape: Dimension, elem_type: int = TensorProto.FLOAT) -> TensorInput:

@@ -7,9 +7,9 @@ import pytest
 from onnx import parser
 
 from resizefix.document.document import Document
+from resizefix.runtimes.ort_session import CannotRunError, Session, open_session
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
-from resizefix.verification.runtime import CannotRunError, Session, open_session
 
 HEADER = '<ir_version: 8, opset_import: ["":17]>'
 

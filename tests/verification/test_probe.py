@@ -6,9 +6,9 @@ import pytest
 from onnx import helper, numpy_helper
 
 import resizefix
+from resizefix.runtimes.ort_session import Session
 from resizefix.verification import probe
 from resizefix.verification.probe import MOST_ALONE, drawn_factors
-from resizefix.verification.runtime import Session
 
 NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 

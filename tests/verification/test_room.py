@@ -4,7 +4,7 @@ import onnx
 import pytest
 
 import resizefix
-from resizefix.verification import limits
+from resizefix.runtimes import limits
 
 LARGE = """<ir_version: 8, opset_import: ["" : 13]>
     g (float[1,3,270,480] x) => (float[1,3,"h","w"] y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from onnx import TensorProto
 
-from resizefix.verification.inputs import Dimension, TensorInput
+from resizefix.runtimes.inputs import Dimension, TensorInput
 from resizefix.verification.sizing import SIZINGS, Role, Sizing, image_of, roles_of, sized
 
 B, C, S, L = Role.BATCH, Role.CHANNEL, Role.SPATIAL, Role.LENGTH

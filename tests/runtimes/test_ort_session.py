@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, parser
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
-from resizefix.verification.runtime import CannotLoadError, CannotRunError, open_session, unregistered_operators
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session, unregistered_operators
 
 HEADER = '<ir_version: 8, opset_import: ["":17]>'
 TWO_STEPS = f"{HEADER} g (float[2] x) => (float[2] y) {{ t = Neg(x) y = Relu(t) }}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnx import parser
 
 from resizefix.document.document import Document
-from resizefix.verification.rendition import render
+from resizefix.runtimes.prepared_model import prepare_for_ort
 
 HEADER = '<ir_version: 8, opset_import: ["":17]>'
 
@@ -15,22 +15,22 @@ def document(text: str) -> Document:
 
 
 def seeds(doc: Document) -> list[float]:
-    nodes = render(doc).model.graph.node
+    nodes = prepare_for_ort(doc).model.graph.node
     return [attribute.f for node in nodes for attribute in node.attribute if attribute.name == "seed"]
 
 
 def test_a_model_with_named_nodes_and_no_randomness_is_rendered_as_it_is() -> None:
     doc = document(f"{HEADER} g (float[2] x) => (float[2] y) {{ y = Neg(x) }}")
     doc.proto.graph.node[0].name = "n"
-    rendition = render(doc)
-    assert rendition.model == doc.proto
-    assert not rendition.random
+    prepared = prepare_for_ort(doc)
+    assert prepared.model == doc.proto
+    assert not prepared.random
 
 
 def test_a_label_that_is_taken_is_not_given_a_second_time() -> None:
     doc = document(f"{HEADER} g (float[2] x) => (float[2] y) {{ t = Neg(x) y = Neg(t) }}")
     doc.proto.graph.node[0].name = "Neg#1"
-    assert [node.name for node in render(doc).model.graph.node] == ["Neg#1", ""]
+    assert [node.name for node in prepare_for_ort(doc).model.graph.node] == ["Neg#1", ""]
 
 
 def test_unnamed_nodes_in_bodies_get_a_label_too() -> None:
@@ -40,7 +40,7 @@ def test_unnamed_nodes_in_bodies_get_a_label_too() -> None:
                        else_branch = e () => (float[q] v) {{ v = Identity(x) }}>
         }}"""
     )
-    node = render(doc).model.graph.node[0]
+    node = prepare_for_ort(doc).model.graph.node[0]
     assert node.name == "If#0"
     assert [attribute.g.node[0].name for attribute in node.attribute] == ["Neg#0", "Identity#0"]
 
@@ -56,21 +56,21 @@ def test_a_seed_hangs_on_the_name_of_the_tensor_and_not_on_its_place() -> None:
 def test_a_seed_that_the_file_has_stays() -> None:
     doc = document(f"{HEADER} g (float[2] x) => (r) {{ r = RandomNormalLike<seed = 7.0>(x) }}")
     assert seeds(doc) == [7.0]
-    assert render(doc).random
+    assert prepare_for_ort(doc).random
 
 
 def test_dropout_is_random_in_training_mode_alone() -> None:
     inference = document(f"{HEADER} g (float[2] x) => (y) {{ y = Dropout(x) }}")
     training = document(f"{HEADER} g (float[2] x, float r, bool t) => (y) {{ y = Dropout(x, r, t) }}")
-    assert not render(inference).random
-    assert render(training).random
-    assert [attribute.name for attribute in render(inference).model.graph.node[0].attribute] == []
+    assert not prepare_for_ort(inference).random
+    assert prepare_for_ort(training).random
+    assert [attribute.name for attribute in prepare_for_ort(inference).model.graph.node[0].attribute] == []
 
 
 def test_an_operator_of_another_domain_is_left_alone() -> None:
     doc = document(
         '<ir_version: 8, opset_import: ["":17, "acme":1]> g (float[2] x) => (y) { y = acme.RandomNormal(x) }'
     )
-    rendition = render(doc)
-    assert not rendition.random
-    assert not rendition.model.graph.node[0].attribute
+    prepared = prepare_for_ort(doc)
+    assert not prepared.random
+    assert not prepared.model.graph.node[0].attribute

@@ -34,7 +34,7 @@ _SEED_TYPE: dict[str, type] = {
 
 
 @dataclass(frozen=True)
-class Rendition:
+class PreparedModel:
     """`random`: nodes draw random numbers, and a second run in one session would draw the next ones.
 
     `external_bytes`: the size of the tensors that the model refers to and does not hold, as far as it says.
@@ -45,7 +45,7 @@ class Rendition:
     external_bytes: int
 
 
-def render(document: Document, extra_outputs: Sequence[str] = ()) -> Rendition:
+def prepare_for_ort(document: Document, extra_outputs: Sequence[str] = ()) -> PreparedModel:
     """The copy to open. `extra_outputs` are names of the main graph; one that is an output already is not repeated."""
     model = ModelProto.FromString(document.light_bytes())
     present = {value.name for value in model.graph.output}
@@ -62,7 +62,7 @@ def render(document: Document, extra_outputs: Sequence[str] = ()) -> Rendition:
         if isinstance(scope.body, GraphProto):
             _name_nodes(scope.body)
             external += sum(map(_external_bytes, scope.body.initializer))
-    return Rendition(model, random, external)
+    return PreparedModel(model, random, external)
 
 
 def _external_bytes(tensor: TensorProto) -> int:

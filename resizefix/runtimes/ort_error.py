@@ -49,7 +49,7 @@ _LONGEST_TEXT = 4000
 
 
 @dataclass(frozen=True)
-class Complaint:
+class OrtError:
     """`reason` in one line; `node` and `op_type` where the text names a node (an unnamed node: None)."""
 
     reason: str
@@ -57,7 +57,7 @@ class Complaint:
     op_type: str | None = None
 
 
-def read_complaint(text: str) -> Complaint:
+def read_ort_error(text: str) -> OrtError:
     """Reads the text of an exception that onnxruntime raised."""
     node: str | None = None
     op_type: str | None = None
@@ -68,4 +68,4 @@ def read_complaint(text: str) -> Complaint:
             node, op_type = match["node"] or None, match["op"]
     for pattern in (*_NODE_CLAUSES, *_BOILERPLATE):
         text = pattern.sub("", text)
-    return Complaint(" ".join(text.split()).rstrip(". ") or "no reason given", node, op_type)
+    return OrtError(" ".join(text.split()).rstrip(". ") or "no reason given", node, op_type)

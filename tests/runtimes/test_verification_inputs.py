@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnx import ModelProto, TensorProto, TypeProto, helper, parser
 
-from resizefix.verification.inputs import InputKind, model_inputs
+from resizefix.runtimes.inputs import InputKind, model_inputs
 
 
 def model(text: str) -> ModelProto:

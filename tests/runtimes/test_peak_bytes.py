@@ -3,7 +3,7 @@
 import onnx
 
 from resizefix.document.document import Document
-from resizefix.verification.footprint import peak_bytes
+from resizefix.runtimes.footprint import peak_bytes
 
 
 def document(text: str) -> Document:

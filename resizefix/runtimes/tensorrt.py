@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.targets.tensorrt_complaints import LiveError, builder_errors, of_the_whole, parser_errors
-from resizefix.targets.tensorrt_worker import MODULE
+from resizefix.runtimes.tensorrt_errors import LiveError, builder_errors, of_the_whole, parser_errors
+from resizefix.runtimes.tensorrt_worker import MODULE
 
-MODULE_OF_WORKER = "resizefix.targets.tensorrt_worker"
+MODULE_OF_WORKER = "resizefix.runtimes.tensorrt_worker"
 Bounds = Mapping[str, Sequence[int]]  # {"min": […], "opt": […], "max": […]}
 
 

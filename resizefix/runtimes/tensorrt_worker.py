@@ -1,4 +1,4 @@
-"""The process that holds TensorRT: reads models on stdin, answers on stdout. tensorrt_live.py starts it.
+"""The process that holds TensorRT: reads models on stdin, answers on stdout. tensorrt.py starts it.
 
 A request is a line of JSON, `{"size": N, "path": "…", "build": bool, "profile": {…}}`, then N bytes of model. The
 answer is several lines of JSON, each flushed before the next step, because a later step may crash the process:

@@ -18,11 +18,11 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from resizefix.document.scopes import bodies
 from resizefix.errors import ResizefixError, UsageError
+from resizefix.runtimes.inputs import Array, Feeds, Value, model_inputs
+from resizefix.runtimes.limits import Limits, OutOfMemoryError
+from resizefix.runtimes.ort_error import read_ort_error
+from resizefix.runtimes.prepared_model import prepare_for_ort
 from resizefix.scope_path import FunctionName
-from resizefix.verification.complaint import read_complaint
-from resizefix.verification.inputs import Array, Feeds, Value, model_inputs
-from resizefix.verification.limits import Limits, OutOfMemoryError
-from resizefix.verification.rendition import render
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
@@ -148,7 +148,7 @@ class Session:
             self._limits.left()  # a run that was broken off is no failure of the model
             if isinstance(error, MemoryError) or _NO_MEMORY in str(error):
                 raise OutOfMemoryError("verification.memory-run", label=self.label) from error
-            complaint = read_complaint(str(error) or type(error).__name__)
+            complaint = read_ort_error(str(error) or type(error).__name__)
             where = f" at node '{complaint.node}' ({complaint.op_type})" if complaint.node else ""
             message = f"{self.label} cannot be run{where}: {complaint.reason}"
             raise CannotRunError(
@@ -256,14 +256,14 @@ def open_session(
     for library in custom_op_libraries:
         _register(options, library)
     label = label or (str(document.path) if document.path is not None else "the model")
-    rendition = render(document, extra_outputs)
-    maps_weights = rendition.external_bytes >= MAPPED_FROM
+    prepared = prepare_for_ort(document, extra_outputs)
+    maps_weights = prepared.external_bytes >= MAPPED_FROM
     if maps_weights:
         options.add_session_config_entry("session.disable_prepacking", "1")
     try:
-        return Session(rendition.model, options, label, limits, random=rendition.random, maps_weights=maps_weights)
+        return Session(prepared.model, options, label, limits, random=prepared.random, maps_weights=maps_weights)
     except _ORT_EXCEPTIONS as error:
-        raise _cannot_load(error, label, rendition.model, bool(custom_op_libraries)) from error
+        raise _cannot_load(error, label, prepared.model, bool(custom_op_libraries)) from error
 
 
 def only_without_optimisation(which: str, reason: str) -> str:
@@ -278,12 +278,12 @@ def _register(options: ort.SessionOptions, library: str) -> None:
     try:
         options.register_custom_ops_library(library)
     except _ORT_EXCEPTIONS as error:
-        reason = read_complaint(str(error)).reason
+        reason = read_ort_error(str(error)).reason
         raise UsageError("verification.onnxruntime-use-custom-op-library", library=library, why=reason) from error
 
 
 def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_given: bool) -> CannotLoadError:
-    complaint = read_complaint(str(error) or type(error).__name__)
+    complaint = read_ort_error(str(error) or type(error).__name__)
     unregistered = unregistered_operators(model)
     if libraries_given:  # they may have registered some: those that the text names are missing still
         unregistered = tuple(name for name in unregistered if name in str(error))

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.library.coupling import named_in_original, without_coupled
@@ -51,7 +51,7 @@ def answers(path: Path) -> Iterator[Answer]:
     Raises ResizefixError for a model that onnxruntime does not run.
     """
     document = Document.open(str(path))
-    sites = sites_with_coupling(Snapshot(document))
+    sites = sites_with_coupling(ModelView(document))
     if not any(site.promotable for site in sites):
         return
     prover = Prover(document, conditions(memory_limit=MEMORY))

@@ -108,6 +108,16 @@ def test_the_document_knows_nothing_of_resizing():
             assert not any(word in str(name).lower() for name in names for word in ("resize_", "upsample")), path.name
 
 
+def test_a_state_of_a_model_is_looked_at_in_one_place():
+    made = {
+        file
+        for file in FILES
+        for node in ast.walk(ast.parse((PACKAGE / file).read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Scopes"
+    }
+    assert made == {"document/view.py"}
+
+
 def test_files_stay_small_and_say_what_they_are():
     for file in FILES:
         text = (PACKAGE / file).read_text()

@@ -75,7 +75,7 @@ class NotConstant(NamedTuple):
 
 
 class Constants:
-    """Answers `value_of` over one snapshot of a document's scopes; results are remembered."""
+    """Answers `value_of` over one state of a document's scopes; results are remembered."""
 
     def __init__(self, document: Document, scopes: Scopes) -> None:
         self._document = document

@@ -25,7 +25,7 @@ _SIZES_FROM_FIRST = frozenset(
 
 
 class Dependents:
-    """Every name that depends on the sizes of what was added, over one snapshot of a model: `resized` those whose own
+    """Every name that depends on the sizes of what was added, over one state of a model: `resized` those whose own
     sizes do, `reached` also those of which only the numbers do.
 
     Where a body or function is concerned the answer errs on the side of too many.

@@ -17,9 +17,9 @@ from resizefix.document.scopes import (
     DefinitionKind,
     Reader,
     Scope,
-    Scopes,
 )
 from resizefix.document.values import dims_in
+from resizefix.document.view import View
 from resizefix.scope_path import FunctionName, Key, ScopePath
 
 # IR 4 is the first in which an initializer need not be, and if it is an input may be overridden (docs/IR.md,
@@ -42,7 +42,7 @@ def pass_into_functions(model: ModelProto, names: Iterable[tuple[FunctionName, s
 
     `name` is a value of the main graph and free everywhere else. A function that calls this one takes it too.
     """
-    scopes = Scopes(model)
+    scopes = View(model).scopes
     for start, name in names:
         pending, done = [start], set()
         while pending:
@@ -63,7 +63,7 @@ def drop_unread_arguments(model: ModelProto, names: Container[str]) -> None:
     unread = True
     while unread:  # a call that passes no more may leave the function around it with an unread input
         unread = False
-        scopes = Scopes(model)
+        scopes = View(model).scopes
         for called, scope in scopes.functions.items():
             for position, name in reversed(list(enumerate(scope.body.input))):
                 definition = scopes.definition(scope, name)
@@ -172,7 +172,7 @@ def remove_unread(model: ModelProto, names: Iterable[Key]) -> list[str]:
     Goes: an initializer (with its listing among the graph's inputs, as IR 3 demands) and a node of the ai.onnx domain
     all of whose outputs are unread. An input that the caller feeds stays. Returns the names removed.
     """
-    scopes = Scopes(model)
+    scopes = View(model).scopes
     pending = [found for path, name in names if (found := scopes.definition(scopes.by_path[path], name)) is not None]
     dead_nodes: dict[tuple[ScopePath, int], Scope] = {}
     dead_tensors: dict[ScopePath, set[str]] = {}

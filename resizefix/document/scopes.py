@@ -2,7 +2,7 @@
 
 A `Scope` is one list of nodes. Names resolve inside-out, as the ONNX IR says (docs/IR.md, "Names Within a Graph"): a
 body sees its own names, then those of the graph that holds it; a function body sees nothing but its own.
-`Scopes` is a snapshot: it is taken from a model, answers questions about it, and is taken anew after an edit.
+`Scopes` answers for the model as it was when it was taken; `view.View` takes it, once for each state of a model.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Reader(NamedTuple):
 
 
 class Scopes:
-    """A snapshot of all scopes of a model, outer before inner, in the order of the file."""
+    """All scopes of a model, outer before inner, in the order of the file."""
 
     def __init__(self, model: ModelProto) -> None:
         self.model = model
@@ -192,16 +192,18 @@ class Scopes:
         """Every place that reads the definition, in inner scopes too, graph outputs included."""
         return self._readers.get(definition.key, [])
 
-    def names(self) -> set[str]:
-        """Every name in use anywhere, so that a fresh one collides with nothing (not even by shadowing)."""
-        taken: set[str] = set()
-        for scope in self.all:
-            taken.update(scope.inputs, scope.producers, scope.initializers, scope.sparse_initializers)
-            for node in scope.body.node:
-                taken.add(node.name)
-                taken.update(filter(None, node.input))
-            taken.update(value if isinstance(value, str) else value.name for value in scope.body.output)
-        return taken
+
+def names_in(model: ModelProto) -> set[str]:
+    """Every name in use anywhere, so that a fresh one collides with nothing (not even by shadowing)."""
+    taken: set[str] = set()
+    for _, body in bodies(model):
+        values = [*body.input, *body.output, *(body.initializer if isinstance(body, GraphProto) else ())]
+        taken.update(value if isinstance(value, str) else value.name for value in values)
+        if isinstance(body, GraphProto):
+            taken.update(sparse.values.name for sparse in body.sparse_initializer)
+        for node in body.node:
+            taken.update((node.name, *node.input, *node.output))
+    return taken - {""}
 
 
 def bodies(model: ModelProto) -> Iterator[tuple[ScopePath, GraphProto | FunctionProto]]:

@@ -16,9 +16,10 @@ from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProt
 from resizefix.document.dependents import Dependents
 from resizefix.document.edits import set_shape, write_dims
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scopes, bodies
+from resizefix.document.scopes import bodies
 from resizefix.document.size_rules import SizeRule, inferred
 from resizefix.document.values import Dims, dims_in, dims_of, known_types, stored_values, tensor_of
+from resizefix.document.view import View
 from resizefix.scope_path import Key, ScopePath
 
 __all__ = ["Dims", "Key", "Shapes", "dims_of", "rederive"]
@@ -66,7 +67,7 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule
     symbolic names. Tensors that had no stored shape get none. Where inference knows nothing, the rank is all that
     stays.
     """
-    scopes = Scopes(model)
+    scopes = View(model).scopes
     dependents = Dependents(scopes)
     dependents.add(seeds)
     tainted = dependents.resized

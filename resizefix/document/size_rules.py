@@ -32,11 +32,11 @@ from resizefix.document.inference import infer_shapes
 from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
     Scope,
-    Scopes,
     bodies,
     default_opset,
 )
 from resizefix.document.values import Dims, dims_of, forget_shape, known_types, stored_values
+from resizefix.document.view import View
 from resizefix.scope_path import MAIN, FunctionName, Key, ScopePath
 
 Array = npt.NDArray[Any]
@@ -117,7 +117,7 @@ def _without_defaults(model: ModelProto) -> tuple[ModelProto, list[TensorProto]]
 
 def _mend(model: ModelProto, known: _Known, wrong: Mapping[Key, Dims | None], *, at_once: bool = False) -> None:
     """Hide the wrong nodes that depend on no other wrong one (`at_once`: all), and forget what depends on them."""
-    scopes = Scopes(model)
+    scopes = View(model).scopes
     dependents = Dependents(scopes)
     chosen: dict[Key, Dims | None] = {}
     there = [key for key in wrong if key[1] in scopes.by_path[key[0]].producers]
@@ -228,7 +228,7 @@ class _Known:
 
     def keys_behind(self, model: ModelProto, wrong: Mapping[Key, object]) -> list[Key]:
         """The outputs of the rule's nodes that depend on the wrong ones."""
-        dependents = Dependents(Scopes(model))
+        dependents = Dependents(View(model).scopes)
         dependents.add(wrong)
         keys = [(path, node.output[0]) for path, node in self._nodes]
         return [key for key in keys if key in dependents.reached]

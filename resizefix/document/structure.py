@@ -16,6 +16,7 @@ from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label, reads, subgraphs
 from resizefix.document.text import counted
+from resizefix.document.view import View
 from resizefix.errors import UnreadableModelError
 from resizefix.scope_path import FunctionName, ScopePath
 
@@ -42,7 +43,7 @@ def _why_not(model: ModelProto) -> str | None:
     for entry in imports:
         if abs(entry.version) > _LARGEST_VERSION:
             return f"it wants version {entry.version} of the operator set {entry.domain or 'ai.onnx'!r}"
-    scopes = Scopes(model)
+    scopes = View(model).scopes
     for scope in scopes.all:
         for name, elem_type in _unknown_types(scope):
             return f"{name!r} has the element type {elem_type}, which onnx {onnx.__version__} does not know"

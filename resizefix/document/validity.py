@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, helper
 
-from resizefix.document.scopes import Scopes
+from resizefix.document.scopes import bodies
 
 
 def why_invalid(model: ModelProto) -> str | None:
@@ -16,9 +16,9 @@ def why_invalid(model: ModelProto) -> str | None:
     """
     copy = ModelProto()
     copy.CopyFrom(model)
-    for scope in Scopes(copy).all:
-        if isinstance(scope.body, GraphProto):
-            _stand_in(scope.body, copy.graph)
+    for _, body in list(bodies(copy)):
+        if isinstance(body, GraphProto):
+            _stand_in(body, copy.graph)
     try:
         onnx.checker.check_model(copy, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:

@@ -121,7 +121,7 @@ def empty_roi(node: ResizeNode) -> tuple[str, list[Any]]:
 
 def empty_tensor(node: ResizeNode) -> tuple[str, list[Any]]:
     """The name of an empty float32 initializer: one that the model has, or a new one."""
-    main = node.snapshot.scopes.main
+    main = node.view.scopes.main
     for name, tensor in main.initializers.items():
         visible = not node.scope.in_function and node.definition(name)
         if visible and visible.scope is main and tensor.data_type == FLOAT and list(tensor.dims) == [0]:
@@ -256,7 +256,7 @@ def _of_the_imported_opset(node: ResizeNode) -> str:
     """Another Resize of opset 10 in a model that would be raised beyond it, where it would mean something else."""
     if node.opset != 10:
         return ""
-    for scope in node.snapshot.scopes.all:
+    for scope in node.view.scopes.all:
         for other in scope.body.node:
             is_resize = other.op_type == "Resize" and other.domain in DEFAULT_DOMAINS
             if is_resize and len(other.input) == 2 and not SINCE_11 & {entry.name for entry in other.attribute}:

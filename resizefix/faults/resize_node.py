@@ -10,10 +10,10 @@ from typing import Any
 import numpy.typing as npt
 from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.constants import Constant
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, names_in
 from resizefix.document.values import Dims, dims_of, known_types
 from resizefix.opsets.raising import why_not_raised
 from resizefix.scope_path import ScopePath
@@ -57,9 +57,9 @@ class Operand:
 class Surroundings:
     """What all resize nodes of one state of a model share. `names` gives out names that are free in it."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
-        self.names = FreshNames(snapshot.scopes.names())
+    def __init__(self, view: ModelView) -> None:
+        self.view = view
+        self.names = FreshNames(names_in(view.model))
         self._stored: dict[ScopePath, dict[str, TypeProto]] = {}
         self._raised: dict[int, str | None] = {}
 
@@ -72,7 +72,7 @@ class Surroundings:
     def why_not_raised(self, opset: int) -> str | None:
         """Why the model cannot import this opset as it is; None: it can."""
         if opset not in self._raised:
-            self._raised[opset] = why_not_raised(self.snapshot.scopes, opset)
+            self._raised[opset] = why_not_raised(self.view.scopes, opset)
         return self._raised[opset]
 
 
@@ -81,7 +81,7 @@ class ResizeNode:
 
     def __init__(self, surroundings: Surroundings, scope: Scope, index: int) -> None:
         self.surroundings = surroundings
-        self.snapshot = surroundings.snapshot
+        self.view = surroundings.view
         self.names = surroundings.names
         self.scope = scope
         self.index = index
@@ -108,9 +108,9 @@ class ResizeNode:
 
     def _operand(self, position: int, name: str) -> Operand:
         definition = self.definition(name)
-        known = self.snapshot.constants.value_of(self.scope, name)
+        known = self.view.constants.value_of(self.scope, name)
         value = known.value if isinstance(known, Constant) else None
-        dims = None if definition is None else self.snapshot.shapes.dims(definition.key)
+        dims = None if definition is None else self.view.shapes.dims(definition.key)
         if value is not None:
             dims = tuple(value.shape)
         direct = definition is not None and (definition.tensor is not None or _is(definition.node, "Constant"))
@@ -118,13 +118,13 @@ class ResizeNode:
 
     def definition(self, name: str) -> Definition | None:
         """Where a name that the node can see gets its value."""
-        return self.snapshot.scopes.definition(self.scope, name)
+        return self.view.scopes.definition(self.scope, name)
 
     @cached_property
     def input_dims(self) -> Dims | None:
         """The sizes of X as far as they are known."""
         definition = self.definition(self.node.input[0]) if self.node.input else None
-        return None if definition is None else self.snapshot.shapes.dims(definition.key)
+        return None if definition is None else self.view.shapes.dims(definition.key)
 
     @property
     def rank(self) -> int | None:
@@ -154,12 +154,12 @@ class ResizeNode:
                 return int(definition.tensor.data_type)
             node = definition.node
             if node is None:
-                return self.snapshot.shapes.elem_type(definition.key)
+                return self.view.shapes.elem_type(definition.key)
             made = _made_type(node)
             if made is not None:
                 return made
             if node.domain not in DEFAULT_DOMAINS or node.op_type not in SAME_TYPE or not node.input:
-                return self.snapshot.shapes.elem_type(definition.key)
+                return self.view.shapes.elem_type(definition.key)
             name = node.input[0]
         return None
 

@@ -220,7 +220,7 @@ def half_a_cast_pair(node: ResizeNode, _: Preferences) -> Fault | None:
     if cast is None or cast.op_type != "Cast" or node.type_of(cast.input[0]) != FLOAT16:
         return None
     definition = node.definition(node.output)
-    readers = [] if definition is None else node.snapshot.scopes.readers(definition)
+    readers = [] if definition is None else node.view.scopes.readers(definition)
     if not any(_wants_half(node, reader.node) for reader in readers):
         return None
     because = "its input is cast to float32, and what reads its output takes float16"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.interop import Model, opened
 from resizefix.library.options import checked
@@ -85,10 +85,10 @@ def check_all(
     """`check` for several targets (none: all), with the model read, parsed and built once."""
     judged = list({target_named(name).name: target_named(name) for name in targets}.values()) or TARGETS
     document = opened(model)
-    snapshot = Snapshot(document)
-    facts = facts_in(snapshot)
+    view = ModelView(document)
+    facts = facts_in(view)
     found = {
-        target.name: (*(broken for node in facts for broken in judge(target, node)), *namesakes_of(snapshot, target))
+        target.name: (*(broken for node in facts for broken in judge(target, node)), *namesakes_of(view, target))
         for target in judged
     }
     answers = _answers(document, list(found), build, profile, timeout) if live or build else {}

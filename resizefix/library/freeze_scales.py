@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
@@ -43,10 +43,10 @@ def freeze_scales(
     Raises UsageError for values and patterns that do not fit, VerificationFailedError where the proof fails.
     """
     document = opened(model)
-    snapshot = Snapshot(document)
-    sites = select(sites_in(snapshot), node)
+    view = ModelView(document)
+    sites = select(sites_in(view), node)
     made = freeze(document, sites, values=set)
-    made = replace(made, outcomes=_with_examples(snapshot, sites, made.outcomes))
+    made = replace(made, outcomes=_with_examples(view, sites, made.outcomes))
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     moved = without_their_chain(changed)
     if not changed or not verify:
@@ -67,11 +67,11 @@ def freeze_scales(
     return Result(returned(made.document, model), outcomes, (), verification)
 
 
-def _with_examples(snapshot: Snapshot, sites: Sequence[Site], outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+def _with_examples(view: ModelView, sites: Sequence[Site], outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     """The outcomes; refused ones with values that freeze the site, where its inputs have none."""
     if all(outcome.status is not Happened.REFUSED for outcome in outcomes):
         return tuple(outcomes)
-    plans = Plans(snapshot, sites)
+    plans = Plans(view, sites)
     return tuple(
         replace(outcome, retry_args=plans.freezing(site) or ()) if outcome.status is Happened.REFUSED else outcome
         for site, outcome in zip(sites, outcomes, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.interop import Model, opened
 from resizefix.library.size_coupling import sites_with_coupling
 from resizefix.operations.site import Site
@@ -11,4 +11,4 @@ from resizefix.operations.site import Site
 def inspect(model: Model) -> list[Site]:
     """Every Upsample/Resize of the model: what it computes, where its scales come from, whether they can be promoted,
     and whether they can change alone (`coupling`)."""
-    return sites_with_coupling(Snapshot(opened(model)))
+    return sites_with_coupling(ModelView(opened(model)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes, node_label
+from resizefix.document.scopes import bodies, node_label
 from resizefix.errors import UsageError
 from resizefix.library.live_profile import Plan, Profile, checked, planned
 from resizefix.operations.site import Site
@@ -102,11 +102,11 @@ def why_live_refuses(
     found = live_verdict(after, time_limit=time_limit)
     if isinstance(found, LiveUnavailable) or found.accepted or not found.errors:
         return None
-    old = {node.SerializeToString(deterministic=True) for scope in Scopes(before.proto).all for node in scope.body.node}
+    old = {node.SerializeToString(deterministic=True) for _, body in bodies(before.proto) for node in body.node}
     made = {
         name
-        for scope in Scopes(after.proto).all
-        for node in scope.body.node
+        for _, body in bodies(after.proto)
+        for node in body.node
         if node.SerializeToString(deterministic=True) not in old
         for name in node.output
     }
@@ -129,8 +129,8 @@ def _labelled(found: LiveVerdict, document: Document) -> LiveVerdict:
         return found
     labels = {
         (node.op_type, node.output[0]): node_label(node, index)
-        for scope in Scopes(document.proto).all
-        for index, node in enumerate(scope.body.node)
+        for _, body in bodies(document.proto)
+        for index, node in enumerate(body.node)
         if node.output
     }
     labels.update({(site.op_type, site.output): site.label for site in find_sites(document)})

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resizefix.document.constants import Constant, Constants
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.constants import Constant
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes
 from resizefix.document.text import counted
 from resizefix.errors import UsageError
 from resizefix.library.tensorrt_profile import Range
@@ -179,8 +179,8 @@ _PASSING = frozenset(
 
 def _meaning(document: Document, name: str) -> _Meaning | None:
     """How the main graph uses an integer input: times a size or as scales: a factor; as sizes: a size; else None."""
-    scopes = Scopes(document.proto)
-    constants = Constants(document, scopes)
+    view = ModelView(document)
+    scopes, constants = view.scopes, view.constants
     pending, seen, unit, is_factor = [name], {name}, 1, False
     is_size = False
     while pending:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import dims_of
 from resizefix.errors import RefusedError, UsageError
@@ -31,10 +31,10 @@ _USUAL_SIZE = 16  # of an axis that the file leaves open
 
 
 class Plans:
-    """The plans for the sites of one snapshot, each made when it is first asked for."""
+    """The plans for the sites of one view, each made when it is first asked for."""
 
-    def __init__(self, snapshot: Snapshot, sites: Sequence[Site]) -> None:
-        self._snapshot = snapshot
+    def __init__(self, view: ModelView, sites: Sequence[Site]) -> None:
+        self._view = view
         self._sites = sites
         self._legal: dict[str, frozenset[int]] = {}
 
@@ -58,19 +58,19 @@ class Plans:
     def is_rewritable(self, site: Site, target: Target) -> bool:
         """Whether `legalize --target` changes the site."""
         if target.name not in self._legal:
-            self._legal[target.name] = rewritable(self._snapshot, self._sites, target)
+            self._legal[target.name] = rewritable(self._view, self._sites, target)
         return site.index in self._legal[target.name]
 
     def has_legacy_form(self, target: Target) -> bool:
         """Whether `trt-legacy` writes a model that the target accepts."""
         if target not in LEGACY_TARGETS:
             return False
-        made = trt_legacy(self._snapshot.document)
+        made = trt_legacy(self._view.document)
         return made.complete and all(accepted(judge(target, facts)) for facts in facts_of(made.document))
 
     @cached_property
     def _freezing(self) -> Mapping[int, tuple[str, ...]]:
-        document = self._snapshot.document
+        document = self._view.document
         fed = [
             site for site in self._sites if site.origin.kind is OriginKind.GRAPH_INPUT and isinstance(site, ReadSite)
         ]

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
@@ -110,7 +110,7 @@ def promote_scales(
 
         @cache
         def by_sizes() -> dict[Key, Coupling]:
-            return couplings_of(Snapshot(document), sites)
+            return couplings_of(ModelView(document), sites)
 
         if allow_coupled:
             coupling = probe(candidate)

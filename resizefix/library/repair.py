@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.errors import VerificationFailedError
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.interop import Model, opened, returned
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 def known_faults(model: Model) -> list[tuple[str, Fault]]:
     """The faults of the model's resizes, each with the label of its node."""
-    snapshot = Snapshot(opened(model))
-    pairs = zip(sites_in(snapshot), faults_in(snapshot), strict=True)
+    view = ModelView(opened(model))
+    pairs = zip(sites_in(view), faults_in(view), strict=True)
     return [(site.label, fault) for site, faults in pairs for fault in faults]
 
 

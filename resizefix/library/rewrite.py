@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
@@ -57,10 +57,10 @@ def legalize(
     target or pattern that does not exist, VerificationFailedError where the proof fails.
     """
     document = opened(model)
-    snapshot = Snapshot(document)
-    sites = select(sites_in(snapshot), node)
+    view = ModelView(document)
+    sites = select(sites_in(view), node)
     allowance = Allowance(allow_inexact, lower)
-    made = make_legal(document, sites, target_named(target), allowance=allowance, snapshot=snapshot)
+    made = make_legal(document, sites, target_named(target), allowance=allowance, view=view)
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     rules = conditions(**run) if verify else None
     if verify and changed and target in SPEAKS_FOR:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.errors import RefusedError
 from resizefix.library.coupling import without_coupled
 from resizefix.operations.forms import drive
@@ -24,20 +24,20 @@ _MOST_SIZINGS = 6
 _TOGETHER = 0  # the case that moves all sites
 
 
-def sites_with_coupling(snapshot: Snapshot) -> list[Site]:
+def sites_with_coupling(view: ModelView) -> list[Site]:
     """All sites of a model, each with what sizes say about it."""
-    sites = sites_in(snapshot)
-    found = couplings_of(snapshot, sites)
+    sites = sites_in(view)
+    found = couplings_of(view, sites)
     return [replace(site, coupling=found[site.key]) for site in sites]
 
 
-def couplings_of(snapshot: Snapshot, sites: Sequence[Site]) -> dict[Key, Coupling]:
+def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
     """What sizes say about each site; unknown for what cannot be promoted."""
     found = {site.key: Coupling(site.label, Freedom.UNKNOWN) for site in sites}
     plans = {site.index: plan for site in sites if (plan := _plan(site)) is not None}
     if not plans:
         return found
-    inquiry = _Inquiry(snapshot, plans)
+    inquiry = _Inquiry(view, plans)
     chosen = [site for site in sites if site.index in plans]
     _, verdicts = without_coupled(inquiry.beside({}), chosen, inquiry.beside, inquiry.probe)
     found |= verdicts
@@ -55,10 +55,10 @@ class _Inquiry:
     """Follows the sizes of one model for several candidates. `together` are the sites that can move all at once,
     known after the first."""
 
-    def __init__(self, snapshot: Snapshot, plans: Mapping[int, Driven]) -> None:
-        self._snapshot = snapshot
+    def __init__(self, view: ModelView, plans: Mapping[int, Driven]) -> None:
+        self._view = view
         self._plans = plans
-        self._sizings = _sizings(snapshot)
+        self._sizings = _sizings(view)
         self.together: Collection[Key] = ()
 
     def beside(self, refused: Mapping[int, Refusal]) -> _Candidate:
@@ -93,7 +93,7 @@ class _Inquiry:
         ends = dict.fromkeys(cases, Ended(None, ""))
         for sizes in self._sizings:
             try:
-                ends = SizeFlow(self._snapshot, sizes).ends(moved, cases)
+                ends = SizeFlow(self._view, sizes).ends(moved, cases)
             except OldSizesError:
                 continue
             if sizes or all(found.fits is not None for found in ends.values()):
@@ -127,10 +127,10 @@ def _coupling(label: str, ended: Ended | None) -> Coupling:
     return Coupling(label, Freedom.COUPLED, ended.node, ended.partner)
 
 
-def _sizings(snapshot: Snapshot) -> list[Mapping[str, Dims]]:
+def _sizings(view: ModelView) -> list[Mapping[str, Dims]]:
     """Sizes to assume for the inputs, the most sensible first. None, what the file says of every tensor, where it
     fixes all inputs."""
-    inputs = [entry for entry in model_inputs(snapshot.document.proto) if not entry.has_default]
+    inputs = [entry for entry in model_inputs(view.document.proto) if not entry.has_default]
     if all(entry.is_static for entry in inputs):
         return [{}, sized(inputs, SIZINGS[0], {})]
     return [sized(inputs, sizing, {}) for sizing in SIZINGS[:_MOST_SIZINGS]]

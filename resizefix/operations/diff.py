@@ -14,8 +14,9 @@ import numpy as np
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scope, Scopes, subgraphs
+from resizefix.document.scopes import Scope, subgraphs
 from resizefix.document.text import counted, node_text, value_text
+from resizefix.document.view import View
 from resizefix.scope_path import MAIN, ScopePath
 
 _SHOWN_ELEMENTS = 16
@@ -36,7 +37,7 @@ class Change:
 def diff(before: Document, after: Document) -> list[Change]:
     """All differences between two models, the model's own fields first, then scope by scope."""
     changes = list(_model_fields(before.proto, after.proto))
-    old_scopes, new_scopes = Scopes(before.proto).by_path, Scopes(after.proto).by_path
+    old_scopes, new_scopes = View(before.proto).scopes.by_path, View(after.proto).scopes.by_path
     for path in [*old_scopes, *(path for path in new_scopes if path not in old_scopes)]:
         old, new = old_scopes.get(path), new_scopes.get(path)
         if old is None or new is None:

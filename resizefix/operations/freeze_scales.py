@@ -16,12 +16,12 @@ from onnx import ModelProto, NodeProto
 
 from resizefix.dialects.read import read
 from resizefix.dialects.shapes import rederive, shapes_of
-from resizefix.document.constants import Constants
 from resizefix.document.document import Document
 from resizefix.document.edits import drop_unread_arguments, remove_unread, set_input
 from resizefix.document.scopes import DefinitionKind, Scope, Scopes
 from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.document.text import counted, node_text
+from resizefix.document.view import View
 from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.frozen_constants import ConstantWriter, drop_input
@@ -83,7 +83,7 @@ def freeze_scales(
         else:
             plans[site.index] = plan
     removed = _apply(frozen, list(plans.values()), given)
-    scopes = Scopes(frozen.proto)
+    scopes = View(frozen.proto).scopes
     for index, plan in plans.items():
         after = node_text(_node(scopes, plan.site))
         outcomes[index] = Outcome(
@@ -99,8 +99,7 @@ class _Planner:
     def __init__(self, document: Document, given: GivenValues) -> None:
         self._given = given
         self._scopes = given.scopes
-        constants = Constants(document, self._scopes)
-        self._recoverer = Recoverer(self._scopes, constants, shapes_of(document.proto), given.arrays)
+        self._recoverer = Recoverer(given.view, given.arrays)
 
     def plan(self, site: Site) -> _Plan | Outcome:
         """What the site's operand becomes; or why it stays as it is."""
@@ -224,14 +223,14 @@ def _write(group: Sequence[_Plan], nodes: Mapping[Key, NodeProto], scopes: Scope
 
 def _drop_inputs(model: ModelProto, names: set[str]) -> tuple[str, ...]:
     """Those of the inputs that are no longer fed: they became constants, or nothing reads them any more."""
-    scopes = Scopes(model)
+    scopes = View(model).scopes
     definitions = [scopes.definition(scopes.main, name) for name in sorted(names)]
     unread = [found.name for found in definitions if found is not None and not scopes.readers(found)]
     for name in unread:
         drop_input(model, name)
     remove_unread(model, [(MAIN, name) for name in unread])  # defaults
     kinds = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
-    left = Scopes(model)
+    left = View(model).scopes
     found = (left.definition(left.main, name) for name in names)
     return tuple(sorted(names - {entry.name for entry in found if entry is not None and entry.kind in kinds}))
 
@@ -240,7 +239,7 @@ def _write_shapes(model: ModelProto, plans: Sequence[_Plan]) -> None:
     """Shapes that hold at the frozen values. Again as long as the output of one site fixes the input of the next."""
     seeds: dict[Key, Dims | None] = {}
     for _ in range(len(plans)):
-        shapes, scopes = shapes_of(model), Scopes(model)
+        shapes, scopes = shapes_of(model), View(model).scopes
         found = {plan.site.key: _output_dims(plan, shapes, scopes, _scope(scopes, plan.site)) for plan in plans}
         if found == seeds:
             return

@@ -10,7 +10,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, insert_nodes
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Definition, Scope, Scopes
+from resizefix.document.scopes import Definition, Scope, Scopes, names_in
 from resizefix.document.shapes import Key
 
 Array = npt.NDArray[Any]
@@ -25,7 +25,7 @@ class ConstantWriter:
     def __init__(self, model: ModelProto, scopes: Scopes, *, defaults_kept: Container[str] = ()) -> None:
         self._model = model
         self._scopes = scopes
-        self._names = FreshNames(scopes.names())
+        self._names = FreshNames(names_in(model))
         self._defaults_kept = defaults_kept  # inputs whose default is the value they get
         self._replaced: list[int] = []
         self._inserted: list[tuple[Scope, NodeProto]] = []

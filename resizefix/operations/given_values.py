@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto, ValueInfoProto, helper
 
-from resizefix.dialects.shapes import shapes_of
-from resizefix.document.constants import Constants
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.scopes import Definition, DefinitionKind, Scopes
+from resizefix.document.scopes import Definition, DefinitionKind
 from resizefix.document.shapes import Key, dims_of
 from resizefix.document.text import counted
 from resizefix.errors import UsageError
@@ -31,8 +30,9 @@ class GivenValues:
     """
 
     def __init__(self, document: Document, sites: Sequence[Site], values: Mapping[str, Sequence[float]]) -> None:
-        self.scopes = Scopes(document.proto)
-        self._tracer = Tracer(self.scopes, Constants(document, self.scopes), shapes_of(document.proto))
+        self.view = ModelView(document)
+        self.scopes = self.view.scopes
+        self._tracer = Tracer(self.view)
         self._chains: dict[int, dict[Key, Definition]] = {
             site.index: self._chain(site)
             for site in sites

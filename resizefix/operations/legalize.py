@@ -9,15 +9,16 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import Dialect, Operands
+from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.output_size import inference_length
-from resizefix.dialects.snapshot import Snapshot
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, remove_unread, replace_nodes
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scopes
+from resizefix.document.scopes import names_in
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
+from resizefix.document.view import View
 from resizefix.equivalences.chain import Step
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
@@ -62,17 +63,17 @@ def legalize(
     target: Target,
     *,
     allowance: Allowance | None = None,
-    snapshot: Snapshot | None = None,
+    view: ModelView | None = None,
 ) -> Legalization:
     """A copy of the document whose selected sites the target accepts, where that can be; `document` stays as it is.
 
     A site that is accepted is left alone; one whose rules can be satisfied by no chain of equivalences is replaced by
     other operators, or refused with the rules it breaks. What is rewritten tells the sizes behind it, so the others are
-    looked at again until nothing changes: a second call would find nothing to do. `snapshot` is the document's, where
+    looked at again until nothing changes: a second call would find nothing to do. `view` is the document's, where
     the caller has one.
     """
     allowance = allowance or Allowance()
-    made, found = _once(snapshot or Snapshot(document), sites, target, allowance)
+    made, found = _once(view or ModelView(document), sites, target, allowance)
     outcomes = list(found)
     while any(outcome.status is Status.CHANGED for outcome in found):
         left = {
@@ -90,9 +91,9 @@ def legalize(
     return Legalization(made.document, tuple(outcomes))
 
 
-def rewritable(snapshot: Snapshot, sites: Sequence[Site], target: Target) -> frozenset[int]:
+def rewritable(view: ModelView, sites: Sequence[Site], target: Target) -> frozenset[int]:
     """The indices of the sites that `legalize` can rewrite for the target; no document is made."""
-    facts, names = facts_in(snapshot), FreshNames(snapshot.scopes.names())
+    facts, names = facts_in(view), FreshNames(names_in(view.model))
     found = (_Legalizer(site, facts[site.index], target, Allowance(), names.fresh).outcome()[0] for site in sites)
     return frozenset(outcome.index for outcome in found if outcome.status is Status.CHANGED)
 
@@ -109,25 +110,25 @@ def _later(first: Outcome, outcome: Outcome, target: Target) -> Outcome:
 
 
 def _once(
-    snapshot: Snapshot,
+    view: ModelView,
     sites: Sequence[Site],
     target: Target,
     allowance: Allowance,
     in_vain: Mapping[Key, str] | None = None,
-) -> tuple[Snapshot, tuple[Outcome, ...]]:
-    """A copy of the snapshot's document with what can be rewritten by what is known in it, and the outcome of each
+) -> tuple[ModelView, tuple[Outcome, ...]]:
+    """A copy of the document with what can be rewritten by what is known in it, and the outcome of each
     site. `in_vain`: sites that are refused, and why."""
     in_vain = in_vain or {}
-    facts = facts_in(snapshot)
-    names = FreshNames(snapshot.scopes.names())
+    facts = facts_in(view)
+    names = FreshNames(names_in(view.model))
     found = [
         _Legalizer(site, facts[site.index], target, allowance, names.fresh).outcome()
         if site.key not in in_vain
         else (Outcome(site.index, site.label, Status.REFUSED, in_vain[site.key], node_text(site.node)), None)
         for site in sites
     ]
-    legal = snapshot.document.copy()
-    scopes = Scopes(legal.proto)
+    legal = view.document.copy()
+    scopes = View(legal.proto).scopes
     unread: list[Key] = []
     instead: dict[ScopePath, dict[str, Sequence[NodeProto]]] = {}
     for site, (_, replacement) in zip(sites, found, strict=True):
@@ -144,10 +145,10 @@ def _once(
     changed = [site for site, (_, replacement) in zip(sites, found, strict=True) if replacement is not None]
     mend_shapes(legal, changed)
     told = store_scan_ranks(legal, [site.key for site in changed])
-    made = Snapshot(legal)
+    made = ModelView(legal)
     rejected = _rejected(made, target, {site.key for site in changed})
     if rejected:
-        return _once(snapshot, sites, target, allowance, {**in_vain, **rejected})
+        return _once(view, sites, target, allowance, {**in_vain, **rejected})
     return made, tuple(_told(outcome, told.get(site.key)) for site, (outcome, _) in zip(sites, found, strict=True))
 
 
@@ -155,7 +156,7 @@ def _told(outcome: Outcome, note: str | None) -> Outcome:
     return outcome if note is None else replace(outcome, reason=f"{outcome.reason}; {note}")
 
 
-def _rejected(made: Snapshot, target: Target, changed: set[Key]) -> dict[Key, str]:
+def _rejected(made: ModelView, target: Target, changed: set[Key]) -> dict[Key, str]:
     """The rewritten sites that the target does not accept as they stand now, and why: what the others became can tell
     a type or size that nobody knew."""
     found: dict[Key, str] = {}

@@ -16,9 +16,10 @@ from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import add_graph_input, insert_nodes, pass_into_functions, remove_unread, set_input
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scopes
+from resizefix.document.scopes import Scopes, names_in
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
+from resizefix.document.view import View
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive, drive_by_integers, retry_args
@@ -98,8 +99,8 @@ def promote_scales(
         else:
             plans[site.index] = plan
     promoted = document.copy()
-    scopes = Scopes(promoted.proto)
-    names = FreshNames(scopes.names())
+    scopes = View(promoted.proto).scopes
+    names = FreshNames(names_in(promoted.proto))
     inputs = _inputs(sites, plans, naming, names, keep_default)
     outcomes.update(_apply(scopes, sites, plans, inputs, names))
     told = store_scan_ranks(promoted, [driven.key for driven in plans.values()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, remove_unread, set_default_opset
 from resizefix.document.shapes import Key
@@ -33,9 +33,9 @@ class Repair:
     fixed: Mapping[int, tuple[Fault, ...]]
 
 
-def faults_in(snapshot: Snapshot) -> list[list[Fault]]:
+def faults_in(view: ModelView) -> list[list[Fault]]:
     """The faults of every site, in the order of `sites_in`."""
-    return [faults_of(node) for node in _nodes(snapshot)]
+    return [faults_of(node) for node in _nodes(view)]
 
 
 def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Repair:
@@ -49,9 +49,9 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     current = document
     removed = 0
     for _ in range(_MOST_ROUNDS):
-        snapshot = Snapshot(current)
+        view = ModelView(current)
         found: list[tuple[int, ResizeNode, Fault]] = []
-        for index, node in enumerate(_nodes(snapshot)):
+        for index, node in enumerate(_nodes(view)):
             fault = first_fault(node, preferences) if index in selected and index not in refused else None
             if fault is not None and fault.change is None:
                 refused[index] = fault
@@ -65,7 +65,7 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         removed += sum(fault.name == "identity" for *_, fault in found)
         if removed:
             break  # an Identity is no site: it comes last, and the count of sites changes with it
-    after = sites_in(Snapshot(current)) if not removed else []
+    after = sites_in(ModelView(current)) if not removed else []
     outcomes = tuple(
         _outcome(site, tuple(fixed[index]), refused.get(index), after[index] if index < len(after) else None)
         for index, site in selected.items()
@@ -73,22 +73,22 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     return Repair(current, outcomes, {index: tuple(faults) for index, faults in fixed.items()})
 
 
-def _nodes(snapshot: Snapshot) -> list[ResizeNode]:
+def _nodes(view: ModelView) -> list[ResizeNode]:
     """The resize nodes in the order of `sites_in`."""
     found = [
         ((*scope.order, index), scope, index)
-        for scope in snapshot.scopes.all
+        for scope in view.scopes.all
         for index, node in enumerate(scope.body.node)
         if is_resize(node)
     ]
-    surroundings = Surroundings(snapshot)
+    surroundings = Surroundings(view)
     return [ResizeNode(surroundings, scope, index) for _, scope, index in sorted(found, key=lambda item: item[0])]
 
 
 def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:
     """A copy of the document with the changes made, and without what nothing reads afterwards."""
     made = document.copy()
-    edited = Snapshot(made)
+    edited = ModelView(made)
     unread: list[Key] = []
     opset = None
     touched: set[tuple[object, int]] = set()

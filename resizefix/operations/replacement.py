@@ -9,8 +9,8 @@ from onnx import NodeProto, TensorProto, helper
 
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes
 from resizefix.document.validity import why_invalid
+from resizefix.document.view import View
 from resizefix.equivalences.chain import Step, smallest_chain
 from resizefix.equivalences.equivalence import AxisEquivalence
 from resizefix.equivalences.error_bound import spelling_bound
@@ -198,7 +198,7 @@ def mend_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site
     """
     rewritten_any = bool(changed or kept)
     # A site's own scope counts the nodes as they were; Scan-8 is another node than Scan, and its body with it.
-    there = Scopes(document.proto).by_path
+    there = View(document.proto).scopes.by_path
     repeated = [site.key for site in changed if site.scope.path in there and there[site.scope.path].is_repeated]
     if repeated:
         rederive(document.proto, dict.fromkeys(repeated))

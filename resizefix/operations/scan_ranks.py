@@ -13,12 +13,13 @@ from math import prod
 import numpy as np
 from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.shapes import shapes_of
 from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, bodies, node_label
-from resizefix.document.shapes import Key, Shapes
+from resizefix.document.shapes import Key
 from resizefix.errors import UnreadableModelError
 from resizefix.origins.axis_sizes import AxisSizes
 
@@ -31,25 +32,25 @@ def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, 
     model = document.proto
     if not changed or not any(node.op_type == "Scan" for _, body in bodies(model) for node in body.node):
         return {}
-    scopes = Scopes(model)
-    found = [(scope, value) for scope in scopes.all for value in _open_outputs(scope)]
+    view = ModelView(_with_operands_inline(document))
+    scopes = view.scopes
+    found = [(scope, value.name) for scope in scopes.all for value in _open_outputs(scope)]
     if not found:
         return {}
     reached = {key: _dependents(scopes, key) for key in changed}
-    readable = _with_operands_inline(document)
-    shapes = shapes_of(readable)
-    sizes = AxisSizes(scopes, shapes)
-    inferred = shapes_of(_with_fixed_shapes_read(readable, scopes, shapes))
+    sizes = AxisSizes(view)
+    inferred = shapes_of(_with_fixed_shapes_read(view))
+    outputs = {(path, value.name): value for path, body in bodies(model) if path.is_body for value in body.output}
     told: dict[Key, list[str]] = {}
-    for scope, value in found:
-        definition = scopes.definition(scope, value.name)
+    for scope, name in found:
+        definition = scopes.definition(scope, name)
         if definition is None or inferred.dims(definition.key) is not None:
             continue  # what inference knows, onnxruntime knows
         causes = [key for key, dependents in reached.items() if definition.key in dependents]
         rank = sizes.rank(definition.key) if causes else None
         if rank is None:
             continue
-        set_shape(value, [None] * rank)
+        set_shape(outputs[scope.path, name], [None] * rank)
         for key in causes:
             told.setdefault(key, []).append(_name_of(scope))
     return {key: _sentence(names) for key, names in told.items()}
@@ -65,12 +66,11 @@ def _open_outputs(scope: Scope) -> list[ValueInfoProto]:
     return [value for value in scope.body.output if not value.type.tensor_type.HasField("shape")]
 
 
-def _with_operands_inline(document: Document) -> ModelProto:
+def _with_operands_inline(document: Document) -> Document:
     """A copy that holds the few numbers of an operand: what lies in another file fails inference, and with it that of
     the Scan around it, which is no matter of ranks."""
-    copy = ModelProto()
-    copy.CopyFrom(document.proto)
-    for _, body in bodies(copy):
+    copy = document.copy()
+    for _, body in bodies(copy.proto):
         constants = [attribute.t for node in body.node if node.op_type == "Constant" for attribute in node.attribute]
         for tensor in (*constants, *(body.initializer if isinstance(body, GraphProto) else ())):
             if tensor.data_location == TensorProto.EXTERNAL and prod(tensor.dims) <= _MOST_NUMBERS:
@@ -79,17 +79,17 @@ def _with_operands_inline(document: Document) -> ModelProto:
     return copy
 
 
-def _with_fixed_shapes_read(model: ModelProto, scopes: Scopes, shapes: Shapes) -> ModelProto:
+def _with_fixed_shapes_read(view: ModelView) -> ModelProto:
     """A copy in which the Shape of what has fixed sizes is a constant: onnxruntime follows such a value to the node
     that reads it in every opset, onnx's inference in later ones only."""
     copy = ModelProto()
-    copy.CopyFrom(model)
-    for scope, (_, body) in zip(scopes.all, bodies(copy), strict=True):
+    copy.CopyFrom(view.model)
+    for scope, (_, body) in zip(view.scopes.all, bodies(copy), strict=True):
         for node, copied in zip(scope.body.node, body.node, strict=True):
             if node.op_type != "Shape" or node.domain not in DEFAULT_DOMAINS or not node.input or scope.is_repeated:
                 continue
-            source = scopes.definition(scope, node.input[0])
-            dims = None if source is None else shapes.dims(source.key)
+            source = view.scopes.definition(scope, node.input[0])
+            dims = None if source is None else view.shapes.dims(source.key)
             if dims is not None and all(isinstance(size, int) for size in dims):
                 limits = {attribute.name: attribute.i for attribute in node.attribute}
                 sizes = np.array(dims[limits.get("start", 0) : limits.get("end")], np.int64)

@@ -12,8 +12,8 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.dialects.dialect import Dialect, dialect_of
+from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import Reading, read
-from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.constants import Constant
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope
@@ -36,21 +36,21 @@ _SCALE_ATTRIBUTES = frozenset({"scales", "height_scale", "width_scale"})
 
 def find_sites(document: Document) -> list[Site]:
     """`sites_in` the document as it is now."""
-    return sites_in(Snapshot(document))
+    return sites_in(ModelView(document))
 
 
-def sites_in(snapshot: Snapshot) -> list[Site]:
+def sites_in(view: ModelView) -> list[Site]:
     """All sites, in the order in which a reader of the file meets them; `Site.index` counts them from 0."""
     found = [
         ((*scope.order, index), scope, node)
-        for scope in snapshot.scopes.all
+        for scope in view.scopes.all
         for index, node in enumerate(scope.body.node)
         if node.op_type in _OPERATORS and node.domain in DEFAULT_DOMAINS
     ]
     found.sort(key=lambda item: item[0])
     if not found:
         return []
-    finder = _Finder(snapshot)
+    finder = _Finder(view)
     return [finder.site(index, scope, node) for index, (_, scope, node) in enumerate(found)]
 
 
@@ -78,19 +78,20 @@ def select(sites: Sequence[Site], patterns: Sequence[str]) -> list[Site]:
 
 
 class _Finder:
-    """Reads nodes against one snapshot of the document."""
+    """Reads nodes against one state of the document."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._scopes = snapshot.scopes
-        self._constants = snapshot.constants
-        self._shapes = snapshot.shapes
-        self._classifier = Classifier(self._scopes, self._constants, self._shapes, lambda: self._recoverer)
+    def __init__(self, view: ModelView) -> None:
+        self._view = view
+        self._scopes = view.scopes
+        self._constants = view.constants
+        self._shapes = view.shapes
+        self._classifier = Classifier(view, lambda: self._recoverer)
 
     @cached_property
     def _recoverer(self) -> Recoverer:
         from resizefix.origins.recover import Recoverer  # most models' scales are constant as they stand
 
-        return Recoverer(self._scopes, self._constants, self._shapes)
+        return Recoverer(self._view)
 
     def site(self, index: int, scope: Scope, node: NodeProto) -> Site:
         extent, origin = Extent(ExtentKind.SCALES, None), None

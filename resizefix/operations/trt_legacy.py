@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from onnx import NodeProto, numpy_helper
 
 from resizefix.dialects.dialect import Operands, dialect_of
+from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
-from resizefix.dialects.snapshot import Snapshot
 from resizefix.dialects.upsample import UPSAMPLE_7
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
@@ -21,9 +21,10 @@ from resizefix.document.edits import (
     set_default_opset,
 )
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label
+from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
+from resizefix.document.view import View
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
@@ -92,11 +93,11 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     folded = [OpsetStep(", ".join(fixed), "", 0, "inputs with a default value became constants")] if fixed else []
     folded += [*constants_to_initializers(legacy.proto, legacy.array), *fold(legacy.proto, legacy.array, unread)[1]]
     unread.remove(legacy.proto)
-    snapshot = Snapshot(legacy)
-    sites = sites_in(snapshot)
-    names = FreshNames(snapshot.scopes.names())
+    view = ModelView(legacy)
+    sites = sites_in(view)
+    names = FreshNames(names_in(view.model))
     chosen = {site.index for site in select(sites, patterns)}
-    facts = facts_in(snapshot)
+    facts = facts_in(view)
     found = [
         _replacement(site, facts[site.index], allowance, names.fresh)
         if site.index in chosen or (site.op_type, site.since_version) == ("Upsample", UPSAMPLE_7.since_version)
@@ -212,7 +213,7 @@ def _apply(legacy: Document, sites: Sequence[Site], found: Sequence[Replacement 
             after = tuple(node_text(node) for node in replacement.nodes)
             made = (replacement.reason(), before, after, replacement.exact, replacement.condition, replacement.bound)
             outcomes.append(Outcome(site.index, site.label, Status.CHANGED, *made))
-    scopes = Scopes(legacy.proto)
+    scopes = View(legacy.proto).scopes
     unread: list[Key] = []
     instead: dict[ScopePath, dict[str, Sequence[NodeProto]]] = {}
     for site, replacement in zip(sites, found, strict=True):
@@ -236,8 +237,8 @@ def hybrid(legacy: Document) -> Document:
     No valid ONNX: only parsers that never look at the opset read it. All other operators of opset 8 mean the same at
     opset 9, but for Scan and for BatchNormalization with spatial=0. Raises RefusedError for those.
     """
-    for scope in Scopes(legacy.proto).all:
-        for index, node in enumerate(scope.body.node):
+    for _, body in bodies(legacy.proto):
+        for index, node in enumerate(body.node):
             changed = node.op_type == "Scan" or any(
                 attribute.name == "spatial" and attribute.i == 0 for attribute in node.attribute
             )

@@ -14,7 +14,8 @@ from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorPro
 
 from resizefix.document.constants import spelled_value
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, names_in, node_label
+from resizefix.document.view import View
 from resizefix.errors import UnreadableModelError
 from resizefix.opsets.inference import Array, ValueOf
 from resizefix.opsets.row import Row
@@ -27,10 +28,9 @@ _MOST_ELEMENTS = 1 << 28  # a gigabyte of float32: what a file that protobuf can
 
 def constants_to_initializers(model: ModelProto, value_of: ValueOf) -> list[Step]:
     """Move the constants of the main graph and of all bodies into initializers; payloads in other files stay there."""
-    scopes = Scopes(model)
-    names = FreshNames(scopes.names())
+    names = FreshNames(names_in(model))
     steps: list[Step] = []
-    for scope in reversed(scopes.all):  # inner bodies first: nodes of an outer graph are copied below
+    for scope in reversed(View(model).scopes.all):  # inner bodies first: nodes of an outer graph are copied below
         if isinstance(scope.body, GraphProto):
             steps += _in_graph(scope, scope.body, names, value_of)
     return steps

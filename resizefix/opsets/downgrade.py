@@ -10,7 +10,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.scopes import DEFAULT_DOMAINS, names_in
 from resizefix.errors import UsageError
 from resizefix.opsets.constants import constants_to_initializers, replace_nodes
 from resizefix.opsets.folding import fold
@@ -89,7 +89,7 @@ def _set_opset(model: ModelProto, opset: int) -> None:
 def _rewrite(
     model: ModelProto, opset: int, rows: dict[str, Row], knowledge: Knowledge
 ) -> tuple[list[Step], list[Blocker]]:
-    names = FreshNames(knowledge.scopes.names())
+    names = FreshNames(names_in(model))
     accounts: list[list[Step | Blocker]] = []
     for scope in reversed(knowledge.scopes.all):  # inner bodies first: nodes of an outer graph are copied
         if not isinstance(scope.body, GraphProto):

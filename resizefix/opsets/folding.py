@@ -6,7 +6,7 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, numpy_helper
 
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scope, node_label
+from resizefix.document.scopes import Scope, names_in, node_label
 from resizefix.opsets.constants import place_constant, replace_nodes
 from resizefix.opsets.inference import ValueOf
 from resizefix.opsets.knowledge import Knowledge
@@ -22,7 +22,7 @@ def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[Knowledg
     initializers before; nodes out of order are not looked through.
     """
     knowledge = Knowledge(model, value_of)
-    names = FreshNames(knowledge.scopes.names())
+    names = FreshNames(names_in(model))
     steps: list[Step] = []
     for scope in reversed(knowledge.scopes.all):  # inner bodies first: nodes of an outer graph are copied
         if isinstance(scope.body, GraphProto):

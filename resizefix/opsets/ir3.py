@@ -12,8 +12,9 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, help
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scopes, subgraphs
+from resizefix.document.scopes import bodies, names_in, subgraphs
 from resizefix.document.text import counted
+from resizefix.document.view import View
 from resizefix.opsets.verdict import Blocker, Closeness, Downgrade, Step
 
 IR3 = 3
@@ -69,10 +70,10 @@ def _blockers(model: ModelProto) -> list[Blocker]:
         )
         for function in model.functions
     ]
-    for scope in Scopes(model).all:
-        if not isinstance(scope.body, GraphProto):
+    for _, body in bodies(model):
+        if not isinstance(body, GraphProto):
             continue
-        for sparse in scope.body.sparse_initializer:
+        for sparse in body.sparse_initializer:
             found.append(
                 Blocker(
                     sparse.values.name,
@@ -82,7 +83,7 @@ def _blockers(model: ModelProto) -> list[Blocker]:
                     Diagnostic("opsets.make-dense"),
                 )
             )
-        for tensor in scope.body.initializer:
+        for tensor in body.initializer:
             if tensor.data_type not in _ELEM_TYPES:
                 kind = TensorProto.DataType.Name(tensor.data_type)
                 found.append(
@@ -94,7 +95,7 @@ def _blockers(model: ModelProto) -> list[Blocker]:
                         Diagnostic("opsets.cast-before"),
                     )
                 )
-        for value in (*scope.body.input, *scope.body.output):
+        for value in (*body.input, *body.output):
             reason = _newer_type(value.type)
             if reason:
                 found.append(
@@ -121,8 +122,8 @@ def _newer_type(value_type: TypeProto) -> str | None:
 
 def _hoist_initializers(model: ModelProto) -> list[Step]:
     """Move the initializers of bodies into the main graph, under names that are free there."""
-    scopes = Scopes(model)
-    names = FreshNames(scopes.names())
+    scopes = View(model).scopes
+    names = FreshNames(names_in(model))
     seen: dict[str, int] = {}
     for scope in scopes.all:
         for name in (*scope.producers, *scope.initializers, *scope.inputs):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, Scopes, subgraphs
+from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, subgraphs
 from resizefix.document.values import longest_extent
+from resizefix.document.view import View
 from resizefix.opsets.evaluation import LARGEST, evaluate, is_evaluated
 from resizefix.opsets.inference import Array, Dims, ValueOf, dims_of, infer, of_known_rank
 
@@ -13,10 +14,10 @@ Key = tuple[tuple[int, ...], str]  # (order of the scope that defines it, name)
 
 
 class Knowledge:
-    """Answers about one snapshot of a model, found out in one walk over its nodes in order."""
+    """Answers about one state of a model, found out in one walk over its nodes in order."""
 
     def __init__(self, model: ModelProto, value_of: ValueOf) -> None:
-        self.scopes = Scopes(model)
+        self.scopes = View(model).scopes
         self._value_of = value_of
         self._constants: dict[Key, Array] = {}
         self._types: dict[Key, TypeProto] = {}

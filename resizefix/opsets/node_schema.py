@@ -13,8 +13,9 @@ import onnx
 from onnx import AttributeProto, ModelProto, NodeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label
+from resizefix.document.scopes import DEFAULT_DOMAINS, node_label
 from resizefix.document.text import counted
+from resizefix.document.view import View
 from resizefix.opsets.verdict import Blocker
 
 _TOLD_BY_SITE = frozenset({"Resize", "Upsample"})
@@ -45,7 +46,7 @@ def incomplete_nodes(model: ModelProto) -> tuple[Blocker, ...]:
     mend = "repair the model first: onnx.checker.check_model(model) says the same of it"
     return tuple(
         Blocker(node_label(node, index), node.op_type, scope.opset, Diagnostic("opsets.it", why=why), mend)
-        for scope in Scopes(model).all
+        for scope in View(model).scopes.all
         for index, node in enumerate(scope.body.node)
         if (why := why_incomplete(node, scope.opset)) is not None
     )

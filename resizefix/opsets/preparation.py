@@ -6,7 +6,7 @@ import heapq
 
 from onnx import GraphProto, ModelProto, NodeProto, inliner
 
-from resizefix.document.scopes import Scopes, subgraphs
+from resizefix.document.scopes import bodies, subgraphs
 from resizefix.opsets.constants import replace_nodes
 from resizefix.opsets.verdict import Step
 from resizefix.scope_path import FunctionName
@@ -27,7 +27,7 @@ def inline_functions(model: ModelProto) -> list[Step]:
 
 def spell_default_domain(model: ModelProto) -> list[Step]:
     """Write the default domain as the empty string everywhere; `ai.onnx` means the same."""
-    found = [node for scope in Scopes(model).all for node in scope.body.node if node.domain == "ai.onnx"]
+    found = [node for _, body in bodies(model) for node in body.node if node.domain == "ai.onnx"]
     for node in found:
         node.domain = ""
     return [Step(node.name, node.op_type, 0, "domain ai.onnx written as the default domain") for node in found]
@@ -36,8 +36,7 @@ def spell_default_domain(model: ModelProto) -> list[Step]:
 def sort_nodes(model: ModelProto) -> list[Step]:
     """Put nodes after those whose outputs they read, as every opset demands; others keep their places."""
     steps = []
-    for scope in reversed(Scopes(model).all):
-        graph = scope.body
+    for _, graph in reversed(list(bodies(model))):
         if isinstance(graph, GraphProto):
             ordered = _in_order(list(graph.node))
             if ordered != list(range(len(graph.node))):

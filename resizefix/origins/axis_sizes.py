@@ -13,20 +13,19 @@ from typing import Any, NamedTuple
 
 from onnx import GraphProto, NodeProto, helper
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
-from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
+from resizefix.document.shapes import Dims, Key
 from resizefix.opsets.node_schema import why_incomplete
-from resizefix.origins.borders import Borders
 from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
 
 
 class AxisSizes:
-    """Answers `source` over one snapshot of a document; results are remembered."""
+    """Answers `source` over one state of a document; results are remembered."""
 
-    def __init__(self, scopes: Scopes, shapes: Shapes) -> None:
-        self.scopes = scopes
-        self.shapes = shapes
-        self._borders = Borders(scopes)
+    def __init__(self, view: ModelView) -> None:
+        self.view = view
+        self.scopes = view.scopes
         self._known: dict[Size, Expression] = {}
         self._ranks: dict[Key, int | None] = {}
         self._by_symbol: dict[str, Size] = {}
@@ -58,7 +57,7 @@ class AxisSizes:
             return int(source.value)
         if self.scopes.by_path[tensor[0]].is_repeated:
             return None
-        dims = self.shapes.dims(tensor)
+        dims = self.view.shapes.dims(tensor)
         size = dims[axis] if dims is not None and axis < len(dims) else None
         return size if isinstance(size, int) else None
 
@@ -70,7 +69,7 @@ class AxisSizes:
             current = pending[-1]
             if current not in self._ranks:
                 definition = self.scopes.definition(self.scopes.by_path[current[0]], current[1])
-                dims = self.shapes.dims(current)
+                dims = self.view.shapes.dims(current)
                 known = len(dims) if dims is not None else None if definition is None else self._listed(definition)
                 ways = [] if known is not None or definition is None else self._ways(definition)
                 # What was entered and has no answer is on the way here: a file whose nodes depend on themselves.
@@ -103,7 +102,7 @@ class AxisSizes:
         """The tensors that this one is, one or the other, as far as its rank goes, or that are broadcast to it; none
         where nothing is known."""
         if definition.node is not None and definition.node.domain in DEFAULT_DOMAINS:
-            branches = self._borders.branches(definition)
+            branches = self.view.calls.branches(definition)
             if branches is not None:
                 return [_Source(branch.scope, branch.name) for branch in branches]
         if definition.node is not None and _is_broadcasting(definition):
@@ -119,7 +118,7 @@ class AxisSizes:
         if node is None or position is None or position >= len(node.input):
             return None
         source = self.scopes.definition(definition.scope, node.input[position])
-        dims = None if source is None else self.shapes.dims(source.key)
+        dims = None if source is None else self.view.shapes.dims(source.key)
         return dims[0] if dims is not None and len(dims) == 1 and isinstance(dims[0], int) else None
 
     def known(self, size: Size) -> Expression:
@@ -139,7 +138,7 @@ class AxisSizes:
         return self._root(size) if found is None else found
 
     def _root(self, size: Size) -> Size:
-        dims = self.shapes.dims(size.tensor)
+        dims = self.view.shapes.dims(size.tensor)
         symbol = dims[size.axis] if dims is not None and size.axis < len(dims) else None
         # Equal symbols are equal sizes; but those of a function or loop are other sizes in each call or round.
         scope = self.scopes.by_path[size.tensor[0]]
@@ -215,7 +214,7 @@ class _Reading:
     def dims(self, position: int) -> Dims | None:
         """What the file and shape inference say of an input."""
         key = self._key(position)
-        return None if key is None else self._sizes.shapes.dims(key)
+        return None if key is None else self._sizes.view.shapes.dims(key)
 
     def attribute(self, name: str, default: Any) -> Any:
         """An attribute's value. Raises UntraceableError where a function's call gives it, or it has no type."""

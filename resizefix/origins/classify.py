@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from onnx import NodeProto
 
-from resizefix.document.constants import SHAPE_READERS, Constant, Constants, NotConstant
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes, node_label, subgraphs
-from resizefix.document.shapes import Dims, Key, Shapes
-from resizefix.origins.borders import Borders
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.constants import SHAPE_READERS, Constant, NotConstant
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, node_label, subgraphs
+from resizefix.document.shapes import Dims, Key
 from resizefix.origins.origin import Origin, OriginKind
 
 if TYPE_CHECKING:
@@ -22,31 +22,26 @@ _MOST_CONTROL_ELEMENTS = 16
 
 
 class Classifier:
-    """Classifies operands against one snapshot of a document; `recoverer` is asked for what is not plainly constant."""
+    """Classifies operands against one state of a document; `recoverer` is asked for what is not plainly constant."""
 
-    def __init__(
-        self, scopes: Scopes, constants: Constants, shapes: Shapes, recoverer: Callable[[], Recoverer]
-    ) -> None:
-        self._scopes = scopes
-        self._constants = constants
-        self._shapes = shapes
+    def __init__(self, view: ModelView, recoverer: Callable[[], Recoverer]) -> None:
+        self._view = view
         self._recoverer = recoverer
-        self._borders = Borders(scopes)
         self._readers_of: dict[Key, list[tuple[NodeProto | None, str]]] = {}
 
     def classify(self, scope: Scope, operand: str, reader: NodeProto) -> tuple[Origin, Constant | None]:
         """The origin of tensor `operand` as `reader` reads it in `scope`, and its value where it is constant."""
-        definition = self._scopes.definition(scope, operand)
+        definition = self._view.scopes.definition(scope, operand)
         if definition is None:
             return Origin(OriginKind.RUNTIME, operand, reason=f"nothing in the model defines {operand!r}"), None
-        while (argument := self._borders.argument(definition)) is not None:
+        while (argument := self._view.calls.argument(definition)) is not None:
             definition = argument
-        found = self._constants.value_of(definition.scope, definition.name)
+        found = self._view.constants.value_of(definition.scope, definition.name)
         if isinstance(found, Constant):
             return self._constant_origin(found, operand, reader), found
         recoverer = self._recoverer()
         value = recoverer.constant(scope, operand)
-        walk = _Walk(self._scopes, self._shapes, recoverer)
+        walk = _Walk(self._view, recoverer)
         walk.follow(definition)
         if value is not None:
             folded = Constant(value, definition, tuple(walk.chain))
@@ -67,7 +62,7 @@ class Classifier:
         if definition.key not in self._readers_of:
             self._readers_of[definition.key] = [
                 (node, "graph output" if node is None else node_label(node, place.node_index or 0))
-                for place in self._scopes.readers(definition)
+                for place in self._view.scopes.readers(definition)
                 for node in (place.node,)
             ]
         return self._readers_of[definition.key]
@@ -86,9 +81,8 @@ class Classifier:
 class _Walk:
     """Everything behind an operand, up to shapes, constants, inputs and data."""
 
-    def __init__(self, scopes: Scopes, shapes: Shapes, recoverer: Recoverer) -> None:
-        self._scopes = scopes
-        self._shapes = shapes
+    def __init__(self, view: ModelView, recoverer: Recoverer) -> None:
+        self._view = view
         self._tracer = recoverer.tracer
         self.chain: list[NodeProto] = []
         self.controls: list[str] = []  # caller-fed inputs that are a few numbers
@@ -104,7 +98,7 @@ class _Walk:
                 seen.update(source.key for source in fresh)
                 pending.extend(reversed(fresh))
             elif definition.kind is not DefinitionKind.INITIALIZER:
-                argument = self._tracer.borders.argument(definition)
+                argument = self._view.calls.argument(definition)
                 if argument is None:
                     self._at_input(definition, direct=definition is start)
                 elif argument.key not in seen:
@@ -113,7 +107,7 @@ class _Walk:
 
     def _through(self, definition: Definition, node: NodeProto) -> list[Definition]:
         self.chain.append(node)
-        result = self._tracer.borders.result(definition)
+        result = self._view.calls.result(definition)
         if result is not None:
             return [result]
         if node.domain not in DEFAULT_DOMAINS:
@@ -121,7 +115,7 @@ class _Walk:
                 f"{definition.name!r} is computed by {node.domain}::{node.op_type}, an operator unknown here"
             )
             return []
-        branches = self._tracer.borders.branches(definition)
+        branches = self._view.calls.branches(definition)
         if branches is not None:
             chosen = self._tracer.chosen(definition)
             return [chosen] if chosen is not None else [*self._operands(definition, node), *branches]
@@ -131,16 +125,16 @@ class _Walk:
         return [] if node.op_type in SHAPE_READERS else self._operands(definition, node)
 
     def _operands(self, definition: Definition, node: NodeProto) -> list[Definition]:
-        found = (self._scopes.definition(definition.scope, name) for name in node.input if name)
+        found = (self._view.scopes.definition(definition.scope, name) for name in node.input if name)
         return [source for source in found if source is not None]
 
     def _at_input(self, definition: Definition, *, direct: bool) -> None:
         name = definition.name
-        if definition.scope is not self._scopes.main:
+        if definition.scope is not self._view.scopes.main:
             where = definition.scope.path.steps[-1]
             several = " whose calls give it different things" if definition.scope.in_function else ""
             self.data.append(f"it comes from {name!r}, an input of {where}{several}")
-        elif direct or _is_few(self._shapes.dims(definition.key)):
+        elif direct or _is_few(self._view.shapes.dims(definition.key)):
             self.controls.append(name)
         else:
             self.data.append(f"it depends on the values of the input {name!r}")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from resizefix.document.constants import Constants
-from resizefix.document.scopes import Scope, Scopes
-from resizefix.document.shapes import Key, Shapes
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.scopes import Scope
+from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.origins.entries import Entry, Meanings, TracedEntry, confirm, measured_entries
@@ -52,16 +52,10 @@ class Recovery:
 
 
 class Recoverer:
-    """Recovers operands against one snapshot of a document. `given` are values of graph inputs, taken as constants."""
+    """Recovers operands against one state of a document. `given` are values of graph inputs, taken as constants."""
 
-    def __init__(
-        self,
-        scopes: Scopes,
-        constants: Constants,
-        shapes: Shapes,
-        given: Mapping[str, npt.NDArray[np.generic]] | None = None,
-    ) -> None:
-        self.tracer = Tracer(scopes, constants, shapes, given)
+    def __init__(self, view: ModelView, given: Mapping[str, npt.NDArray[np.generic]] | None = None) -> None:
+        self.tracer = Tracer(view, given)
 
     def constant(self, scope: Scope, operand: str) -> npt.NDArray[np.generic] | None:
         """The operand's value if no size and no input has a part in it, also where onnx.reference cannot fold it."""
@@ -103,7 +97,7 @@ class Recoverer:
         definition = self.tracer.scopes.definition(scope, data)
         if definition is None:
             raise UntraceableError("origins.nothing-model-defines", data=data)
-        while (argument := self.tracer.borders.argument(definition)) is not None:
+        while (argument := self.tracer.view.calls.argument(definition)) is not None:
             definition = argument
         rank = self.tracer.axis_sizes.rank(definition.key) or length
         if rank is None:

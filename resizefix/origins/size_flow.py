@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.constants import SHAPE_READERS, Constant
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
 from resizefix.interpolation import ExtentKind
@@ -81,13 +81,13 @@ class _Inquiry:
 
 
 class SizeFlow:
-    """Follows sizes through one scope of a snapshot, and through the branches and functions that its nodes run."""
+    """Follows sizes through one scope of a view, and through the branches and functions that its nodes run."""
 
-    def __init__(self, snapshot: Snapshot, inputs: Mapping[str, Dims]) -> None:
+    def __init__(self, view: ModelView, inputs: Mapping[str, Dims]) -> None:
         """Of the main graph. `inputs` are sizes for its inputs where the file leaves some open."""
-        self._snapshot = snapshot
-        self._scopes = snapshot.scopes
-        self._scope = snapshot.scopes.main
+        self._view = view
+        self._scopes = view.scopes
+        self._scope = view.scopes.main
         self._outer: SizeFlow | None = None
         self._arguments: Mapping[str, str] = {}  # of a function's call, by the names of the function's inputs
         self._is_certain = True  # whether the scope runs when the model does
@@ -207,7 +207,7 @@ class SizeFlow:
 
     def _within(self, scope: Scope, arguments: Mapping[str, str] | None, *, is_certain: bool = True) -> SizeFlow:
         """The flow through a body, or with `arguments` through a function."""
-        flow = SizeFlow(self._snapshot, {})
+        flow = SizeFlow(self._view, {})
         flow._scope, flow._outer, flow._inquiry = scope, self, self._inquiry
         flow._is_certain = self._is_certain and is_certain
         if arguments is None:
@@ -314,7 +314,7 @@ class SizeFlow:
             home = self._home(name)
             if home is not self:
                 return None if home is None else home.old(name)
-            dims = self._snapshot.shapes.dims((self._scope.path, name)) if not self._scope.in_function else None
+            dims = self._view.shapes.dims((self._scope.path, name)) if not self._scope.in_function else None
             fixed = tuple(size for size in dims or () if isinstance(size, int))
             self._old[name] = fixed if dims is not None and len(fixed) == len(dims) else None
         return self._old[name]
@@ -338,7 +338,7 @@ class SizeFlow:
 
     def _elem_type(self, name: str) -> int | None:
         home = self._home(name)
-        return None if home is None else self._snapshot.shapes.elem_type((home._scope.path, name))
+        return None if home is None else self._view.shapes.elem_type((home._scope.path, name))
 
     def value(self, name: str, case: int, depth: int = 0) -> Array | None:
         """The value of a list of sizes in a case; None where it depends on more than sizes."""
@@ -357,7 +357,7 @@ class SizeFlow:
         definition = self._scopes.definition(self._scope, name)
         node = None if definition is None else definition.node
         if node is None or node.op_type == "Constant":
-            found = self._snapshot.constants.value_of(self._scope, name)
+            found = self._view.constants.value_of(self._scope, name)
             return found.value if isinstance(found, Constant) else None
         if not is_evaluated(node.op_type) or any(attribute.ref_attr_name for attribute in node.attribute):
             return None

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from onnx import helper
 
-from resizefix.document.constants import SHAPE_READERS, Constant, Constants
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
-from resizefix.document.shapes import Key, Shapes
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.constants import SHAPE_READERS, Constant
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
+from resizefix.document.shapes import Key
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.axis_sizes import AxisSizes
-from resizefix.origins.borders import Borders
 from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
 from resizefix.origins.operators import Call, Traced, apply
 
@@ -31,23 +31,16 @@ class Untraced:
 
 
 class Tracer:
-    """Answers `trace` over one snapshot of a document; results are remembered.
+    """Answers `trace` over one state of a document; results are remembered.
 
     `given` are values for graph inputs, which are then constants.
     """
 
-    def __init__(
-        self,
-        scopes: Scopes,
-        constants: Constants,
-        shapes: Shapes,
-        given: Mapping[str, npt.NDArray[np.generic]] | None = None,
-    ) -> None:
-        self.scopes = scopes
-        self.constants = constants
-        self.axis_sizes = AxisSizes(scopes, shapes)
+    def __init__(self, view: ModelView, given: Mapping[str, npt.NDArray[np.generic]] | None = None) -> None:
+        self.view = view
+        self.scopes = view.scopes
+        self.axis_sizes = AxisSizes(view)
         self.given = given or {}
-        self.borders = Borders(scopes)
         self._known: dict[Key, Traced | Untraced] = {}
 
     def trace(self, scope: Scope, name: str) -> Traced | Untraced:
@@ -78,25 +71,27 @@ class Tracer:
         """The value of a definition that is constant without any walk: a tensor, or a given input."""
         if definition.scope is self.scopes.main and definition.name in self.given:
             return self.given[definition.name] if definition.kind is not DefinitionKind.NODE else None
-        found = self.constants.value_of(definition.scope, definition.name)
+        found = self.view.constants.value_of(definition.scope, definition.name)
         return found.value if isinstance(found, Constant) else None
 
     def sources(self, definition: Definition) -> list[Definition]:
         """What a definition is computed from, as far as the walk goes: over borders, not into the data of a Shape."""
         if self.constant(definition) is not None:
             return []
-        over = self.borders.argument(definition) or self.borders.result(definition)
+        over = self.view.calls.argument(definition) or self.view.calls.result(definition)
         if over is not None:
             return [over]
         node = definition.node
         if node is None or node.op_type in SHAPE_READERS or node.domain not in DEFAULT_DOMAINS:
             return []
         operands = [self.scopes.definition(definition.scope, name) for name in node.input if name]
-        return [operand for operand in (*operands, *(self.borders.branches(definition) or ())) if operand is not None]
+        return [
+            operand for operand in (*operands, *(self.view.calls.branches(definition) or ())) if operand is not None
+        ]
 
     def chosen(self, definition: Definition) -> Definition | None:
         """The branch output that an If node's output is, where the condition is constant or both branches are equal."""
-        branches = self.borders.branches(definition)
+        branches = self.view.calls.branches(definition)
         assert definition.node is not None
         if branches is None or not definition.node.input:
             return None
@@ -112,7 +107,7 @@ class Tracer:
         try:
             if value is not None:
                 return Traced.constant(value)
-            over = self.borders.argument(definition) or self.borders.result(definition)
+            over = self.view.calls.argument(definition) or self.view.calls.result(definition)
             if over is not None:
                 return self._known.get(over.key, Untraced(f"{over.name!r} depends on itself"))
             return self._computed(definition)
@@ -150,7 +145,7 @@ class Tracer:
         """A Constant node inside a function whose value is an attribute of the call."""
         assert definition.node is not None
         for attribute in definition.node.attribute:
-            given = self.borders.argument_attribute(definition.scope, attribute.ref_attr_name)
+            given = self.view.calls.argument_attribute(definition.scope, attribute.ref_attr_name)
             if attribute.ref_attr_name and given is not None and attribute.name.startswith("value_"):
                 dtype = np.float32 if attribute.name.startswith("value_float") else np.int64
                 return Traced.constant(np.array(helper.get_attribute_value(given), dtype))
@@ -180,7 +175,7 @@ class Tracer:
         if not definition.node.input:
             raise UntraceableError("origins.has-no-input", operator=definition.node.op_type)
         source = self.scopes.definition(definition.scope, definition.node.input[0])
-        while source is not None and (over := self.borders.argument(source)) is not None:
+        while source is not None and (over := self.view.calls.argument(source)) is not None:
             source = over
         if source is None:
             raise UntraceableError("origins.nothing-defines-what-shape")

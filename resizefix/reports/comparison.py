@@ -11,8 +11,9 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import Definition, DefinitionKind, Scopes
+from resizefix.document.scopes import Definition, DefinitionKind
 from resizefix.document.text import node_text
+from resizefix.document.view import View
 from resizefix.errors import ResizefixError
 from resizefix.operations.diff import Change
 from resizefix.reports.neighbourhood import Mark, Neighbourhood
@@ -94,7 +95,7 @@ class _Marker:
         self._document = document
         self._other = other
         self._word = word
-        self._scopes = Scopes(other.proto)
+        self._scopes = View(other.proto).scopes
 
     def __call__(self, made: Definition) -> Mark | None:
         scope = self._scopes.by_path.get(made.scope.path)

@@ -15,8 +15,8 @@ import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
 
 from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
-from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
@@ -34,13 +34,13 @@ MarkOf = Callable[[Definition], "Mark | None"]
 
 
 class Surroundings:
-    """Draws neighbourhoods in one snapshot of a document; `mark_of` says what differs from another model."""
+    """Draws neighbourhoods in one state of a document; `mark_of` says what differs from another model."""
 
-    def __init__(self, snapshot: Snapshot, mark_of: MarkOf | None = None) -> None:
-        self.scopes = snapshot.scopes
+    def __init__(self, view: ModelView, mark_of: MarkOf | None = None) -> None:
+        self.scopes = view.scopes
         self.mark_of: MarkOf = mark_of or (lambda definition: None)
-        self._document = snapshot.document
-        self._shapes = snapshot.shapes
+        self._document = view.document
+        self._shapes = view.shapes
 
     def definition(self, key: Key) -> Definition | None:
         """What a scope path and a name stand for in this model."""

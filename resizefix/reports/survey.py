@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.faults.fault import Fault
 from resizefix.library.size_coupling import sites_with_coupling
@@ -67,14 +67,14 @@ class Survey:
     def __init__(
         self, document: Document, mark_of: MarkOf | None = None, targets: Sequence[Target] | None = None
     ) -> None:
-        self._snapshot = Snapshot(document)
+        self._view = ModelView(document)
         self._mark_of = mark_of
         self._targets = targets
-        self.opset = self._snapshot.scopes.main.opset
+        self.opset = self._view.scopes.main.opset
         self.ir_version = document.proto.ir_version
         self.sites = tuple(
             Surveyed(site, lambda: self._verdicts, lambda: self.surroundings, tuple(faults))
-            for site, faults in zip(sites_with_coupling(self._snapshot), faults_in(self._snapshot), strict=True)
+            for site, faults in zip(sites_with_coupling(self._view), faults_in(self._view), strict=True)
         )
 
     @cached_property
@@ -86,23 +86,21 @@ class Survey:
         from resizefix.targets.target import judge
 
         targets = self._targets or TARGETS
-        return [
-            tuple(Verdict(target, judge(target, facts)) for target in targets) for facts in facts_in(self._snapshot)
-        ]
+        return [tuple(Verdict(target, judge(target, facts)) for target in targets) for facts in facts_in(self._view)]
 
     @cached_property
     def plans(self) -> Plans:
         """What commands would change."""
         from resizefix.library.plans import Plans
 
-        return Plans(self._snapshot, [surveyed.site for surveyed in self.sites])
+        return Plans(self._view, [surveyed.site for surveyed in self.sites])
 
     @cached_property
     def surroundings(self) -> Surroundings:
         """What pictures are found in."""
         from resizefix.reports.surroundings import Surroundings
 
-        return Surroundings(self._snapshot, self._mark_of)
+        return Surroundings(self._view, self._mark_of)
 
     @property
     def counts(self) -> str:

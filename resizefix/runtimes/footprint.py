@@ -15,8 +15,9 @@ from onnx import ModelProto, TensorProto, helper
 from resizefix.dialects.shapes import shapes_of
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
-from resizefix.document.scopes import Scope, Scopes
+from resizefix.document.scopes import Scope
 from resizefix.document.shapes import Key, Shapes
+from resizefix.document.view import View
 from resizefix.scope_path import MAIN
 
 
@@ -31,7 +32,7 @@ def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
         if value.name in shapes:
             set_shape(value, list(shapes[value.name]))
     known = shapes_of(model)
-    scopes = Scopes(model)
+    scopes = View(model).scopes
     sizes = {scope.path: _sizes(scope, known) for scope in scopes.all}
     inner: dict[Key, int] = {}
     for scope in reversed(scopes.all):  # bodies before the nodes that hold them

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label
+from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, node_label
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
@@ -55,13 +55,13 @@ def prepare_for_ort(document: Document, extra_outputs: Sequence[str] = ()) -> Pr
             present.add(name)
     random = False
     external = 0
-    for scope in Scopes(model).all:
-        for node in scope.body.node:
+    for _, body in bodies(model):
+        for node in body.node:
             random |= _pin_seed(node)
             external += sum(_external_bytes(attribute.t) for attribute in node.attribute if attribute.HasField("t"))
-        if isinstance(scope.body, GraphProto):
-            _name_nodes(scope.body)
-            external += sum(map(_external_bytes, scope.body.initializer))
+        if isinstance(body, GraphProto):
+            _name_nodes(body)
+            external += sum(map(_external_bytes, body.initializer))
     return PreparedModel(model, random, external)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from onnx import AttributeProto, FunctionProto, NodeProto, TensorProto
 
 from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
-from resizefix.dialects.snapshot import Snapshot
 from resizefix.document.constants import Array, Constant
 from resizefix.document.document import Document
 from resizefix.document.scopes import (
@@ -38,48 +38,48 @@ _FLAGS = ("exclude_outside", "antialias")
 
 def facts_of(document: Document) -> tuple[SiteFacts, ...]:
     """`facts_in` the document as it is now."""
-    return facts_in(Snapshot(document))
+    return facts_in(ModelView(document))
 
 
-def facts_in(snapshot: Snapshot) -> tuple[SiteFacts, ...]:
+def facts_in(view: ModelView) -> tuple[SiteFacts, ...]:
     """The facts of every Upsample/Resize node, in the order in which a reader of the file meets them.
 
     `SiteFacts.node` is the node's name, or `#K` for the K-th node, from 0, where it has none.
     """
     nodes = [
         ((*scope.order, index), scope, node)
-        for scope in snapshot.scopes.all
+        for scope in view.scopes.all
         for index, node in enumerate(scope.body.node)
         if node.op_type in ("Upsample", "Resize") and node.domain in DEFAULT_DOMAINS
     ]
     if not nodes:
         return ()
     nodes.sort(key=lambda entry: entry[0])
-    gatherer = _Gatherer(snapshot)
+    gatherer = _Gatherer(view)
     return tuple(gatherer.facts(node.name or f"#{k}", scope, node) for k, (_, scope, node) in enumerate(nodes))
 
 
-def namesake_facts(snapshot: Snapshot) -> tuple[tuple[str, SiteFacts], ...]:
+def namesake_facts(view: ModelView) -> tuple[tuple[str, SiteFacts], ...]:
     """Domain, and facts as of ONNX's operator, of every node that is called Upsample or Resize and is another's."""
     nodes = [
         (node_label(node, index), scope, node)
-        for scope in snapshot.scopes.all
+        for scope in view.scopes.all
         for index, node in enumerate(scope.body.node)
         if node.op_type in ("Upsample", "Resize") and node.domain not in DEFAULT_DOMAINS
     ]
-    gatherer = _Gatherer(snapshot) if nodes else None
+    gatherer = _Gatherer(view) if nodes else None
     return tuple((node.domain, gatherer.facts(label, scope, node)) for label, scope, node in nodes if gatherer)
 
 
 class _Gatherer:
-    """Looks at one snapshot of a document."""
+    """Looks at one state of a document."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._document = snapshot.document
-        self._scopes = snapshot.scopes
-        self._constants = snapshot.constants
-        self._shapes = snapshot.shapes
-        main = snapshot.scopes.main
+    def __init__(self, view: ModelView) -> None:
+        self._document = view.document
+        self._scopes = view.scopes
+        self._constants = view.constants
+        self._shapes = view.shapes
+        main = view.scopes.main
         self._initializers_are_inputs = main.initializers.keys() <= main.inputs
 
     def facts(self, label: str, scope: Scope, node: NodeProto) -> SiteFacts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.gather import namesake_facts
 from resizefix.targets.target import Effect, Target, Violation, judge
@@ -13,7 +13,7 @@ from resizefix.targets.tensorrt import TENSORRT_TARGETS
 _SOURCE = "onnx-tensorrt a9a47bb … 96e7811, ModelImporter.cpp, parseNode; measured on TensorRT-RTX 1.7.1"
 
 
-def namesakes_of(snapshot: Snapshot, target: Target) -> tuple[Violation, ...]:
+def namesakes_of(view: ModelView, target: Target) -> tuple[Violation, ...]:
     """A violation for each node that the target mistakes for a resize.
 
     Its parsers look importers up by the operator's name, whatever its domain, and before local functions. So such a
@@ -21,7 +21,7 @@ def namesakes_of(snapshot: Snapshot, target: Target) -> tuple[Violation, ...]:
     """
     if target not in TENSORRT_TARGETS:
         return ()
-    return tuple(_violation(domain, facts, judge(target, facts)) for domain, facts in namesake_facts(snapshot))
+    return tuple(_violation(domain, facts, judge(target, facts)) for domain, facts in namesake_facts(view))
 
 
 def _violation(domain: str, facts: SiteFacts, as_resize: Sequence[Violation]) -> Violation:

@@ -10,16 +10,17 @@ from collections.abc import Collection, Mapping
 
 from onnx import ModelProto
 
-from resizefix.document.scopes import Scope, Scopes, node_label, reads
+from resizefix.document.scopes import Scope, node_label, reads
 from resizefix.document.shapes import Key
+from resizefix.document.view import View
 from resizefix.scope_path import ScopePath
 
 
 class Ancestry:
-    """A snapshot of who reads whom in a model's main graph."""
+    """Who reads whom in a model's main graph."""
 
     def __init__(self, model: ModelProto) -> None:
-        scopes = Scopes(model)
+        scopes = View(model).scopes
         producers = scopes.main.producers
         self._producers = producers
         self._held: dict[ScopePath, int] = {}

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resizefix.dialects.shapes import shapes_of
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.errors import UsageError
@@ -173,9 +172,8 @@ class Bench:
         trial, difference = max(self._by_sizes, key=lambda pair: pair[1])
         ratios = trial.by_sizes(inputs)
         names = [ratio.data for ratio in ratios.values()]
-        bodies = {scope.path for scope in Scopes(self._original.proto).all if scope.parent is not None}
         lengths: Mapping[str, Value] = {}
-        if not any(path in bodies for path, _ in ratios):  # else the lengths are not seen
+        if not any(path.is_body for path, _ in ratios):  # else the lengths are not seen
             session = self._open(promoted, optimized=False, extra_outputs=names)
             lengths = session.run({**self._feeds, **trial.feeds(inputs)})
         shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
@@ -305,10 +303,11 @@ class Bench:
 
     def _last_bits(self, inputs: Sequence[PromotedInput]) -> float:
         """How far outputs may differ for what is resized in half precision before them."""
-        scopes, shapes = Scopes(self._original.proto), shapes_of(self._original.proto)
+        view = ModelView(self._original)
+        scopes = view.scopes
         sites = (driven for source in inputs for driven in source.sites)
         homes = (scopes.definition(scopes.by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
-        return half_units(shapes.elem_type(home.key) for home in homes if home is not None)
+        return half_units(view.shapes.elem_type(home.key) for home in homes if home is not None)
 
 
 @dataclass(frozen=True)

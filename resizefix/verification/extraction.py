@@ -9,12 +9,11 @@ from typing import cast
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
-from resizefix.dialects.shapes import shapes_of
-from resizefix.document.constants import Constant, Constants
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.constants import Constant
 from resizefix.document.document import Document
-from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes
-from resizefix.document.shapes import Dims, Shapes
-from resizefix.origins.borders import Borders
+from resizefix.document.scopes import Definition, DefinitionKind, Scope
+from resizefix.document.shapes import Dims
 from resizefix.scope_path import Key, ScopePath
 
 _MOST_INLINE_ELEMENTS = 4096
@@ -70,27 +69,8 @@ class Extraction:
         return pair
 
 
-class _Source:
+class _Source(ModelView):
     """A document, with what is worked out once for all nodes that are extracted."""
-
-    def __init__(self, document: Document) -> None:
-        self.document = document
-
-    @cached_property
-    def scopes(self) -> Scopes:
-        return Scopes(self.document.proto)
-
-    @cached_property
-    def shapes(self) -> Shapes:
-        return shapes_of(self.document.proto)
-
-    @cached_property
-    def calls(self) -> Borders:
-        return Borders(self.scopes)
-
-    @cached_property
-    def constants(self) -> Constants:
-        return Constants(self.document, self.scopes)
 
     @cached_property
     def inputs(self) -> dict[str, ValueInfoProto]:

@@ -17,6 +17,7 @@ from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
 from resizefix.document.shapes import Dims, Shapes
+from resizefix.document.view import View
 from resizefix.errors import RefusedError
 from resizefix.origins.axis_sizes import BROADCASTING, KEEPING
 from resizefix.runtimes.inputs import Array
@@ -28,7 +29,7 @@ def told_sizes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[s
 
     `given` are the shapes of inputs that the user fixes.
     """
-    scopes = Scopes(document.proto)
+    scopes = View(document.proto).scopes
     fed = [
         (node, position, name)
         for node in scopes.main.body.node

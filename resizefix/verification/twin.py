@@ -16,8 +16,9 @@ from resizefix.dialects.dialect import dialect_of
 from resizefix.document.document import Document
 from resizefix.document.edits import insert_nodes, remove_unread, set_input, set_shape
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scope, Scopes
+from resizefix.document.scopes import Scope, names_in
 from resizefix.document.shapes import Key
+from resizefix.document.view import View
 from resizefix.interpolation import ExtentKind
 
 
@@ -80,8 +81,8 @@ def rebake(original: Document, operands: Mapping[Key, Baked | Ratio]) -> Documen
     """
     twin = original.copy()
     model = twin.proto
-    scopes = Scopes(model)
-    names = FreshNames(scopes.names())
+    scopes = View(model).scopes
+    names = FreshNames(names_in(model))
     homes = [(scopes.by_path.get(path, scopes.main), output, baked) for (path, output), baked in operands.items()]
     nodes = [(scope, scope.body.node[scope.producers[output]], baked) for scope, output, baked in homes]
     old = [

@@ -2,7 +2,7 @@ import onnx
 import onnx.parser
 
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import DefinitionKind, Scopes
+from resizefix.document.scopes import DefinitionKind, Scopes, names_in
 
 NESTED = """
 <ir_version: 8, opset_import: ["" : 13]>
@@ -72,7 +72,7 @@ def test_an_initializer_that_is_an_input_is_a_default_from_ir_4_on_only():
 
 
 def test_fresh_names_collide_with_nothing_in_any_scope():
-    names = FreshNames(Scopes(onnx.parser.parse_model(NESTED)).names())
+    names = FreshNames(names_in(onnx.parser.parse_model(NESTED)))
     assert names.fresh("k") == "k_1"
     assert names.fresh("k") == "k_2"
     assert names.fresh("new") == "new"

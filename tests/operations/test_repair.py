@@ -192,7 +192,7 @@ def test_each_fault_is_named_and_fixed(name):
 
 
 def test_every_finder_is_covered_by_a_text_or_a_file():
-    from resizefix.dialects.snapshot import Snapshot
+    from resizefix.dialects.model_view import ModelView
     from resizefix.faults.fault import Preferences
     from resizefix.faults.resize_node import ResizeNode, Surroundings
 
@@ -200,8 +200,8 @@ def test_every_finder_is_covered_by_a_text_or_a_file():
     documents += [Document.open(path) for path in BROKEN.glob("*.onnx")]
     fired = set()
     for document in documents:
-        surroundings = Surroundings(Snapshot(document))
-        for scope in surroundings.snapshot.scopes.all:
+        surroundings = Surroundings(ModelView(document))
+        for scope in surroundings.view.scopes.all:
             for index, node in enumerate(scope.body.node):
                 if node.op_type in ("Resize", "Upsample"):
                     found = ResizeNode(surroundings, scope, index)
@@ -295,6 +295,6 @@ def test_a_right_model_has_no_fault_and_comes_back_as_it_was(name, tmp_path):
 
 
 def faults_in_file(path: Path):
-    from resizefix.dialects.snapshot import Snapshot
+    from resizefix.dialects.model_view import ModelView
 
-    return faults_in(Snapshot(Document.open(path)))
+    return faults_in(ModelView(Document.open(path)))

@@ -7,9 +7,8 @@ import onnx.parser
 import pytest
 
 import resizefix
-from resizefix.dialects.shapes import shapes_of
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.origins.axis_sizes import AxisSizes
 from resizefix.runtimes.ort_session import open_session
@@ -104,19 +103,18 @@ def test_a_rank_that_nobody_knows_is_not_made_up():
 @pytest.mark.parametrize(("name", "rank"), [("row", 3), ("copy", 3)])
 def test_the_rank_of_a_slice_is_one_less(name, rank):
     model = onnx.parser.parse_model(BEFORE)
-    scopes = Scopes(model)
-    inner = next(scope for scope in scopes.all if scope.parent is not None)
-    assert shapes_of(model).dims((inner.path, name)) is None
-    assert AxisSizes(scopes, shapes_of(model)).rank((inner.path, name)) == rank
+    view = ModelView(Document.from_proto(model))
+    inner = next(scope for scope in view.scopes.all if scope.parent is not None)
+    assert view.shapes.dims((inner.path, name)) is None
+    assert AxisSizes(view).rank((inner.path, name)) == rank
 
 
 def test_a_state_of_a_scan_has_the_rank_of_what_it_began_with():
     text = BEFORE.replace("rows = Scan", "last, rows = Scan").replace("}> (t)", "}> (t, t)")
     text = text.replace("(float[] row) => (", "(float[] state, float[] row) => (float[] next, ")
     model = onnx.parser.parse_model(text.replace("{ copy", "{ next = Identity (state) copy"))
-    scopes = Scopes(model)
-    inner = next(scope for scope in scopes.all if scope.parent is not None)
-    sizes = AxisSizes(scopes, shapes_of(model))
+    sizes = AxisSizes(ModelView(Document.from_proto(model)))
+    inner = next(scope for scope in sizes.scopes.all if scope.parent is not None)
     assert [sizes.rank((inner.path, name)) for name in ("state", "next", "row")] == [4, 4, 3]
 
 

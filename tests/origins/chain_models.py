@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import onnx.parser
 
-from resizefix.document.constants import Constants
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes
-from resizefix.document.shapes import Shapes
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
@@ -56,8 +54,6 @@ def only_site(doc: Document) -> Site:
 
 def recovered(doc: Document, operand: str = "k", kind: ExtentKind = ExtentKind.SIZES) -> Recovery | str:
     site = only_site(doc)
-    scopes = Scopes(doc.proto)
-    scope = next(scope for scope in scopes.all if scope.path == site.scope.path)
+    view = ModelView(doc)
     assert site.interpolation is not None
-    recoverer = Recoverer(scopes, Constants(doc, scopes), Shapes(doc.proto))
-    return recoverer.recover(scope, site.input, operand, kind, site.interpolation)
+    return Recoverer(view).recover(view.scopes.by_path[site.scope.path], site.input, operand, kind, site.interpolation)

@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 from chain_models import document
 
-from resizefix.document.constants import Constants
-from resizefix.document.scopes import Scopes
-from resizefix.document.shapes import Shapes
+from resizefix.dialects.model_view import ModelView
 from resizefix.origins.entries import Meanings, TracedEntry, confirm, measured_entries
 from resizefix.origins.expression import Number, Size, UntraceableError, computed
 from resizefix.origins.measure import cut
@@ -14,10 +12,9 @@ X = ((), "x")
 
 
 def meanings_and_chain(nodes: str, inputs: str = "float[n,3,h,w] x, float[n,3,u,v] z"):
-    model = document(f"{nodes} y = Resize (x, , , k)", inputs, opset=13)
-    scopes = Scopes(model.proto)
-    tracer = Tracer(scopes, Constants(model, scopes), Shapes(model.proto))
-    definition = scopes.definition(scopes.main, "k")
+    view = ModelView(document(f"{nodes} y = Resize (x, , , k)", inputs, opset=13))
+    tracer = Tracer(view)
+    definition = view.scopes.definition(view.scopes.main, "k")
     assert definition is not None
     return Meanings(tracer.axis_sizes, X, 4), cut(tracer, definition)
 

@@ -2,10 +2,8 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from resizefix.document.constants import Constants
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes
-from resizefix.document.shapes import Shapes
 from resizefix.origins.expression import Size, UntraceableError
 from resizefix.origins.measure import Chain, cut
 from resizefix.origins.trace import Tracer
@@ -16,10 +14,9 @@ def chain(nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", more: s
         f'<ir_version: 8, opset_import: ["" : {opset}, "local" : 1]> g ({inputs}) => (float[] t) {extra} '
         f"{{ {nodes} }} {more}"
     )
-    document = Document.from_proto(onnx.parser.parse_model(text))
-    scopes = Scopes(document.proto)
-    tracer = Tracer(scopes, Constants(document, scopes), Shapes(document.proto))
-    definition = scopes.definition(scopes.main, "t")
+    view = ModelView(Document.from_proto(onnx.parser.parse_model(text)))
+    tracer = Tracer(view)
+    definition = view.scopes.definition(view.scopes.main, "t")
     assert definition is not None
     return cut(tracer, definition)
 

@@ -2,19 +2,15 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from resizefix.document.constants import Constants
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scopes
-from resizefix.document.shapes import Shapes
 from resizefix.origins.expression import Computed, Number, Size
 from resizefix.origins.operators import Traced
 from resizefix.origins.trace import Tracer, Untraced
 
 
 def tracer(text: str, given=None) -> Tracer:
-    document = Document.from_proto(onnx.parser.parse_model(text))
-    scopes = Scopes(document.proto)
-    return Tracer(scopes, Constants(document, scopes), Shapes(document.proto), given)
+    return Tracer(ModelView(Document.from_proto(onnx.parser.parse_model(text))), given)
 
 
 def model(nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", more: str = "", opset: int = 15) -> str:

@@ -1,7 +1,7 @@
 import onnx.parser
 from report_models import COMPUTED, FED, PLAIN, document, parsed
 
-from resizefix.dialects.snapshot import Snapshot
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.operations.sites import find_sites
 from resizefix.reports.neighbourhood import BoxKind, Mark
@@ -9,7 +9,7 @@ from resizefix.reports.surroundings import Surroundings
 
 
 def picture(model, index=0, mark_of=None):
-    found = Surroundings(Snapshot(model), mark_of).around(find_sites(model)[index].key)
+    found = Surroundings(ModelView(model), mark_of).around(find_sites(model)[index].key)
     assert found is not None
     return found
 
@@ -118,13 +118,13 @@ def test_a_reader_in_a_body_is_named_with_it():
 def test_what_nothing_defines_is_said_to_be_missing():
     model = parsed(PLAIN)
     model.graph.node[1].input[2] = "gone"
-    found = Surroundings(Snapshot(Document.from_proto(model))).around(((), "b"))
+    found = Surroundings(ModelView(Document.from_proto(model))).around(((), "b"))
     assert found is not None
     assert ("nothing makes this", "gone") in titles(found)
 
 
 def test_nothing_stands_around_what_no_node_makes():
-    around = Surroundings(Snapshot(document(PLAIN)))
+    around = Surroundings(ModelView(document(PLAIN)))
     assert around.around(((), "s")) is None
     assert around.around(((), "gone")) is None
     assert around.around((("no such body",), "b")) is None

@@ -1,4 +1,4 @@
-"""Names across the borders of bodies and local functions: a formal input is an argument, a call's output a result."""
+"""Names on the other side of calls and branches: a formal input is an argument, a call's output a result."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes
 from resizefix.scope_path import Key
 
 
-class Borders:
-    """Follows definitions over the borders of scopes, in one snapshot of a model."""
+class CallResolver:
+    """Follows definitions into and out of scopes, in one state of a model."""
 
     def __init__(self, scopes: Scopes) -> None:
         self._scopes = scopes

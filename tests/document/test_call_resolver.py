@@ -1,7 +1,7 @@
 import onnx.parser
 
+from resizefix.document.call_resolver import CallResolver
 from resizefix.document.scopes import Definition, Scopes
-from resizefix.origins.borders import Borders
 
 TEXT = """
 <ir_version: 8, opset_import: ["" : 15, "local" : 1]>
@@ -22,7 +22,7 @@ g (float[n] x, bool c, int64 n) => (float[n] y)
 <domain: "local", opset_import: ["" : 15]> Twice (u) => (v) { v = Neg (u) }
 """
 SCOPES = Scopes(onnx.parser.parse_model(TEXT))
-BORDERS = Borders(SCOPES)
+CALLS = CallResolver(SCOPES)
 ONCE, TWICE = (scope for scope in SCOPES.all if scope.in_function)
 
 
@@ -37,35 +37,35 @@ def key(definition: Definition | None):
 
 
 def test_an_input_of_a_function_is_what_its_only_call_gives():
-    assert key(BORDERS.argument(define("u", ONCE))) == ((), "x")
+    assert key(CALLS.argument(define("u", ONCE))) == ((), "x")
 
 
 def test_an_input_of_a_function_with_two_calls_is_open():
-    assert BORDERS.argument(define("u", TWICE)) is None
+    assert CALLS.argument(define("u", TWICE)) is None
 
 
 def test_an_input_of_the_model_is_nobodys_argument():
-    assert BORDERS.argument(define("x")) is None
+    assert CALLS.argument(define("x")) is None
 
 
 def test_an_output_of_a_call_is_what_the_function_computes():
-    assert key(BORDERS.result(define("a"))) == (ONCE.path, "v")
-    assert key(BORDERS.result(define("d"))) == (TWICE.path, "v")
-    assert BORDERS.result(define("y")) is None
+    assert key(CALLS.result(define("a"))) == (ONCE.path, "v")
+    assert key(CALLS.result(define("d"))) == (TWICE.path, "v")
+    assert CALLS.result(define("y")) is None
 
 
 def test_an_output_of_an_if_is_one_of_two():
-    branches = BORDERS.branches(define("e"))
+    branches = CALLS.branches(define("e"))
     assert branches is not None
     assert [branch.name for branch in branches] == ["p", "q"]
-    assert BORDERS.branches(define("y")) is None
+    assert CALLS.branches(define("y")) is None
 
 
 def test_an_attribute_of_a_function_is_the_calls_or_the_default():
-    attribute = BORDERS.argument_attribute(ONCE, "k")
+    attribute = CALLS.argument_attribute(ONCE, "k")
     assert attribute is not None
     assert attribute.i == 3
-    assert BORDERS.argument_attribute(ONCE, "other") is None
+    assert CALLS.argument_attribute(ONCE, "other") is None
 
 
 def test_only_a_loops_body_is_repeated():

@@ -5,6 +5,7 @@ tests/docs/test_reference.py fails where a page is not what this script makes.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
@@ -36,6 +37,27 @@ ERRORS = (
     "VerificationFailedError",
 )
 
+# The rooms from the top down: a file imports from its own room and those below.
+ROOMS = (
+    ".",
+    "cli",
+    "reports",
+    "library",
+    "interop",
+    "verification",
+    "operations",
+    "faults",
+    "origins",
+    "lowerings",
+    "targets",
+    "equivalences",
+    "opsets",
+    "dialects",
+    "runtimes",
+    "document",
+)
+FILES = ("<!-- files: made by docs/reference/make_reference.py -->", "<!-- end of files -->")
+
 LENGTHS = (65, 1025, 8193)
 # By the number of the equivalence: a node that it rewrites, and what is said of that node.
 _SYMMETRIC = CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC
@@ -54,6 +76,7 @@ def pages() -> dict[str, str]:
         "targets.md": _targets(),
         "equivalences.md": _equivalences(),
         "json.md": _json(),
+        "../layout.md": _layout(),
     }
 
 
@@ -195,6 +218,29 @@ def _json() -> str:
             text.extend(f"| `{field}` | {_cell(_kind(kind))} |" for field, kind in schema["properties"].items())
             text.append("")
     return "\n".join(text).rstrip() + "\n"
+
+
+def _layout() -> str:
+    """The page as it stands, with a line for every file of the package: the first sentence of its docstring."""
+    page = (HERE.parent / "layout.md").read_text(encoding="utf-8")
+    before, _, rest = page.partition(FILES[0])
+    package = Path(resizefix.__file__).parent
+    rooms: dict[str, list[Path]] = {}
+    for path in sorted(package.rglob("*.py")):
+        rooms.setdefault(path.relative_to(package).parent.as_posix(), []).append(path)
+    text = []
+    for room in sorted(rooms, key=lambda name: ([*ROOMS, name].index(name.split("/")[0]), name)):
+        head = "resizefix/" if room == "." else f"resizefix/{room}/"
+        text.append(f"### {head}\n\n{_first_sentence(package / room / '__init__.py')}\n\n| file | |\n|---|---|")
+        files = [path for path in rooms[room] if path.name != "__init__.py"]
+        text += [f"| `{path.name}` | {_cell(_first_sentence(path))} |" for path in files]
+        text[-1] += "\n"
+    return f"{before}{FILES[0]}\n{chr(10).join(text)}{FILES[1]}{rest.partition(FILES[1])[2]}"
+
+
+def _first_sentence(path: Path) -> str:
+    said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return re.split(r"(?<=[.?])\s+(?=[A-Z`])", " ".join(said.split("\n\n")[0].split()))[0]
 
 
 def _kind(schema: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""An `onnx_graphsurgeon.Graph`.
+"""Documents from and to `onnx_graphsurgeon.Graph`, with all that graphsurgeon itself would lose.
 
 Such a graph holds less than a model file. What `gs.import_onnx` dropped before we saw it is gone: metadata, doc strings
 of nodes, domain and version of the model, quantization annotations, initializers that nobody reads, and which inputs

@@ -1,4 +1,4 @@
-"""`resizefix.diff`."""
+"""`resizefix.diff`: every difference between two models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`resizefix.freeze_scales`."""
+"""`resizefix.freeze_scales`: inputs and computed scales become constants again, verified."""
 
 from __future__ import annotations
 

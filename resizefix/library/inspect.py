@@ -1,4 +1,4 @@
-"""`resizefix.inspect`."""
+"""`resizefix.inspect`: the sites of a model, each with what can be done with it."""
 
 from __future__ import annotations
 

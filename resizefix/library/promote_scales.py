@@ -1,4 +1,4 @@
-"""`resizefix.promote_scales`."""
+"""`resizefix.promote_scales`: constant scales become graph inputs, verified."""
 
 from __future__ import annotations
 

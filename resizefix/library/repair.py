@@ -1,4 +1,4 @@
-"""`resizefix.repair`."""
+"""`resizefix.repair`: broken or fragile resizes fixed, and verified."""
 
 from __future__ import annotations
 

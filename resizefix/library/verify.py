@@ -1,4 +1,4 @@
-"""`resizefix.verify`."""
+"""`resizefix.verify`: two models run on the same feeds and compared."""
 
 from __future__ import annotations
 

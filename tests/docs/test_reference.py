@@ -1,10 +1,12 @@
 """The pages of docs/reference are what the code says today."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
+PACKAGE = Path(__file__).parents[2] / "resizefix"
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
 
@@ -16,6 +18,21 @@ def made():
     return module.pages()
 
 
-@pytest.mark.parametrize("name", ["cli.md", "api.md", "targets.md", "equivalences.md", "json.md"])
+@pytest.mark.parametrize("name", ["cli.md", "api.md", "targets.md", "equivalences.md", "json.md", "../layout.md"])
 def test_a_page_is_up_to_date(made, name):
     assert (FOLDER / name).read_text() == made[name], "run: python docs/reference/make_reference.py"
+
+
+def test_every_file_of_the_package_is_in_the_layout_with_a_line_of_its_own(made):
+    lines = re.findall(r"^\| `(\w+\.py)` \| (.+) \|$", made["../layout.md"], re.MULTILINE)
+    files = sorted(path.name for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    assert sorted(name for name, _ in lines) == files
+    assert [line for line in lines if len(line[1].split()) < 3] == []
+
+
+def test_the_walks_of_the_layout_name_files_that_are_there(made):
+    walks = made["../layout.md"].partition("## Every file")[0]
+    named = re.findall(r"`(?:resizefix/)?([a-z_]+/\w+\.py)`", walks)
+    here = PACKAGE.parent
+    assert len(named) > 20
+    assert [name for name in named if not (PACKAGE / name).exists() and not (here / name).exists()] == []

@@ -98,6 +98,7 @@ class Shared:
 def serve(connection: Connection, entry: str) -> None:
     """The process of `Shared`: one call per message, its two streams going to the files named there."""
     module, _, function = entry.partition(":")
+    importlib.import_module("onnx")  # with it loaded, the command works in this process and forks none
     main = getattr(importlib.import_module(module), function)
     connection.send("ready")
     while True:

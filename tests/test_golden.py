@@ -39,6 +39,7 @@ def test_a_store_holds_every_row_with_its_files_and_no_sentence(runs):
         "promote-scales scales keep-default": (0, ["out.onnx"]),
         "diff": (1, []),
     }
+    assert not any("not JSON" in run["json"] for run in runs)
     sites = next(run["json"]["sites"] for run in runs if run["row"] == "inspect")
     assert sites[0]["reason"] is False
     assert sites[0]["extent"] == {"kind": "scales", "values": [1, 1, 3, 3]}

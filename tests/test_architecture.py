@@ -90,6 +90,19 @@ def test_only_diagnostics_read_the_sentences_and_those_import_nothing():
             assert not any(module.startswith("resizefix") for module in imports(file)), file
 
 
+@pytest.mark.parametrize("file", [file for file in FILES if room(file) == "verification"])
+def test_what_verifies_shares_no_code_with_what_it_verifies(file):
+    forbidden = ["resizefix.operations", "resizefix.library"]
+    if file == "verification/reference_model.py":
+        forbidden += [
+            "resizefix.document.edits",
+            "resizefix.dialects.write",
+            "resizefix.equivalences",
+            "resizefix.opsets",
+        ]
+    assert [module for module in imports(file) if module.startswith(tuple(forbidden))] == []
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_heavy_packages_have_one_door(file):
     for module in imports(file):

@@ -33,11 +33,11 @@ from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.probe import MOST_ALONE, Prober
+from resizefix.verification.reference_model import ComputedSizes, ConstantOperand, with_constant_operands
 from resizefix.verification.room import Room
 from resizefix.verification.steps import Steps
 from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.trials import Trial, asked_trials, sampled_by_sizes, trials_of
-from resizefix.verification.twin import Baked, Ratio, rebake
 from resizefix.verification.verification import Reference, Run
 
 Outputs = Mapping[str, Value]
@@ -148,13 +148,13 @@ class Bench:
             return error
 
     def _rebaked(
-        self, operands: Mapping[Key, Baked | Ratio], optimized: bool
+        self, operands: Mapping[Key, ConstantOperand | ComputedSizes], optimized: bool
     ) -> Outputs | CannotRunError | CannotLoadError:
         """What the original makes with these operands in it, or why it makes nothing.
 
         Where constants make it contradict itself when optimised, what its nodes compute counts.
         """
-        twin = rebake(self._original, operands)
+        twin = with_constant_operands(self._original, operands)
         if optimized:
             try:
                 return self._open(twin, optimized=True).run(self._feeds)
@@ -328,7 +328,7 @@ def _at_old_values(inputs: Sequence[PromotedInput]) -> Trial:
     return Trial(tuple((source, tuple(source.value)) for source in inputs))
 
 
-def _operands(trial: Trial, inputs: Sequence[PromotedInput]) -> dict[Key, Baked]:
+def _operands(trial: Trial, inputs: Sequence[PromotedInput]) -> dict[Key, ConstantOperand]:
     """What every promoted node reads at the trial: the old value of an input that it does not move, also where the
     original computes that value from a size which another input changes."""
     return {**_at_old_values(inputs).baked(), **trial.baked()}

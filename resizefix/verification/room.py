@@ -15,8 +15,8 @@ from resizefix.runtimes.footprint import peak_bytes
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import Limits, in_words
 from resizefix.verification.ancestry import Ancestry
+from resizefix.verification.reference_model import ConstantOperand, with_constant_operands
 from resizefix.verification.trials import Trial
-from resizefix.verification.twin import Baked, rebake
 
 _REMEMBERED = 4
 
@@ -42,12 +42,12 @@ class Room:
         return self._refusal(feeds, _growth(trial), trial.baked())
 
     def _refusal(
-        self, feeds: Mapping[str, Value], factors: Mapping[Key, float], operands: Mapping[Key, Baked]
+        self, feeds: Mapping[str, Value], factors: Mapping[Key, float], operands: Mapping[Key, ConstantOperand]
     ) -> str | None:
         shapes = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
         if any(self._suffices(known, shapes, factors) for known in self._known):
             return None
-        peak = peak_bytes(rebake(self._original, operands), shapes)
+        peak = peak_bytes(with_constant_operands(self._original, operands), shapes)
         if peak <= self._most:
             self._known.appendleft(_Known(shapes, factors, peak))
             return None

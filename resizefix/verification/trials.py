@@ -17,7 +17,7 @@ from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Driven, Form, PromotedInput, common_denominator, numerator
 from resizefix.runtimes.inputs import Array
-from resizefix.verification.twin import Baked, Ratio
+from resizefix.verification.reference_model import ComputedSizes, ConstantOperand
 
 
 @dataclass(frozen=True)
@@ -32,26 +32,26 @@ class Trial:
         chosen = {source.name: value for source, value in self.values}
         return {source.name: promoted_feed(source, chosen.get(source.name, source.value)) for source in inputs}
 
-    def baked(self) -> dict[Key, Baked]:
+    def baked(self) -> dict[Key, ConstantOperand]:
         """The operands that the same values make, for the re-baked original."""
         return {
-            driven.key: Baked(driven.kind, driven.operand(value))
+            driven.key: ConstantOperand(driven.kind, driven.operand(value))
             for source, value in self.values
             for driven in source.sites
         }
 
-    def by_sizes(self, inputs: Sequence[PromotedInput]) -> dict[Key, Ratio]:
+    def by_sizes(self, inputs: Sequence[PromotedInput]) -> dict[Key, ComputedSizes]:
         """The nodes that now read sizes which the graph makes of a fractional scale, and that scale as a ratio.
 
         Fed sizes, a runtime samples at float32(out)/float32(in), which is the scale only where scale × in is whole.
         """
         chosen = {source.name: value for source, value in self.values}
-        found: dict[Key, Ratio] = {}
+        found: dict[Key, ComputedSizes] = {}
         for driven, value in ((site, chosen.get(one.name, one.value)) for one in inputs for site in one.sites):
             if driven.by_shape and not all(float(scale).is_integer() for scale in driven.operand(value)):
                 over = driven.denominator or 1
                 numerators = tuple(round(scale * over) for scale in driven.operand(value))
-                found[driven.key] = Ratio(driven.input, numerators, over, driven.axes)
+                found[driven.key] = ComputedSizes(driven.input, numerators, over, driven.axes)
         return found
 
     def split(self) -> Iterator[Trial]:

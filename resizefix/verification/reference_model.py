@@ -1,6 +1,6 @@
-"""Twins to compare with: the original with other scales written as constants, and the neighbourhood of one node alone.
+"""The reference that a promotion is compared with: the original with other scales or sizes written as constants.
 
-A twin is made with as little machinery as possible and shares none with the operations it judges.
+It is made by plain edits of the protobuf messages, and shares no code with the operations that it judges.
 """
 
 from __future__ import annotations
@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.document.document import Document
-from resizefix.document.edits import insert_nodes, remove_unread, set_input, set_shape
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scope, names_in
+from resizefix.document.scopes import Scope, Scopes, names_in
 from resizefix.document.shapes import Key
 from resizefix.document.view import View
 from resizefix.interpolation import ExtentKind
 
 
 @dataclass(frozen=True)
-class Baked:
+class ConstantOperand:
     """The operand to write as a constant: float32 scales or int64 sizes, a number for each entry that the node
     wants."""
 
@@ -37,7 +36,7 @@ class Baked:
 
 
 @dataclass(frozen=True)
-class Ratio:
+class ComputedSizes:
     """Sizes to make of the lengths of the tensor `data`: times `numerators`, over `denominator`, rounded down.
 
     `axes` are those that the numerators stand for; None: all, in order.
@@ -73,71 +72,74 @@ class Ratio:
         return made
 
 
-def rebake(original: Document, operands: Mapping[Key, Baked | Ratio]) -> Document:
+def with_constant_operands(original: Document, operands: Mapping[Key, ConstantOperand | ComputedSizes]) -> Document:
     """The original as it would have been exported with other scales: constants, and no shape that the old ones imply.
 
     `operands` names each node by scope path and output. The node keeps everything but its scales and sizes. In a
     neighbourhood all nodes stand in the main graph, wherever they came from.
     """
-    twin = original.copy()
-    model = twin.proto
+    reference = original.copy()
+    model = reference.proto
     scopes = View(model).scopes
     names = FreshNames(names_in(model))
-    homes = [(scopes.by_path.get(path, scopes.main), output, baked) for (path, output), baked in operands.items()]
-    nodes = [(scope, scope.body.node[scope.producers[output]], baked) for scope, output, baked in homes]
-    old = [
-        definition.key
-        for scope, node, _ in nodes
-        for name in node.input[1:]
-        if name and (definition := scopes.definition(scope, name)) is not None
-    ]
-    for scope, node, baked in nodes:
+    places = [(scopes.by_path.get(path, scopes.main), output, operand) for (path, output), operand in operands.items()]
+    # From the last node to the first, so that what is inserted moves none that is still to come.
+    for scope, output, operand in sorted(places, key=lambda place: place[0].producers[place[1]], reverse=True):
+        position = scope.producers[output]
+        node = scope.body.node[position]
         dialect = dialect_of(node.op_type, scope.opset)
         scales, sizes = dialect.scales_input, dialect.sizes_input
-        by_sizes = isinstance(baked, Ratio) or baked.kind is ExtentKind.SIZES
+        by_sizes = isinstance(operand, ComputedSizes) or operand.kind is ExtentKind.SIZES
         if scales is None or (by_sizes and sizes is None):
             raise ValueError(f"{dialect.name} takes no {'sizes' if by_sizes else 'scales'} as an input")
-        outermost = scope.body if scope.in_function else model.graph
-        if isinstance(baked, Ratio):
-            made = baked.nodes(names.fresh)
-            insert_nodes(scope.body, list(scope.body.node).index(node), made)
-            operand = made[-1].output[0]
+        if isinstance(operand, ComputedSizes):
+            made = operand.nodes(names.fresh)
         else:
-            operand = names.fresh(f"{node.output[0]}_{baked.kind.value}")
-            insert_nodes(outermost, 0, [_constant_node(baked.tensor(operand))])
-        if sizes is not None:
-            set_input(node, sizes, operand if by_sizes else "")
-        if not by_sizes:
-            set_input(node, scales, operand)
-        elif dialect.inputs[scales].optional:
-            node.input[scales] = ""
-        else:  # Resize-11 wants a tensor there, if an empty one
-            empty = names.fresh(f"{operand}_no_scales")
-            insert_nodes(outermost, 0, [_constant_node(Baked(ExtentKind.SCALES, ()).tensor(empty))])
-            set_input(node, scales, empty)
-    remove_unread(model, old)  # onnxruntime refuses a model of IR 3 with an initializer that nobody reads
+            made = [_constant(operand.tensor(names.fresh(f"{output}_{operand.kind.value}")))]
+        wanted = {sizes if by_sizes else scales: made[-1].output[0], scales if by_sizes else sizes: ""}
+        if by_sizes and not dialect.inputs[scales].optional:  # Resize-11 wants a tensor there, if an empty one
+            none = ConstantOperand(ExtentKind.SCALES, ()).tensor(names.fresh(f"{output}_no_scales"))
+            made.insert(0, _constant(none))
+            wanted[scales] = none.name
+        inputs = [*node.input, *[""] * len(dialect.inputs)][: len(dialect.inputs)]
+        for place, name in wanted.items():
+            if place is not None:
+                inputs[place] = name
+        while not inputs[-1]:
+            inputs.pop()
+        node.input[:] = inputs
+        for before in reversed(made):
+            scope.body.node.insert(position, before)
+    _drop_unread_initializers(model, scopes)
     for scope in scopes.all:
         _forget_shapes(scope)
-    return twin
+    return reference
 
 
-def _constant_node(tensor: TensorProto) -> NodeProto:
+def _constant(tensor: TensorProto) -> NodeProto:
     return helper.make_node("Constant", [], [tensor.name], value=tensor)
 
 
-def _forget_shapes(scope: Scope) -> None:
-    body = scope.body
-    # One size for each axis, at whatever scale; onnxruntime demands to know how many (onnx/defs/tensor/utils.cc).
-    sizes = {name for node in body.node if node.op_type == "Resize" for name in node.input[3:4]}
-    kept = [value for value in body.value_info if value.name in sizes]
-    del body.value_info[:]
-    body.value_info.extend(kept)
-    if not isinstance(body, GraphProto):
+def _drop_unread_initializers(model: ModelProto, scopes: Scopes) -> None:
+    """onnxruntime refuses a model of IR 3 with an initializer that no node reads: it is listed as an input."""
+    if model.ir_version >= 4:
         return
-    for value in body.output:
+    read = {value.name for value in model.graph.output}
+    read.update(name for scope in scopes.all for node in scope.body.node for name in node.input)
+    unread = {tensor.name for tensor in model.graph.initializer} - read
+    for entries in (model.graph.initializer, model.graph.input):
+        for index in reversed([index for index, entry in enumerate(entries) if entry.name in unread]):
+            del entries[index]
+
+
+def _forget_shapes(scope: Scope) -> None:
+    """Forget every size that the old scales may have made; those of a body keep their rank, which onnxruntime wants."""
+    del scope.body.value_info[:]
+    if not isinstance(scope.body, GraphProto):
+        return
+    for value in scope.body.output:
         if value.type.HasField("tensor_type"):
-            set_shape(value, None)
-    if scope.parent is not None:  # what a Loop carries may change its size too
-        for value in body.input:
-            if value.type.tensor_type.HasField("shape"):
-                set_shape(value, [None] * len(value.type.tensor_type.shape.dim))  # onnxruntime wants the rank
+            value.type.tensor_type.ClearField("shape")
+    for value in scope.body.input if scope.parent is not None else ():  # what a Loop carries may change its size too
+        for dim in value.type.tensor_type.shape.dim:
+            dim.Clear()

@@ -86,8 +86,6 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule
     known_symbols = _symbols(model)
     for key, tensor, old in stored:
         dims = derived.inner_dims(key)
-        if dims is not None and len(dims) != len(old.dim) > 0:
-            dims = None  # no edit of sizes changes a rank; inference takes a Slice from an unknown start for one from 0
         named: list[int | str | None] = []
         for axis, size in enumerate((None,) * len(old.dim) if dims is None else dims):
             if size is None:

@@ -142,3 +142,14 @@ def test_a_model_that_inference_refuses_is_given_back():
     calling = parsed("y = f.F (x)")
     calling.functions.append(recursive)
     assert infer_shapes(calling) is calling
+
+
+@pytest.mark.parametrize("bounds", ["(s, a, b)", "(s, b, e)", "(s, z, a)", "(s, z, e, z, a)", "(s, z, e, a)"])
+@pytest.mark.parametrize("use", ["g = Gather (t, i) u = Unsqueeze (g, z)", "u = Slice (t, z, o)", "u = Identity (t)"])
+def test_no_size_is_inferred_from_a_slice_with_a_bound_that_is_fed(bounds, use):
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[2,3,4,6] x, int64[1] a, int64[1] b) => (float[] y)
+    <int64[1] z = {{0}}, int64[1] o = {{1}}, int64[1] e = {{4}}, int64 i = {{0}}, int64[1] m = {{-1}}, int64[1] t>
+    {{ s = Shape (x) t = Slice {bounds} {use} k = Concat <axis = 0> (u, m) y = Reshape (x, k) }}"""
+    model = onnx.parser.parse_model(text)
+    (kind,) = (value.type for value in infer_shapes(model).graph.output)
+    assert not any(dim.HasField("dim_value") for dim in kind.tensor_type.shape.dim)

@@ -25,10 +25,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
+from resizefix.document.node_builder import NodeBuilder
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.lowerings import LOWERINGS, Lowered, ResizeSpec
 from resizefix.lowerings.lowering import Closeness
-from resizefix.lowerings.spelling import Spelling
 
 OPSET = 13
 NOISE = 1.1  # times as long, that is no reason to choose otherwise
@@ -107,32 +107,32 @@ def counted() -> Callable[[str], str]:
 # The same in other operators, measured and left out.
 
 
-def expand(subject: ResizeSpec, spelling: Spelling) -> None:
+def expand(subject: ResizeSpec, builder: NodeBuilder) -> None:
     """Expand and Reshape, where `repeat` concatenates."""
     n, c, h, w = subject.shape
     s = subject.axes[2].factor
-    wide = spelling.node("Expand", spelling.unsqueeze("x", [3, 5]), spelling.constant([1, 1, 1, s, 1, s], "shape"))
-    spelling.reshape(wide, [n, c, h * s, w * s])
+    wide = builder.add("Expand", builder.unsqueeze("x", [3, 5]), builder.value([1, 1, 1, s, 1, s], "shape"))
+    builder.reshape(wide, [n, c, h * s, w * s])
 
 
-def depth_to_space(subject: ResizeSpec, spelling: Spelling) -> None:
+def depth_to_space(subject: ResizeSpec, builder: NodeBuilder) -> None:
     """Copies of the channels, dealt out over height and width."""
     s = subject.axes[2].factor
-    spelling.node("DepthToSpace", spelling.node("Concat", *["x"] * s**2, axis=1), blocksize=s)
+    builder.add("DepthToSpace", builder.add("Concat", *["x"] * s**2, axis=1), blocksize=s)
 
 
-def twice_the_factor(subject: ResizeSpec, spelling: Spelling) -> None:
+def twice_the_factor(subject: ResizeSpec, builder: NodeBuilder) -> None:
     """Edge padding, asymmetric linear by 2s, every second sample, where `pad_upsample_slice` averages."""
     s = subject.axes[2].factor
-    padded = spelling.node("Pad", "x", spelling.constant([0, 0, 1, 1, 0, 0, 1, 1], "pads"), mode="edge")
-    scales = spelling.constant([1, 1, 2 * s, 2 * s], "scales", np.float32)
+    padded = builder.add("Pad", "x", builder.value([0, 0, 1, 1, 0, 0, 1, 1], "pads"), mode="edge")
+    scales = builder.value([1, 1, 2 * s, 2 * s], "scales", np.float32)
     attributes = {"mode": "linear", "coordinate_transformation_mode": "asymmetric"}
-    double = spelling.node("Resize", padded, "", scales, **attributes)
+    double = builder.add("Resize", padded, "", scales, **attributes)
     ends = [1 + s + 2 * s * size - 1 for size in subject.shape[2:]]
-    spelling.strided_slice(double, [2, 3], [1 + s] * 2, ends, [2, 2])
+    builder.slice(double, [2, 3], [1 + s] * 2, ends, [2, 2])
 
 
-ALTERNATIVES: dict[Mode, tuple[Callable[[ResizeSpec, Spelling], None], ...]] = {
+ALTERNATIVES: dict[Mode, tuple[Callable[[ResizeSpec, NodeBuilder], None], ...]] = {
     Mode.NEAREST: (expand, depth_to_space),
     Mode.LINEAR: (twice_the_factor,),
     Mode.CUBIC: (),
@@ -145,13 +145,11 @@ def alternatives(subject: ResizeSpec) -> list[Lowered]:
     if subject.axes[2].factor is None or not even_or_nearest:
         return []
     for way in ALTERNATIVES[subject.interpolation.mode]:
-        spelling = Spelling(OPSET, counted(), "y")
-        way(subject, spelling)
-        spelling.nodes[-1].output[0] = "y"
+        builder = NodeBuilder(counted(), OPSET, "y")
+        way(subject, builder)
+        builder.nodes[-1].output[0] = "y"
         closeness = Closeness(exact=False, bound=float("nan"), note="left out")
-        found.append(
-            Lowered(f"({way.__name__})", tuple(spelling.nodes), tuple(spelling.initializers), **vars(closeness))
-        )
+        found.append(Lowered(f"({way.__name__})", tuple(builder.nodes), tuple(builder.initializers), **vars(closeness)))
     return found
 
 

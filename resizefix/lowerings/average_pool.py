@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
+from resizefix.document.node_builder import TO_THE_END, NodeBuilder
 from resizefix.equivalences.error_bound import slope
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, Mode
 from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import LONGEST_CHECKED, why_not_divided, why_not_image_axes
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.spelling import TO_THE_END, Spelling
 
 
 def _why_not(subject: ResizeSpec) -> str | None:
@@ -38,7 +38,7 @@ def _why_off_lattice(mode: CoordinateTransformationMode, axis: Axis) -> str | No
     return None
 
 
-def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
     a, b = LATTICE[subject.interpolation.coordinate_transformation_mode]
     strides = [axis.divisor or 1 for axis in subject.axes[2:]]
     positions = [0.0 if stride == 1 else a * stride + b for stride in strides]  # of output 0: whole, or a middle
@@ -49,8 +49,8 @@ def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
     cut = [k for k in range(len(strides)) if starts[k] or tails[k]]
     if cut:
         ends = [-tails[k] if tails[k] else TO_THE_END for k in cut]
-        x = spelling.slice(x, [k + 2 for k in cut], [starts[k] for k in cut], ends)
-    spelling.node("AveragePool", x, kernel_shape=widths, strides=strides)
+        x = builder.slice(x, [k + 2 for k in cut], [starts[k] for k in cut], ends)
+    builder.add("AveragePool", x, kernel_shape=widths, strides=strides)
     return Closeness(exact=False, bound=_bound(subject), conditions=_conditions(subject))
 
 

@@ -12,6 +12,7 @@ from functools import reduce
 
 import numpy as np
 
+from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.error_bound import cubic_coefficients, gain, noise, slope
 from resizefix.equivalences.index_map import Floats
 from resizefix.equivalences.resize_spec import ResizeSpec
@@ -19,7 +20,6 @@ from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.spelling import Spelling
 
 
 @dataclass(frozen=True)
@@ -88,18 +88,18 @@ def _why_not(subject: ResizeSpec) -> str | None:
     )
 
 
-def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
     channels = subject.axes[1].size
     assert channels is not None
     kernels = [COPY if axis.is_copied else kernel(subject.interpolation, axis.factor or 1) for axis in subject.axes[2:]]
     for index, one in enumerate(kernels, start=2):
-        x = spelling.repeat_edges(x, index, one.before, one.after)
+        x = builder.repeat_edges(x, index, one.before, one.after)
     dense = reduce(np.multiply.outer, [one.taps.astype(np.float64) for one in kernels])
     weights = np.broadcast_to(dense, (channels, 1, *dense.shape))
-    spelling.node(
+    builder.add(
         "ConvTranspose",
         x,
-        spelling.constant(weights, "weights", np.float32),
+        builder.value(weights, "weights", np.float32),
         group=channels,
         kernel_shape=dense.shape,
         strides=[one.stride for one in kernels],

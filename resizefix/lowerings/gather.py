@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Mode
 from resizefix.lowerings.conditions import why_not_static
 from resizefix.lowerings.copies import copied, index_map
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.spelling import Spelling
 
 
 def _why_not(subject: ResizeSpec) -> str | None:
@@ -22,9 +22,9 @@ def _growth(axis: Axis) -> float:
     return axis.out / axis.size
 
 
-def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
     for axis in sorted(subject.scaled, key=_growth):  # shrink first
-        x = spelling.node("Gather", x, spelling.constant(index_map(subject, axis), "indices"), axis=axis.index)
+        x = builder.add("Gather", x, builder.value(index_map(subject, axis), "indices"), axis=axis.index)
     return copied(subject)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.spelling import Spelling
 
 
 def _why_not(subject: ResizeSpec) -> str | None:
     return None if subject.is_copy else "the size changes, or may change"
 
 
-def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
-    spelling.node("Identity", x)
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
+    builder.add("Identity", x)
     return Closeness(exact=True, bound=0.0, note="a copy")
 
 

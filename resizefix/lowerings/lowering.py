@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from onnx import NodeProto, TensorProto
 
+from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.lowerings.native import FLOATING, why_not_native
-from resizefix.lowerings.spelling import Spelling
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Lowering:
     operators: frozenset[str]
     computes: bool
     condition: Callable[[ResizeSpec], str | None]
-    write: Callable[[ResizeSpec, str, Spelling], Closeness]
+    write: Callable[[ResizeSpec, str, NodeBuilder], Closeness]
     since_opset: int = 7
     first_full_axis: int | None = None
 
@@ -84,14 +84,14 @@ class Lowering:
         reason = self.applies(subject, opset)
         if reason is not None:
             raise ValueError(f"{self.name}: {reason}")
-        spelling = Spelling(opset, fresh, y)
+        builder = NodeBuilder(fresh, opset, y)
         narrow = self.computes and subject.element_type == TensorProto.FLOAT16
-        start = spelling.node("Cast", x, to=TensorProto.FLOAT) if narrow else x
-        closeness = self.write(subject, start, spelling)
+        start = builder.add("Cast", x, to=TensorProto.FLOAT) if narrow else x
+        closeness = self.write(subject, start, builder)
         if narrow:
-            spelling.node("Cast", spelling.nodes[-1].output[0], to=TensorProto.FLOAT16)
-        spelling.nodes[-1].output[0] = y
-        nodes, initializers = tuple(spelling.nodes), tuple(spelling.initializers)
+            builder.add("Cast", builder.nodes[-1].output[0], to=TensorProto.FLOAT16)
+        builder.nodes[-1].output[0] = y
+        nodes, initializers = tuple(builder.nodes), tuple(builder.initializers)
         full = ("where no axis is empty",) if self._may_be_empty(subject) else ()
         return Lowered(
             self.name,

@@ -10,13 +10,13 @@ import math
 
 import numpy as np
 
+from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.index_map import Floats
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Mode
 from resizefix.lowerings.bounds import FINITE, rounding
 from resizefix.lowerings.conditions import why_not_static, why_too_large
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.spelling import Spelling
 from resizefix.lowerings.weights import matrix
 
 SMALL = {Mode.NEAREST: 2**14, Mode.LINEAR: 2**14, Mode.CUBIC: 2**18}
@@ -59,12 +59,12 @@ def _matrix(subject: ResizeSpec, axis: Axis) -> Floats:
     return matrix(subject.interpolation, axis.size, axis.out, axis.scale)
 
 
-def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
     sizes = [axis.size for axis in subject.axes]
     gains, taps = [], []
     for axis in reversed(subject.scaled):  # the last axis first, as the cubic and antialias kernels do
         weights = _matrix(subject, axis)
-        x = _multiply(x, weights, axis.index, sizes, spelling)
+        x = _multiply(x, weights, axis.index, sizes, builder)
         sizes[axis.index] = axis.out
         gains.append(float(np.abs(weights).sum(axis=1).max()))
         taps.append(int(np.count_nonzero(weights, axis=1).max()))
@@ -74,16 +74,16 @@ def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
     return Closeness(exact=False, bound=bound, note="an infinity makes NaN of its whole row", conditions=(FINITE,))
 
 
-def _multiply(x: str, weights: Floats, axis: int, sizes: list[int | None], spelling: Spelling) -> str:
+def _multiply(x: str, weights: Floats, axis: int, sizes: list[int | None], builder: NodeBuilder) -> str:
     """`weights` (out × size) applied along one axis; MatMul itself works on the last two."""
     if axis == len(sizes) - 1:
-        return spelling.node("MatMul", x, spelling.constant(weights.T, "weights", np.float32))
-    constant = spelling.constant(weights, "weights", np.float32)
+        return builder.add("MatMul", x, builder.value(weights.T, "weights", np.float32))
+    constant = builder.value(weights, "weights", np.float32)
     if axis == len(sizes) - 2:
-        return spelling.node("MatMul", constant, x)
+        return builder.add("MatMul", constant, x)
     behind = [size or 0 for size in sizes[axis + 1 :]]  # all static, _why_not has seen to it
-    flat = spelling.reshape(x, [0] * axis + [weights.shape[1], math.prod(behind)])
-    return spelling.reshape(spelling.node("MatMul", constant, flat), [0] * axis + [weights.shape[0], *behind])
+    flat = builder.reshape(x, [0] * axis + [weights.shape[1], math.prod(behind)])
+    return builder.reshape(builder.add("MatMul", constant, flat), [0] * axis + [weights.shape[0], *behind])
 
 
 SMALL_MATMUL = Lowering(

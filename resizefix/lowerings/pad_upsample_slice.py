@@ -14,13 +14,13 @@ import numpy as np
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
+from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.error_bound import slope
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
 from resizefix.lowerings.bounds import drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import why_not_image_axes
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.spelling import Spelling
 
 _CENTRES = frozenset(
     {
@@ -48,31 +48,31 @@ def _why_not(subject: ResizeSpec) -> str | None:
     return why_not_image_axes(subject)
 
 
-def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
     scaled = [(axis.index, axis.factor or 1) for axis in subject.scaled]
     for index, _ in scaled:
-        x = spelling.repeat_edges(x, index, 1, 1)
-    x = _upsample(subject, x, spelling)
+        x = builder.repeat_edges(x, index, 1, 1)
+    x = _upsample(subject, x, builder)
     widths = [2 if axis.factor and axis.factor % 2 == 0 and not axis.is_copied else 1 for axis in subject.axes[2:]]
     if max(widths) == 2:
-        x = spelling.node("AveragePool", x, kernel_shape=widths, strides=[1] * len(widths))
+        x = builder.add("AveragePool", x, kernel_shape=widths, strides=[1] * len(widths))
     starts = [(s + 1) // 2 for _, s in scaled]
     ends = [start - 2 * s if s % 2 else start + 1 - 2 * s for start, (_, s) in zip(starts, scaled, strict=True)]
-    spelling.slice(x, [index for index, _ in scaled], starts, ends)
+    builder.slice(x, [index for index, _ in scaled], starts, ends)
     return Closeness(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
 
 
-def _upsample(subject: ResizeSpec, x: str, spelling: Spelling) -> str:
+def _upsample(subject: ResizeSpec, x: str, builder: NodeBuilder) -> str:
     """The asymmetric linear node, in the dialect of the model's opset."""
     scales = tuple(axis.scale or 1.0 for axis in subject.axes)
-    dialect = dialect_of("Upsample" if spelling.opset < 10 else "Resize", spelling.opset)
+    dialect = dialect_of("Upsample" if builder.opset < 10 else "Resize", builder.opset)
     if dialect.scales_input is None:
         operands = Operands(x, scales_attribute=scales)
     else:
-        roi = spelling.constant([], "roi", np.float32) if spelling.opset in (11, 12) else None
-        operands = Operands(x, roi=roi, scales=spelling.constant(scales, "scales", np.float32))
-    name = spelling.name("upsample")
-    return spelling.append(write(_ASYMMETRIC, operands, dialect, name=name, output=name))
+        roi = builder.value([], "roi", np.float32) if builder.opset in (11, 12) else None
+        operands = Operands(x, roi=roi, scales=builder.value(scales, "scales", np.float32))
+    name = builder.fresh("upsample")
+    return builder.append(write(_ASYMMETRIC, operands, dialect, name=name, output=name))
 
 
 def _bound(subject: ResizeSpec) -> float:

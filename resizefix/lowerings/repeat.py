@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.index_map import nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.interpolation import Interpolation, Mode, NearestMode
 from resizefix.lowerings.copies import copied
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.spelling import Spelling
 
 REPEATING: frozenset[tuple[Coordinates, NearestMode]] = frozenset(
     {
@@ -74,22 +74,22 @@ def why_not_repeated(subject: ResizeSpec) -> str | None:
     return None
 
 
-def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
-    copies = spelling.unsqueeze(x, [axis.index + 1 + k for k, axis in enumerate(subject.scaled)])
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
+    copies = builder.unsqueeze(x, [axis.index + 1 + k for k, axis in enumerate(subject.scaled)])
     for k, axis in reversed(list(enumerate(subject.scaled))):  # single samples while there are few, then whole rows
-        copies = spelling.node("Concat", *[copies] * (axis.factor or 1), axis=axis.index + 1 + k)
-    _merge(subject, x, copies, spelling)
+        copies = builder.add("Concat", *[copies] * (axis.factor or 1), axis=axis.index + 1 + k)
+    _merge(subject, x, copies, builder)
     return copied(subject, LONGEST_REPEATED)
 
 
-def _merge(subject: ResizeSpec, x: str, copies: str, spelling: Spelling) -> str:
+def _merge(subject: ResizeSpec, x: str, copies: str, builder: NodeBuilder) -> str:
     """Reshape `copies`, which has each scaled axis of `x` followed by its repetitions, to the output's shape."""
     first = subject.scaled[0].index
     shape = [0 if axis.index < first else axis.out or -1 for axis in subject.axes]
     if shape.count(-1) <= 1:
-        return spelling.reshape(copies, shape)
-    factors = spelling.constant([axis.factor or 1 for axis in subject.axes], "factors")
-    return spelling.node("Reshape", copies, spelling.node("Mul", spelling.node("Shape", x), factors))
+        return builder.reshape(copies, shape)
+    factors = builder.value([axis.factor or 1 for axis in subject.axes], "factors")
+    return builder.add("Reshape", copies, builder.add("Mul", builder.add("Shape", x), factors))
 
 
 REPEAT = Lowering(

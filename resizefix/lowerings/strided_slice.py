@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.document.node_builder import TO_THE_END, NodeBuilder
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, Mode
 from resizefix.lowerings.conditions import why_not_divided
 from resizefix.lowerings.copies import copied, index_map
 from resizefix.lowerings.lowering import Closeness, Lowering
-from resizefix.lowerings.spelling import TO_THE_END, Spelling
 
 _SIZE_DEPENDENT = frozenset(
     {CoordinateTransformationMode.ALIGN_CORNERS, CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC}
@@ -45,13 +45,13 @@ def _why_not_regular(subject: ResizeSpec, axis: Axis) -> str | None:
     return None
 
 
-def _write(subject: ResizeSpec, x: str, spelling: Spelling) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
     axes = [axis.index for axis in subject.scaled]
     starts = [int(index_map(subject, axis)[0]) for axis in subject.scaled]
     steps = [axis.divisor or 1 for axis in subject.scaled]
     # Where the size is no multiple of k the last sample may be one too many: it lies in the last k - 1 - start.
     ends = [start + 1 - step or TO_THE_END for start, step in zip(starts, steps, strict=True)]
-    spelling.slice(x, axes, starts, ends, steps)
+    builder.slice(x, axes, starts, ends, steps)
     return copied(subject)
 
 

@@ -23,7 +23,7 @@ from resizefix.document.view import View
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive, drive_by_integers, retry_args
-from resizefix.operations.glue import Glue, Place
+from resizefix.operations.input_subgraph import InputSubgraph, Place
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
@@ -172,7 +172,7 @@ def _apply(
     by_key = {driven.key: source for source in inputs for driven in source.sites}
     nodes: dict[int, NodeProto] = {}
     old_operands: list[Key] = []
-    glue = Glue(names)
+    subgraph = InputSubgraph(names)
     for site in sites:
         if site.index not in plans:
             continue
@@ -183,8 +183,8 @@ def _apply(
         # What feeds an operand stands in the outermost scope, before the node or the one around the node's body.
         here = Place(site.scope.path, scope.producers[site.output])
         outside = Place(scope.path.outermost, scope.order[1]) if scope.parent else here
-        _rewire(site.read, plans[site.index], node, by_key[site.key], glue, outside, here)
-    for place, made in sorted(glue.nodes.items(), key=lambda item: item[0].position, reverse=True):
+        _rewire(site.read, plans[site.index], node, by_key[site.key], subgraph, outside, here)
+    for place, made in sorted(subgraph.nodes.items(), key=lambda item: item[0].position, reverse=True):
         insert_nodes(scopes.by_path[place.path].body, place.position, made)
     remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
     for source in inputs:
@@ -196,11 +196,17 @@ def _apply(
 
 
 def _rewire(
-    site: ReadSite, driven: Driven, node: NodeProto, source: PromotedInput, glue: Glue, outside: Place, here: Place
+    site: ReadSite,
+    driven: Driven,
+    node: NodeProto,
+    source: PromotedInput,
+    subgraph: InputSubgraph,
+    outside: Place,
+    here: Place,
 ) -> None:
     dialect = site.dialect
     by_shape = driven.by_shape
-    operand = glue.sizes(source.name, driven, here) if by_shape else glue.operand(source.name, driven, outside)
+    operand = subgraph.sizes(source.name, driven, here) if by_shape else subgraph.operand(source.name, driven, outside)
     scales_input = dialect.slot(ExtentKind.SCALES)
     if driven.reads is ExtentKind.SCALES:
         if dialect.sizes_input is not None:
@@ -209,7 +215,7 @@ def _rewire(
     else:
         scales_are_optional = dialect.inputs[scales_input].optional
         if site.extent.kind is ExtentKind.SCALES:
-            set_input(node, scales_input, "" if scales_are_optional else glue.empty_scales(outside))
+            set_input(node, scales_input, "" if scales_are_optional else subgraph.empty_scales(outside))
         set_input(node, dialect.slot(ExtentKind.SIZES), operand)
     after = read(node, dialect)
     if after.interpolation != site.interpolation:

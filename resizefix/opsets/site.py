@@ -10,6 +10,7 @@ import numpy.typing as npt
 from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from resizefix.document.names import FreshNames
+from resizefix.document.node_builder import NodeBuilder
 from resizefix.document.scopes import Scope, node_label
 from resizefix.opsets.inference import Array, Dims
 from resizefix.opsets.knowledge import Knowledge
@@ -58,7 +59,7 @@ class Draft:
         return self._named[key]
 
 
-class Site:
+class Site(NodeBuilder):
     """What the rewrite of one operator works on. `nodes` are what it has added so far, in order."""
 
     def __init__(self, node: NodeProto, index: int, since_version: int, draft: Draft) -> None:
@@ -66,7 +67,10 @@ class Site:
         self.index = index
         self.label = "/".join((*draft.scope.path.steps, node_label(node, index)))
         self.since_version = since_version
-        self.nodes: list[NodeProto] = []
+        fresh = draft.names.fresh
+        super().__init__(
+            fresh, draft.opset, self.output() or self.label, lambda op_type, output: fresh(f"{self.label}_{op_type}")
+        )
         self.closeness: Closeness | None = None  # set by a rewrite that comes nearer, or less near, than its row says
         self._draft = draft
         self._attributes = {attribute.name: attribute for attribute in node.attribute}
@@ -158,27 +162,13 @@ class Site:
 
     # ---- what takes its place
 
-    def value(self, array: npt.ArrayLike, wanted: str = "constant") -> str:
-        """The name of a constant with this value, in the value's own numpy type."""
-        return self._draft.constant(array, f"{self.output() or self.label}_{wanted}")
-
-    def fresh(self, wanted: str) -> str:
-        """A name that nothing has yet."""
-        return self._draft.names.fresh(f"{self.output() or self.label}_{wanted}")
+    def value(self, values: npt.ArrayLike, wanted: str = "constant", dtype: npt.DTypeLike | None = None) -> str:
+        """The name of an initializer with this value; the graph's equal ones are shared."""
+        return self._draft.constant(np.asarray(values, dtype), f"{self.output() or self.label}_{wanted}")
 
     def scalar(self, number: float, like: str) -> str:
         """A constant of rank 0 in the element type of `like`."""
         return self.value(np.array(number, self.dtype(like)), "scalar")
-
-    def add(self, op_type: str, *inputs: str, into: str | Sequence[str] | None = None, **attributes: Any) -> str:
-        """Add a node; `into` names its outputs (default: one fresh name). Returns its first output."""
-        outputs = [into] if isinstance(into, str) else list(into or ())
-        if not outputs:
-            outputs = [self.fresh(op_type.lower())]
-        node = helper.make_node(op_type, list(inputs), outputs, **attributes)
-        node.name = self._draft.names.fresh(f"{self.label}_{op_type}")
-        self._append(node)
-        return outputs[0]
 
     def cast(self, name: str, elem_type: int) -> str:
         """The value in another element type; itself where it has that type already."""
@@ -212,8 +202,9 @@ class Site:
         del node.attribute[:]
         node.attribute.extend(kept)
         node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
-        self._append(node)
+        self.append(node)
 
-    def _append(self, node: NodeProto) -> None:
-        self.nodes.append(node)
+    def append(self, node: NodeProto) -> str:
+        """A node made elsewhere; the types of its outputs are known from here on."""
         self._draft.note_types(node)
+        return super().append(node)

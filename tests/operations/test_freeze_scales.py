@@ -82,7 +82,7 @@ def test_the_node_that_reads_a_frozen_input_does_not_change():
 GLUE = "v = Concat <axis = 0> (one, f) y = Resize (x, , v)"
 
 
-def test_glue_is_folded_under_the_name_it_made():
+def test_input_nodes_are_folded_under_the_name_they_made():
     before = model(GLUE, "float[2] one = {1, 1}", "float[1,3,8,8] x, float[2] f", output="float[1,3,u,v] y")
     after = frozen(before, f=[2, 3]).document
     assert [node.op_type for node in after.proto.graph.node] == ["Resize"]
@@ -90,7 +90,7 @@ def test_glue_is_folded_under_the_name_it_made():
     assert same(before, after, f=[2, 3])
 
 
-def test_an_input_that_something_else_reads_stays_and_so_does_its_glue():
+def test_an_input_that_something_else_reads_stays_and_so_do_its_nodes():
     before = model(f"{GLUE} z = Mul (v, v) d = Mul (f, f)", "float[2] one = {1, 1}", "float[1,3,8,8] x, float[2] f",
                    output="float[1,3,u,v] y, float[4] z, float[2] d")  # fmt: skip
     after = frozen(before, f=[2, 3])

@@ -1,0 +1,110 @@
+"""New nodes and their constants, with names that are not used yet.
+
+How an operator is written depends on the opset, where arguments moved from attributes to inputs: Slice at 10, Unsqueeze
+at 13 (https://github.com/onnx/onnx/blob/main/docs/Changelog.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+Fresh = Callable[[str], str]
+
+TO_THE_END = 2**31 - 1
+"""An `end` beyond any axis; int32, because TensorRT parsers of old narrow it."""
+
+
+class NodeBuilder:
+    """Collects nodes and their constants for a graph of one opset. A method returns the name of what it adds.
+
+    `fresh` makes a name that is not used yet from a suggestion; `prefix`, where it is not empty, begins all of them.
+    `node_name` makes the name of a node from its operator and first output.
+    """
+
+    def __init__(
+        self,
+        fresh: Fresh,
+        opset: int,
+        prefix: str,
+        node_name: Callable[[str, str], str] = lambda op_type, output: output,
+    ) -> None:
+        self.opset = opset
+        self.nodes: list[NodeProto] = []
+        self.initializers: list[TensorProto] = []
+        self._fresh = fresh
+        self._prefix = prefix
+        self._node_name = node_name
+
+    def fresh(self, wanted: str) -> str:
+        """A name that is not used yet."""
+        return self._fresh(f"{self._prefix}_{wanted}" if self._prefix else wanted)
+
+    def value(self, values: npt.ArrayLike, wanted: str = "constant", dtype: npt.DTypeLike | None = None) -> str:
+        """A new initializer, in the numpy type of `values` unless `dtype` is given."""
+        name = self.fresh(wanted)
+        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values, dtype=dtype), name))
+        return name
+
+    def constant_node(self, values: npt.ArrayLike, wanted: str) -> str:
+        """A new Constant node."""
+        name = self.fresh(wanted)
+        return self.add("Constant", into=name, value=numpy_helper.from_array(np.asarray(values), name))
+
+    def add(
+        self,
+        op_type: str,
+        *inputs: str,
+        into: str | Sequence[str] | None = None,
+        wanted: str | None = None,
+        **attributes: Any,
+    ) -> str:
+        """A new node; `into` names its outputs, by default one new name like `wanted`. Gives its first output."""
+        outputs = [into] if isinstance(into, str) else list(into or ()) or [self.fresh(wanted or op_type.lower())]
+        name = self._node_name(op_type, outputs[0])
+        return self.append(helper.make_node(op_type, inputs, outputs, name=name, **attributes))
+
+    def append(self, node: NodeProto) -> str:
+        """A node made elsewhere, with the outputs that it has."""
+        self.nodes.append(node)
+        return str(node.output[0])
+
+    def reshape(self, x: str, shape: Sequence[int]) -> str:
+        """Reshape to constants: 0 keeps the dimension at that place, -1 is what remains."""
+        return self.add("Reshape", x, self.value(shape, "shape", np.int64))
+
+    def unsqueeze(self, x: str, axes: Sequence[int]) -> str:
+        """New axes of length 1, at these places of the result."""
+        if self.opset < 13:
+            return self.add("Unsqueeze", x, axes=axes)
+        return self.add("Unsqueeze", x, self.value(axes, "axes", np.int64))
+
+    def slice(
+        self,
+        x: str,
+        axes: Sequence[int],
+        starts: Sequence[int],
+        ends: Sequence[int],
+        steps: Sequence[int] | None = None,
+    ) -> str:
+        """x[..., start:end:step, ...] on some axes; negative ends count from the end, `TO_THE_END` cuts nothing.
+
+        `steps` need opset 10. They are written there even if all are 1: TensorRT 6.0 reads all five inputs of Slice.
+        """
+        if self.opset < 10:
+            return self.add("Slice", x, axes=axes, starts=starts, ends=ends)
+        inputs = {"starts": starts, "ends": ends, "axes": axes, "steps": steps or [1] * len(axes)}
+        return self.add("Slice", x, *(self.value(values, what, np.int64) for what, values in inputs.items()))
+
+    def repeat_edges(self, x: str, axis: int, before: int, after: int) -> str:
+        """The first sample of an axis `before` times more, the last one `after` times more.
+
+        Slices and a Concat say it at every opset and to every reader; TensorRT reads Pad(mode=edge) from 8.5 on only.
+        """
+        first = [self.slice(x, [axis], [0], [1])] * before if before else []
+        last = [self.slice(x, [axis], [-1], [TO_THE_END])] * after if after else []
+        return self.add("Concat", *first, x, *last, axis=axis) if first or last else x

@@ -26,10 +26,10 @@ from resizefix.runtimes.ort_session import (
     only_without_optimisation,
     open_session,
 )
-from resizefix.verification.ancestry import Ancestry
 from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.dependence import Dependence
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.probe import MOST_ALONE, Prober
@@ -100,10 +100,10 @@ class Bench:
         """The verdict for every promoted site."""
         session = self._open(promoted, optimized=False)
 
-        def ancestry() -> Ancestry:
-            return Ancestry(promoted.proto)
+        def dependence() -> Dependence:
+            return Dependence(promoted.proto)
 
-        probed = Prober(session, self._feeds, inputs, self._fits, self._steps, ancestry).probe()
+        probed = Prober(session, self._feeds, inputs, self._fits, self._steps, dependence).probe()
         self._ran = probed.ran
         return probed.couplings
 

@@ -19,7 +19,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, Driven, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotRunError, Session
-from resizefix.verification.ancestry import Ancestry
+from resizefix.verification.dependence import Dependence
 from resizefix.verification.steps import Steps
 from resizefix.verification.trials import Trial, trials_of
 
@@ -54,15 +54,15 @@ class Prober:
         inputs: Sequence[PromotedInput],
         fits: Fits,
         steps: Steps,
-        ancestry: Callable[[], Ancestry],
+        dependence: Callable[[], Dependence],
     ) -> None:
         self._session = session
         self._feeds = feeds
         self._inputs = inputs
         self._fits = fits
         self._steps = steps
-        self._ancestry = ancestry
-        self._known: Ancestry | None = None
+        self._dependence = dependence
+        self._known: Dependence | None = None
 
     def probe(self) -> Probed:
         """One verdict per site."""
@@ -126,7 +126,7 @@ class Prober:
         if not node:
             return None
         if self._known is None:
-            self._known = self._ancestry()
+            self._known = self._dependence()
         above = self._known.above(node, [driven.key for source in group for driven in source.sites])
         if above is None:
             return None

@@ -14,7 +14,7 @@ from resizefix.document.shapes import Key
 from resizefix.runtimes.footprint import peak_bytes
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import Limits, in_words
-from resizefix.verification.ancestry import Ancestry
+from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ConstantOperand, with_constant_operands
 from resizefix.verification.trials import Trial
 
@@ -30,7 +30,7 @@ class Room:
     def __init__(self, original: Document, limits: Limits) -> None:
         self._original = original
         self._most = limits.bytes
-        self._ancestry = Ancestry(original.proto)
+        self._dependence = Dependence(original.proto)
         self._known: deque[_Known] = deque(maxlen=_REMEMBERED)
 
     def why_not(self, feeds: Mapping[str, Value]) -> str | None:
@@ -67,7 +67,7 @@ class Room:
             and known.peak * math.prod(max(1.0, ratio) ** 2 for ratio in ratios.values()) <= self._most / 2
         ):
             return True  # no path has more of them on it than there are
-        growth = self._ancestry.growth({key: ratio**2 for key, ratio in ratios.items() if ratio != 1})
+        growth = self._dependence.growth({key: ratio**2 for key, ratio in ratios.items() if ratio != 1})
         return growth is not None and known.peak * growth <= self._most / 2
 
 

@@ -1,7 +1,7 @@
-"""What depends on which site, by the names that nodes read: where many scales move at once, which of them reach a node.
+"""Which sites each node of a model depends on, by the names that nodes read.
 
-Told of the main graph. A site in a body counts as the node that holds the body; where one stands in a local function
-nothing is said, for calls are not followed.
+Only the main graph is followed: a site in a body counts as the node that holds the body; of a site in a local function
+nothing is known, as calls are not followed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from resizefix.document.view import View
 from resizefix.scope_path import ScopePath
 
 
-class Ancestry:
+class Dependence:
     """Who reads whom in a model's main graph."""
 
     def __init__(self, model: ModelProto) -> None:

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from resizefix.document.document import Document
 
+pytestmark = pytest.mark.measured_on("onnxruntime", "1.24", "sparse indices could not lie in a file")
 X = np.random.default_rng(0).standard_normal(LARGE).astype(np.float32)
 
 

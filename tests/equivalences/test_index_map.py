@@ -18,6 +18,7 @@ def names(form):
 
 
 @pytest.mark.parametrize("form", FORMS, ids=names)
+@pytest.mark.measured_on("onnxruntime", "1.24", "ties were compared exactly")
 def test_the_simulated_indices_are_those_onnxruntime_reads(form):
     interpolation = nearest(form)
     for size in (*range(1, 24), 31, 32):

@@ -297,6 +297,7 @@ def test_e18_ends_where_the_rounded_length_is_neither():
     assert not same_results(subject, (sized(plain, (7, 8), x), scaled(plain, (4 / 3, 4 / 3), x)), x)
 
 
+@pytest.mark.measured_on("onnxruntime", "1.24", "the policy was computed otherwise")
 def test_e18_refuses_axes_from_the_end_since_onnxruntime_then_resizes_nothing():
     x = noise(1, 2, 4, 4)
     policy = KeepAspectRatioPolicy.NOT_LARGER

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
@@ -42,6 +43,7 @@ def test_the_kernels_rule_is_what_onnxruntime_allocates(size, out):
 
 @settings(max_examples=100, deadline=None)
 @given(lengths(), lengths())
+@pytest.mark.measured_on("onnx", "1.20", "inference multiplied in float32")
 def test_onnxs_rule_is_what_shape_inference_says(size, out):
     scale = float(np.float32(out / size))
     inferred = onnx.shape_inference.infer_shapes(model(size, scale)).graph.output[0].type.tensor_type.shape
@@ -61,6 +63,7 @@ def test_torch_sees_the_double_scale():
     assert TORCH.length(float(np.float32(1.8)), 5) == ONNX.length(1.8, 5) == 8
 
 
+@pytest.mark.measured_on("onnx", "1.20", "inference multiplied in float32")
 def test_five_to_nine_is_where_the_kernel_and_its_own_shape_inference_disagree():
     scale = float(np.float32(9 / 5))
     y, shape = open_quietly(model(5, scale).SerializeToString()).run(None, {"x": np.zeros((1, 5), np.float32)})

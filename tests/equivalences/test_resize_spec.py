@@ -60,6 +60,7 @@ def test_a_policy_over_unknown_lengths_leaves_every_axis_unknown():
     assert ResizeSpec(kept, ExtentKind.SIZES, (8, 8), (4, None)).listed == (Axis(4, None, None), Axis(None, None, None))
 
 
+@pytest.mark.measured_on("onnxruntime", "1.24", "the policy was computed otherwise")
 def test_a_policy_over_axes_from_the_end_leaves_every_axis_unknown():
     interpolation = interpolate(
         Mode.LINEAR, (HALF_PIXEL, None), axes=(-1,), keep_aspect_ratio_policy=KeepAspectRatioPolicy.NOT_LARGER

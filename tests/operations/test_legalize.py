@@ -143,6 +143,7 @@ def test_a_rewrite_is_judged_with_the_output_size_that_its_constant_tells():
     assert "Resize" not in {node.op_type for node in made.document.proto.graph.node}
 
 
+@pytest.mark.measured_on("onnxruntime", "1.24", "the policy was computed otherwise")
 def test_a_policy_over_axes_from_the_end_is_no_crash():
     nodes = 'y = Resize <axes = [-1], keep_aspect_ratio_policy = "not_smaller"> (x, , , k)'
     made = legal(model(nodes, "<int64[1] k = {4}>", opset=18), "tensorrt-7.0")

@@ -48,6 +48,11 @@ def traced(operator: NodeProto, operands: dict[str, np.ndarray], opset: int) -> 
     return [np.asarray(value) for value in values if value is not None]
 
 
+def since(version: str, *case: object) -> object:
+    """A case whose kernel older versions of onnxruntime have not, or round otherwise."""
+    return pytest.param(*case, marks=pytest.mark.measured_on("onnxruntime", version, "the kernel computes otherwise"))
+
+
 CASES = [
     (node("Identity a -> y"), {"a": V}, 13),
     (node("Concat a b -> y", axis=0), {"a": V, "b": ints(7)}, 13),
@@ -80,7 +85,7 @@ CASES = [
     (node("Div a b -> y"), {"a": ints(7, -7, 8), "b": ints(2, 2, -3)}, 13),
     (node("Div a b -> y"), {"a": F, "b": np.array(3, np.float32)}, 13),
     (node("Mod a b -> y"), {"a": ints(7, -7, 8), "b": ints(4, 4, -3)}, 13),
-    (node("Pow a b -> y"), {"a": F[[0, 2]], "b": np.array(2, np.float32)}, 13),
+    since("1.24", node("Pow a b -> y"), {"a": F[[0, 2]], "b": np.array(2, np.float32)}, 13),
     (node("Min a b c -> y"), {"a": F, "b": -F, "c": np.zeros(4, np.float32)}, 13),
     (node("Max a b -> y"), {"a": V, "b": ints(10)}, 13),
     *((node(f"{name} a -> y"), {"a": F}, 13) for name in ("Neg", "Abs", "Floor", "Ceil", "Round")),
@@ -101,7 +106,7 @@ CASES = [
     *((node(f"{name} a -> y", axes=[0], keepdims=0), {"a": M}, 11)
       for name in ("ReduceMax", "ReduceMin", "ReduceProd")),
     (node("ReduceSum a x -> y"), {"a": M, "x": ints(-1)}, 13),
-    (node("ReduceSum a -> y", noop_with_empty_axes=1), {"a": M}, 13),
+    since("1.24", node("ReduceSum a -> y", noop_with_empty_axes=1), {"a": M}, 13),
     (node("ReduceMax a -> y"), {"a": F}, 13),
 ]  # fmt: skip
 
@@ -116,7 +121,7 @@ def test_a_row_computes_what_onnxruntime_computes(operator, operands, opset):
 
 
 def test_every_row_is_tried():
-    assert {operator.op_type for operator, _, _ in CASES} == set(ROWS)
+    assert {getattr(case, "values", case)[0].op_type for case in CASES} == set(ROWS)
 
 
 @settings(max_examples=60, deadline=None)

@@ -175,7 +175,7 @@ def die(self):
     process.note(seconds=5, memory=2**30)
     os.kill(os.getpid(), {number})
 AtomicWrite.commit = die
-main(sys.argv[1:])
+main()
 """
     fill(tmp_path, SIMPLE)
     done = subprocess.run([sys.executable, "-c", program, "promote-scales", "model.onnx", "out.onnx", "--no-verify"],
@@ -202,7 +202,7 @@ def bound(*limits):
     monitored(*limits)
     print(resource.getrlimit(resource.RLIMIT_DATA)[0], signal.getitimer(signal.ITIMER_REAL)[0], file=sys.stderr)
 envelope.process.bound = bound
-main(sys.argv[1:])
+main()
 """
     for line in ("inspect model.onnx", "check model.onnx --target onnxruntime", "diff model.onnx other.onnx"):
         done = subprocess.run(

@@ -66,12 +66,13 @@ def group() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 the answer is no, 2 unusable arguments or input, 130 interrupted.
 
-    The command works in a process of its own wherever one can be forked, and this one waits for it.
+    As a program, without `arguments`, the command works in a process of its own wherever one can be forked, and this
+    one waits for it.
     """
     call = Call(tuple(sys.argv[1:] if arguments is None else arguments))
     gc.set_threshold(_MORE_THAN_IMPORTS_MAKE)
     atexit.register(gc.freeze)  # no search for garbage in a process that ends: a tenth of the time of a short command
-    ended = in_a_process()
+    ended = in_a_process() if arguments is None else None
     if ended is not None and ended.why is None:
         sys.exit(ended.code)
     streams = Streams()

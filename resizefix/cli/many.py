@@ -6,10 +6,10 @@ whatever the order in which they were ready.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import json
+import importlib
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -26,7 +26,7 @@ from resizefix.version import __version__
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-WORKER = "resizefix.cli.many_worker"
+WORKER = "resizefix.cli.many:work"
 
 
 def many_read(function: F) -> F:
@@ -104,28 +104,41 @@ def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None
 def _answers(
     command: str, module: str, models: Sequence[str], calls: Sequence[dict[str, Any]], jobs: int
 ) -> Iterator[dict[str, Any]]:
-    # Costly to import for the many calls with one model.
-    import pickle
-    import subprocess
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor  # costly to import for the many calls with one model
 
-    def one(model: str, params: dict[str, Any]) -> dict[str, Any]:
-        done = subprocess.run(
-            [sys.executable, "-m", WORKER],
-            input=pickle.dumps((module, command, params)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+    workers = [process.Worker(WORKER) for _ in models]
+
+    def one(worker: process.Worker, model: str, params: dict[str, Any]) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = json.loads(done.stdout)
-        except ValueError:
+            with worker:
+                answer: dict[str, Any] = next(worker.ask((module, command, params)))
+        except process.WorkerEndedError as ended:
             seconds = params.get("timeout") or process.DEFAULT_TIMEOUT
-            error = f"{model}: {process.why_ended(done.returncode, seconds)}. Nothing was written."
+            error = f"{model}: {process.why_ended(ended.code, seconds)}. Nothing was written."
             answer = {**_envelope(command, 2, error, None), "model": model, "output": None}
         return answer
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        yield from pool.map(one, models, calls)
+        try:
+            yield from pool.map(one, workers, models, calls)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.close()
+            raise
+
+
+def work(request: tuple[str, str, dict[str, Any]], say: Callable[[dict[str, Any] | None], None]) -> None:
+    """Run a command on one model, in a worker; its JSON document is the answer."""
+    module, name, params = request
+    command: click.Command = importlib.import_module(module).command
+    call = Call()
+    with click.Context(command, info_name=name, obj=call) as context:
+        context.params = params
+        assert command.callback is not None
+        with contextlib.suppress(click.exceptions.Exit):
+            command.callback(**params)
+    say(call.document)
 
 
 def _report(

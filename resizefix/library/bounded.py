@@ -6,14 +6,8 @@ hour, or a kernel that crashes, cannot. So a call with `timeout` or `memory_limi
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import pickle
-import queue
-import subprocess
-import sys
-import threading
-import time
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -29,7 +23,7 @@ from resizefix.verification.verification import Status, Verification
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-WORKER = "resizefix.library.bounded_worker"
+WORKER = "resizefix.library.bounded:work"
 
 
 @dataclass(frozen=True)
@@ -82,48 +76,29 @@ def _ask(
     tell: Callable[[int, int, str], None] | None,
 ) -> Any:
     """What the call gave, or the error that it raised, or `_NoAnswer`."""
-    worker = subprocess.Popen(
-        [sys.executable, "-m", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    answers: queue.Queue[tuple[str, Any]] = queue.Queue()
-    threading.Thread(target=_listen, args=(worker.stdout, answers), daemon=True).start()
     timeout = options.get("timeout")
-    try:
-        with contextlib.suppress(BrokenPipeError):
-            pickle.dump((function.__module__, function.__name__, documents, options), worker.stdin)
-            worker.stdin.close()
-        return _answer(worker, answers, timeout, tell)
-    finally:
-        worker.kill()
-        worker.wait()
-        worker.stdout.close()
-
-
-def _answer(
-    worker: subprocess.Popen[bytes],
-    answers: queue.Queue[tuple[str, Any]],
-    timeout: float | None,
-    tell: Callable[[int, int, str], None] | None,
-) -> Any:
-    ends = None if timeout is None else time.monotonic() + timeout + process.GRACE
-    while True:
+    seconds = None if timeout is None else timeout + process.GRACE
+    with process.Worker(WORKER) as worker:
         try:
-            kind, said = answers.get(timeout=None if ends is None else max(ends - time.monotonic(), 0.0))
-        except queue.Empty:
+            for kind, said in worker.ask((function.__module__, function.__name__, documents, options), seconds):
+                if kind == "answer":
+                    return said
+                if tell is not None:
+                    tell(*said)
+        except TimeoutError:
             return _NoAnswer(Diagnostic("library.time-up-after-s", timeout=timeout))
-        if kind == "answer":
-            return said
-        if kind == "ended":
-            status = worker.wait()
-            return _NoAnswer(process.why_ended(status, timeout))
-        if tell is not None:
-            tell(*said)
+        except process.WorkerEndedError as ended:
+            return _NoAnswer(process.why_ended(ended.code, timeout))
+    raise AssertionError("a worker's last message is its answer")
 
 
-def _listen(stdout: Any, answers: queue.Queue[tuple[str, Any]]) -> None:
-    with contextlib.suppress(EOFError, pickle.UnpicklingError, OSError, ValueError):
-        while True:
-            answers.put(pickle.load(stdout))
-    answers.put(("ended", None))
+def work(request: tuple[str, str, list[Document], dict[str, Any]], say: Callable[[tuple[str, Any]], None]) -> None:
+    """Make the call, in the worker: `("progress", …)` any number of times, then `("answer", a result or an error)`."""
+    module, name, documents, options = request
+    function = getattr(importlib.import_module(module), name).__wrapped__
+    process.bound(options.get("timeout"), options.get("memory_limit"), 1)
+    try:
+        answer: Any = function(*documents, **options, progress=lambda *progress: say(("progress", progress)))
+    except Exception as error:  # whatever it is, it belongs to the caller
+        answer = error
+    say(("answer", answer))

@@ -53,17 +53,17 @@ def test_for_a_person_there_is_a_line_for_each_and_one_for_all(run, tmp_path):
 
 
 def test_a_process_that_dies_is_that_models_failure(run, monkeypatch):
-    monkeypatch.setattr(many, "WORKER", "resizefix.errors")
+    monkeypatch.setattr(many, "WORKER", "sys:exit")
     code, out, _ = run("inspect", SRCNN, ESRGAN, "--json")
     assert code == 2
     assert [answer["model"] for answer in json.loads(out)["models"]] == [SRCNN, ESRGAN]
-    assert all("ended with status 0" in answer["error"] for answer in json.loads(out)["models"])
+    assert all("ended with status 1" in answer["error"] for answer in json.loads(out)["models"])
 
 
 def test_a_process_that_is_killed_is_named_with_its_signal(run, monkeypatch, tmp_path):
-    (tmp_path / "killed_worker.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    (tmp_path / "killed_worker.py").write_text("import os\ndef work(*_): os.kill(os.getpid(), 9)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(many, "WORKER", "killed_worker")
+    monkeypatch.setattr(many, "WORKER", "killed_worker:work")
     code, out, _ = run("promote-scales", SRCNN, "--output-dir", str(tmp_path / "new"), "--json")
     (answer,) = json.loads(out)["models"]
     assert code == answer["exit_code"] == 2

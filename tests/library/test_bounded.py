@@ -48,8 +48,8 @@ def test_models_are_compared_within_limits(monkeypatch):
 
 
 def test_a_process_that_dies_is_a_failed_verification(monkeypatch):
-    monkeypatch.setattr("resizefix.library.bounded.WORKER", "resizefix.errors")  # it ends and has said nothing
-    with pytest.raises(resizefix.VerificationFailedError, match="the process that worked on it ended with status 0"):
+    monkeypatch.setattr("resizefix.library.bounded.WORKER", "sys:exit")  # it ends and has said nothing
+    with pytest.raises(resizefix.VerificationFailedError, match="the process that worked on it ended with status 1"):
         resizefix.promote_scales(onnx.parser.parse_model(SIMPLE), timeout=60)
 
 

@@ -6,7 +6,7 @@ changed here is written back byte for byte by `Document.save`. None of them know
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, MutableSequence, Sequence
 from typing import Any
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto, helper
@@ -37,11 +37,13 @@ def add_graph_input(model: ModelProto, value: ValueInfoProto, default: TensorPro
         model.ir_version = max(model.ir_version, FIRST_IR_WITH_DEFAULTS)
 
 
-def pass_into_functions(model: ModelProto, names: Iterable[tuple[FunctionName, str]]) -> None:
+def pass_into_functions(model: ModelProto, names: Collection[tuple[FunctionName, str]]) -> None:
     """For each (function, name) let the local function take another input `name`, which every call passes on.
 
     `name` is a value of the main graph and free everywhere else. A function that calls this one takes it too.
     """
+    if not names:
+        return
     scopes = View(model).scopes
     for start, name in names:
         pending, done = [start], set()

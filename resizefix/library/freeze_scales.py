@@ -45,7 +45,7 @@ def freeze_scales(
     document = opened(model)
     view = ModelView(document)
     sites = select(sites_in(view), node)
-    made = freeze(document, sites, values=set)
+    made = freeze(document, sites, values=set, view=view)
     made = replace(made, outcomes=_with_examples(view, sites, made.outcomes))
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     moved = without_their_chain(changed)

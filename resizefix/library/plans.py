@@ -74,7 +74,7 @@ class Plans:
         fed = [
             site for site in self._sites if site.origin.kind is OriginKind.GRAPH_INPUT and isinstance(site, ReadSite)
         ]
-        given = GivenValues(document, fed, {})
+        given = GivenValues(self._view, fed, {})
         behind = {site.index: [name for name in given.behind(site) if name not in given.arrays] for site in fed}
         declared = {value.name: value for value in document.proto.graph.input}
         found: dict[int, tuple[str, ...]] = {}

@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, NodeProto
 
+from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
-from resizefix.dialects.shapes import rederive, shapes_of
+from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
-from resizefix.document.edits import drop_unread_arguments, remove_unread, set_input
-from resizefix.document.scopes import DefinitionKind, Scope, Scopes
-from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, drop_unread_arguments, remove_unread, set_input
+from resizefix.document.scopes import Scope, Scopes
+from resizefix.document.shapes import Dims, Key
 from resizefix.document.text import counted, node_text
 from resizefix.document.view import View
 from resizefix.equivalences.output_size import output_size
@@ -64,16 +65,21 @@ class _Plan:
 
 
 def freeze_scales(
-    document: Document, sites: Sequence[Site], *, values: Mapping[str, Sequence[float]] | None = None
+    document: Document,
+    sites: Sequence[Site],
+    *,
+    values: Mapping[str, Sequence[float]] | None = None,
+    view: ModelView | None = None,
 ) -> Freezing:
     """A copy of the document in which the scales of the selected sites are constants; `document` stays as it is.
 
-    `values` are for graph inputs, in row-major order; one that has a default need not be named. Raises UsageError for a
-    name that drives none of the sites, and for values that its type or shape does not take.
+    `values` are for graph inputs, in row-major order; one that has a default need not be named. `view` is the
+    document's, where there is one already. Raises UsageError for a name that drives none of the sites, and for values
+    that its type or shape does not take.
     """
     frozen = document.copy()
-    given = GivenValues(frozen, sites, values or {})
-    planner = _Planner(frozen, given)
+    given = GivenValues(view or ModelView(document), sites, values or {})
+    planner = _Planner(given)
     plans: dict[int, _Plan] = {}
     outcomes: dict[int, Outcome] = {}
     for site in sites:
@@ -82,10 +88,9 @@ def freeze_scales(
             outcomes[site.index] = plan
         else:
             plans[site.index] = plan
-    removed = _apply(frozen, list(plans.values()), given)
-    scopes = View(frozen.proto).scopes
+    removed, nodes = _apply(frozen, list(plans.values()), given)
     for index, plan in plans.items():
-        after = node_text(_node(scopes, plan.site))
+        after = node_text(nodes[plan.site.key])
         outcomes[index] = Outcome(
             index, plan.site.label, Status.CHANGED, plan.note, node_text(plan.site.node), (after,)
         )
@@ -96,7 +101,7 @@ def freeze_scales(
 class _Planner:
     """Decides for each site, against the document before any change."""
 
-    def __init__(self, document: Document, given: GivenValues) -> None:
+    def __init__(self, given: GivenValues) -> None:
         self._given = given
         self._scopes = given.scopes
         self._recoverer = Recoverer(given.view, given.arrays)
@@ -167,8 +172,12 @@ def _misfit(value: Array, kind: ExtentKind, site: ReadSite) -> str | None:
     return f"its {kind.value} would be {counted(value.size, 'number')}, for {whose}"
 
 
-def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> tuple[str, ...]:
-    model, scopes = document.proto, given.scopes
+def _apply(
+    document: Document, plans: Sequence[_Plan], given: GivenValues
+) -> tuple[tuple[str, ...], Mapping[Key, NodeProto]]:
+    """The inputs that went, and the sites' nodes as they are now."""
+    model = document.proto
+    scopes = View(model).scopes
     nodes = {plan.site.key: _node(scopes, plan.site) for plan in plans}
     writer = ConstantWriter(model, scopes, defaults_kept=given.defaults)
     operands: list[Key] = []
@@ -186,8 +195,8 @@ def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> tu
     for plan in plans:
         if read(nodes[plan.site.key], plan.site.dialect).interpolation != plan.site.reading.interpolation:
             raise AssertionError(f"{plan.site.label}: freezing changed its meaning")
-    _write_shapes(model, [plan for plan in plans if plan.inputs])
-    return removed
+    _write_shapes(document, [plan for plan in plans if plan.inputs])
+    return removed, nodes
 
 
 def _by_operand(plans: Sequence[_Plan], scopes: Scopes) -> list[list[_Plan]]:
@@ -229,28 +238,26 @@ def _drop_inputs(model: ModelProto, names: set[str]) -> tuple[str, ...]:
     for name in unread:
         drop_input(model, name)
     remove_unread(model, [(MAIN, name) for name in unread])  # defaults
-    kinds = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
-    left = View(model).scopes
-    found = (left.definition(left.main, name) for name in names)
-    return tuple(sorted(names - {entry.name for entry in found if entry is not None and entry.kind in kinds}))
+    constants = {tensor.name for tensor in model.graph.initializer} if model.ir_version < FIRST_IR_WITH_DEFAULTS else ()
+    return tuple(sorted(names - ({value.name for value in model.graph.input} - set(constants))))
 
 
-def _write_shapes(model: ModelProto, plans: Sequence[_Plan]) -> None:
+def _write_shapes(document: Document, plans: Sequence[_Plan]) -> None:
     """Shapes that hold at the frozen values. Again as long as the output of one site fixes the input of the next."""
     seeds: dict[Key, Dims | None] = {}
     for _ in range(len(plans)):
-        shapes, scopes = shapes_of(model), View(model).scopes
-        found = {plan.site.key: _output_dims(plan, shapes, scopes, _scope(scopes, plan.site)) for plan in plans}
+        view = ModelView(document)
+        found = {plan.site.key: _output_dims(plan, view) for plan in plans}
         if found == seeds:
             return
         seeds = found
-        rederive(model, seeds)
+        rederive(document.proto, seeds)
 
 
-def _output_dims(plan: _Plan, shapes: Shapes, scopes: Scopes, scope: Scope) -> Dims | None:
+def _output_dims(plan: _Plan, view: ModelView) -> Dims | None:
     """Sizes on axes that the constants fix; on the others their names, None for one that may not be true now."""
-    node = scope.body.node[scope.producers[plan.site.output]]
-    source = scopes.definition(scope, node.input[0])
+    scopes, shapes = view.scopes, view.shapes
+    source = scopes.definition(_scope(scopes, plan.site), _node(scopes, plan.site).input[0])
     dims = None if source is None else shapes.dims(source.key)
     stored = shapes.dims(plan.site.key)
     by_axis = None if dims is None else _by_axis(plan, len(dims))

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from onnx import TensorProto, ValueInfoProto, helper
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.document import Document
 from resizefix.document.scopes import Definition, DefinitionKind
 from resizefix.document.shapes import Key, dims_of
 from resizefix.document.text import counted
@@ -29,10 +28,10 @@ class GivenValues:
     Raises UsageError for a name that drives none of the sites, and for values that its type or shape does not take.
     """
 
-    def __init__(self, document: Document, sites: Sequence[Site], values: Mapping[str, Sequence[float]]) -> None:
-        self.view = ModelView(document)
-        self.scopes = self.view.scopes
-        self._tracer = Tracer(self.view)
+    def __init__(self, view: ModelView, sites: Sequence[Site], values: Mapping[str, Sequence[float]]) -> None:
+        self.view = view
+        self.scopes = view.scopes
+        self._tracer = Tracer(view)
         self._chains: dict[int, dict[Key, Definition]] = {
             site.index: self._chain(site)
             for site in sites
@@ -41,7 +40,7 @@ class GivenValues:
         self._selected = {site.key for site in sites}
         self.arrays: dict[str, Array] = {}
         self.defaults: set[str] = set()  # names that keep the value they have in the file
-        declared = {value.name: value for value in document.proto.graph.input}
+        declared = {value.name: value for value in view.model.graph.input}
         behind = dict.fromkeys(name for index in self._chains for name in self._inputs(index))
         for name in values:
             if name not in behind:
@@ -51,7 +50,7 @@ class GivenValues:
             if name in values:
                 self.arrays[name] = _as_array(declared[name], values[name])
             elif name in self.scopes.main.initializers:
-                self.arrays[name] = document.array(self.scopes.main.initializers[name])
+                self.arrays[name] = view.document.array(self.scopes.main.initializers[name])
                 self.defaults.add(name)
 
     def behind(self, site: Site) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 import numpy as np
 import onnx.parser
 
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.operations.given_values import GivenValues
 from resizefix.operations.sites import find_sites
@@ -9,7 +10,7 @@ from resizefix.operations.sites import find_sites
 def given(text: str, **values):
     document = Document.from_proto(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> {text}'))
     sites = find_sites(document)
-    return GivenValues(document, sites, values), sites
+    return GivenValues(ModelView(document), sites, values), sites
 
 
 SHARED = """g (float[n,3,h,w] x, int64[4] f, int64[4] a) => (float[?,?,?,?] y, int64[4] z)

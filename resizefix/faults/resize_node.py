@@ -20,6 +20,7 @@ from resizefix.scope_path import ScopePath
 
 Array = npt.NDArray[Any]
 
+RESIZES = frozenset({"Upsample", "Resize"})  # judged by their own faults when the model is raised
 FLOAT, FLOAT16, INT64 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64
 # Operators whose output has the type of their first input (the ONNX operator schemas: one type variable T).
 SAME_TYPE = frozenset(
@@ -72,7 +73,7 @@ class Surroundings:
     def why_not_raised(self, opset: int) -> str | None:
         """Why the model cannot import this opset as it is; None: it can."""
         if opset not in self._raised:
-            self._raised[opset] = why_not_raised(self.view.scopes, opset)
+            self._raised[opset] = why_not_raised(self.view.document, opset, RESIZES)
         return self._raised[opset]
 
 

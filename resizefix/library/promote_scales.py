@@ -23,6 +23,7 @@ from resizefix.operations.promote_scales import Integers, Naming, Promotion, Ref
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select
+from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Status as Happened
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
@@ -30,7 +31,7 @@ from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Effect, judge
-from resizefix.verification.conditions import RunOptions, conditions
+from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Status, Verification
 
@@ -96,7 +97,7 @@ def promote_scales(
     from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
     try:
-        prover = Prover(document, conditions(at, **run))
+        prover = Prover(candidate.base, conditions(at, **run))
 
         def probe(made: Promotion) -> dict[Key, Coupling]:
             return named_in_original(prover.couplings(made.document, made.inputs), made.document, document)
@@ -122,6 +123,8 @@ def promote_scales(
         reason = f"{error}, before it was known which nodes can be promoted"
         result = Result(document, (), (), Verification(Status.FAILED, reason))
         raise VerificationFailedError("library.verification-failed", why=reason, result=result) from error
+    if candidate.inputs and candidate.base is not document:
+        _require_raised_alike(document, candidate, sites, conditions((), **run))
     if not candidate.inputs:
         nothing = Verification(
             Status.SKIPPED, Diagnostic("library.nothing-promoted"), coupling=tuple(coupling.values())
@@ -135,6 +138,17 @@ def promote_scales(
         _ask_live(document, candidate, verification)
     ran = verification.runs[0].shapes if verification.runs else {}
     return _result(candidate, sites, model, verification, integers, {**ran, **(run.get("shape") or {})})
+
+
+def _require_raised_alike(original: Document, candidate: Promotion, sites: Sequence[Site], rules: Conditions) -> None:
+    """Raises VerificationFailedError unless the model raised to another opset computes what the original does."""
+    from resizefix.verification.rewrite import prove_rewrite
+
+    attributes = {site.key: site.input for site in sites if site.origin.kind is OriginKind.ATTRIBUTE}
+    verification = prove_rewrite(original, candidate.base, attributes, 0.0, rules)
+    if not verification.passed:
+        result = Result(original, candidate.outcomes, candidate.inputs, verification)
+        raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
 
 
 def _ask_live(original: Document, candidate: Promotion, verification: Verification) -> None:

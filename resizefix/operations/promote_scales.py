@@ -26,6 +26,8 @@ from resizefix.operations.forms import drive, drive_by_integers, retry_args
 from resizefix.operations.input_subgraph import InputSubgraph, Place
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import ReadSite, Site
+from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
+from resizefix.opsets.raising import raised_to
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Driven, Form, PromotedInput
@@ -33,11 +35,15 @@ from resizefix.promotion import Driven, Form, PromotedInput
 
 @dataclass(frozen=True, eq=False)
 class Promotion:
-    """The promoted document with its new inputs, and what happened to each selected site."""
+    """The promoted document with its new inputs, and what happened to each selected site.
+
+    `base` is the document that was promoted: the user's, or that raised to opset 9 where scales were an attribute.
+    """
 
     document: Document
     outcomes: tuple[Outcome, ...]
     inputs: tuple[PromotedInput, ...]
+    base: Document
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,8 @@ def promote_scales(
     functions through an argument that every call passes on. Raises UsageError where the asked-for input name is taken.
     """
     naming = naming or Naming()
+    given = sites
+    document, sites = _with_scale_inputs(document, sites)
     plans: dict[int, Driven] = {}
     outcomes: dict[int, Outcome] = {}
     for site in sites:
@@ -108,8 +116,17 @@ def promote_scales(
         if driven.key in told:
             notes = (outcomes[index].reason, told[driven.key])
             outcomes[index] = replace(outcomes[index], reason="; ".join(note for note in notes if note))
-    ordered = tuple(outcomes[site.index] for site in sites)
-    return Promotion(promoted, ordered, inputs)
+    ordered = tuple(replace(outcomes[site.index], before=node_text(site.node)) for site in given)
+    return Promotion(promoted, ordered, inputs, document)
+
+
+def _with_scale_inputs(document: Document, sites: Sequence[Site]) -> tuple[Document, Sequence[Site]]:
+    """The document and its sites, raised to opset 9 where a site that can be promoted has its scales as attribute."""
+    if not any(site.promotable and site.origin.kind is OriginKind.ATTRIBUTE for site in sites):
+        return document, sites
+    raised = raised_to(document, FIRST_OPSET_WITH_SCALES_INPUT)
+    found = find_sites(raised)
+    return raised, [found[site.index] for site in sites]
 
 
 def _plan(

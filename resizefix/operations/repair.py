@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.edits import apply_around, remove_unread, set_default_opset
+from resizefix.document.edits import apply_around, remove_unread
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.faults.conversions import is_resize
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.resize_node import ResizeNode, Surroundings
+from resizefix.faults.resize_node import RESIZES, ResizeNode, Surroundings
 from resizefix.faults.table import faults_of, first_fault
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
+from resizefix.opsets.raising import raised_to
 from resizefix.outcome import Outcome, Status
 
 _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows
@@ -117,7 +118,7 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
         )
         opset = max(opset or 0, change.opset) if change.opset is not None else opset
     if opset is not None:
-        set_default_opset(made.proto, opset)
+        made = raised_to(made, opset, RESIZES)
     remove_unread(made.proto, unread)
     return made
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import NodeProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import Reading, read
@@ -22,6 +23,7 @@ from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
 from resizefix.operations.site import Extent, ReadSite, Site
+from resizefix.opsets.raising import why_not_raised
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.scope_path import Key
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _USUAL_SIZES = range(1, 1025)  # of an axis that the file leaves open
 _OPERATORS = frozenset({"Upsample", "Resize"})
+FIRST_OPSET_WITH_SCALES_INPUT = 9  # Upsample-9
+_FIRST_OPSET_OF_THE_ATTRIBUTE = 7  # Upsample-7; Upsample-1 has no kernel in onnxruntime
 _SCALE_ATTRIBUTES = frozenset({"scales", "height_scale", "width_scale"})
 
 
@@ -88,6 +92,11 @@ class _Finder:
         self._classifier = Classifier(view, lambda: self._recoverer)
 
     @cached_property
+    def _not_raised(self) -> str | None:
+        """Why the model cannot be raised to opset 9, where the scales of Upsample are an input."""
+        return why_not_raised(self._view.document, FIRST_OPSET_WITH_SCALES_INPUT)
+
+    @cached_property
     def _recoverer(self) -> Recoverer:
         from resizefix.origins.recover import Recoverer  # most models' scales are constant as they stand
 
@@ -110,7 +119,10 @@ class _Finder:
             extent = Extent(kind, _values(kind, origin, reading, constant))
             if origin.kind is OriginKind.COMPUTED:
                 origin, extent = self._recovered(scope, node, reading, operand, origin, extent)
-            reason = _why_not(scope, node, dialect, reading, extent, origin)
+            if origin.kind is OriginKind.ATTRIBUTE:
+                reason = self._why_attribute_stays(scope)
+            else:
+                reason = _why_not(dialect, reading, extent, origin)
         except RefusedError as refusal:
             reason = str(refusal)
         common = (
@@ -149,6 +161,14 @@ class _Finder:
     def _elem_type(self, scope: Scope, name: str) -> int | None:
         home = self._home(scope, name)
         return None if home is None else self._shapes.elem_type(home)
+
+    def _why_attribute_stays(self, scope: Scope) -> str | None:
+        """Why scales that are an attribute cannot become an input; None: the model is raised to opset 9 for it."""
+        if scope.opset < _FIRST_OPSET_OF_THE_ATTRIBUTE:
+            return Diagnostic("operations.attribute-before-7", opset=scope.opset)
+        if scope.in_function:
+            return Diagnostic("operations.attribute-in-function")
+        return None if self._not_raised is None else Diagnostic("operations.attribute-stays", why=self._not_raised)
 
     def _origin(self, scope: Scope, node: NodeProto, operand: str) -> tuple[Origin, Constant | None]:
         if not operand:
@@ -231,14 +251,7 @@ def _require_axes(reading: Reading, dims: Dims | None) -> None:
         )
 
 
-def _why_not(
-    scope: Scope, node: NodeProto, dialect: Dialect, reading: Reading, extent: Extent, origin: Origin
-) -> str | None:
-    if origin.kind is OriginKind.ATTRIBUTE:
-        return (
-            f"its scales are an attribute, as {node.op_type} before opset 9 keeps them; only from opset 9 on are they "
-            "an input that can be fed. Convert the model to opset 9 (onnx.version_converter), then promote"
-        )
+def _why_not(dialect: Dialect, reading: Reading, extent: Extent, origin: Origin) -> str | None:
     if origin.kind is OriginKind.GRAPH_INPUT:
         return f"its {extent.kind.value} already follow the graph input {origin.name!r}"
     if extent.values is None:

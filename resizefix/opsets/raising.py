@@ -1,61 +1,294 @@
-"""Whether a model may import a later opset as it is: every other node is valid there and means the same."""
+"""A model raised to a later opset: one row per operator whose words or meaning changed; all others stay as they are.
+
+onnx.version_converter is not used: it changes numbers (Resize 9 → 10 → 11 loses its coordinates). An operator without a
+row whose new schema does not take the node as it is, is refused. Functions keep the opset that they import themselves.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 import onnx
-from onnx import NodeProto
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes
+from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.constants import Constant
+from resizefix.document.document import Document
+from resizefix.document.edits import add_initializer, replace_nodes, set_default_opset
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, default_opset, names_in
+from resizefix.document.values import Dims
+from resizefix.errors import RefusedError
 
-# Changed meaning under the same signature (onnx/defs, "old.cc" of each): the axis of Softmax from 13 on is one axis,
-# before it is where the input is flattened.
-_SILENT = {"Softmax": 13, "LogSoftmax": 13, "Hardmax": 13}
-_RESIZES = frozenset({"Upsample", "Resize"})  # judged by their own faults
+Array = npt.NDArray[Any]
+NEWEST = 21  # the last opset whose changes were read
 
 
-def why_not_raised(scopes: Scopes, version: int) -> str | None:
-    """The first node that `version` of ai.onnx has not, or has with another signature, as a sentence; None: none.
+class NotRaisedError(Exception):
+    """Why a node cannot be said in the later opset: a diagnostic."""
 
-    Resize and Upsample are left out. Nodes in functions follow the function's own import.
+    def __init__(self, code: str, **arguments: Any) -> None:
+        super().__init__(code)
+        self.diagnostic = Diagnostic(code, **arguments)
+
+
+@dataclass
+class Raised:
+    """One node on its way: `node` is a copy that a row changes, `tensors` are the constants that it reads then."""
+
+    node: NodeProto
+    view: ModelView
+    scope: Scope
+    names: FreshNames
+    tensors: list[TensorProto] = field(default_factory=list)
+
+    def dims(self, name: str) -> Dims | None:
+        """The sizes of a tensor that the node can see, as far as they are known."""
+        home = self.view.scopes.definition(self.scope, name)
+        return None if home is None else self.view.shapes.dims(home.key)
+
+    def value(self, name: str) -> Array | None:
+        """The value of a tensor that nothing at run time can change; None for another."""
+        found = self.view.constants.value_of(self.scope, name)
+        return found.value if isinstance(found, Constant) else None
+
+    def take(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute, which is removed."""
+        for place, attribute in enumerate(self.node.attribute):
+            if attribute.name == name:
+                value = helper.get_attribute_value(attribute)
+                del self.node.attribute[place]
+                return value
+        return default
+
+    def put(self, name: str, value: Any) -> None:
+        """Write an attribute that is not there."""
+        self.node.attribute.append(helper.make_attribute(name, value))
+
+    def read(self, position: int, what: str, value: Array) -> None:
+        """Let input `position` read a constant."""
+        tensor = numpy_helper.from_array(value, self.names.fresh(f"{self.node.output[0]}_{what}"))
+        self.tensors.append(tensor)
+        self.node.input.extend([""] * (position + 1 - len(self.node.input)))
+        self.node.input[position] = tensor.name
+
+
+Rewrite = Callable[[Raised], None]
+
+
+def _to_input(name: str, position: int, *, required: bool = False) -> Rewrite:
+    """An attribute of integers becomes an int64 vector, input `position`."""
+
+    def rewrite(raised: Raised) -> None:
+        value = raised.take(name)
+        if value is not None:
+            raised.read(position, name, np.array(value, np.int64).reshape(-1))
+        elif required:
+            raise NotRaisedError("opsets.raise-attribute-missing", name=name)
+
+    return rewrite
+
+
+def _batch_normalization_9(raised: Raised) -> None:
+    if raised.take("spatial", 1) != 1:
+        raise NotRaisedError("opsets.raise-spatial")
+
+
+def _upsample_9(raised: Raised) -> None:
+    raised.read(1, "scales", np.array(raised.take("scales"), np.float32))
+
+
+def _upsample_10(raised: Raised) -> None:
+    raised.node.op_type = "Resize"
+
+
+def _slice_10(raised: Raised) -> None:
+    axes = raised.take("axes")
+    starts, ends = raised.take("starts"), raised.take("ends")
+    raised.read(1, "starts", np.array(starts, np.int64))
+    raised.read(2, "ends", np.array(ends, np.int64))
+    if axes is not None:
+        raised.read(3, "axes", np.array(axes, np.int64))
+
+
+def _resize_11(raised: Raised) -> None:
+    """Resize-10 samples asymmetrically; nearest rounds down where an axis grows and up where it shrinks."""
+    scales = raised.node.input[1]
+    raised.put("coordinate_transformation_mode", "asymmetric")
+    if raised.take("mode", b"nearest") in (b"nearest", "nearest"):
+        raised.put("nearest_mode", _rounding(raised.value(scales)))
+        raised.put("mode", "nearest")
+    else:
+        raised.put("mode", "linear")
+    raised.read(1, "roi", np.zeros(0, np.float32))
+    raised.node.input.append(scales)
+
+
+def _rounding(scales: Array | None) -> str:
+    if scales is None or not (np.all(scales >= 1) or np.all(scales[scales != 1] < 1)):
+        raise NotRaisedError("opsets.raise-rounding")
+    return "floor" if np.all(scales >= 1) else "ceil"
+
+
+def _clip_11(raised: Raised) -> None:
+    low, high = raised.take("min"), raised.take("max")
+    for position, what, value in ((1, "min", low), (2, "max", high)):
+        if value is not None:
+            raised.read(position, what, np.array(value, np.float32))
+
+
+def _pad_11(raised: Raised) -> None:
+    value = raised.take("value", 0.0)
+    raised.read(1, "pads", np.array(raised.take("pads"), np.int64))
+    if value:
+        raised.read(2, "value", np.array(value, np.float32))
+
+
+def _scatter_11(raised: Raised) -> None:
+    raised.node.op_type = "ScatterElements"
+
+
+def _dropout_12(raised: Raised) -> None:
+    ratio = raised.take("ratio")
+    if ratio is not None:
+        raised.read(1, "ratio", np.array(ratio, np.float32))
+
+
+def _softmax_13(raised: Raised) -> None:
+    """Before opset 13 the input is flattened at `axis`; from then on one axis is normalised."""
+    axis = int(raised.take("axis", 1))
+    dims = raised.dims(raised.node.input[0])
+    if dims is None:
+        raise NotRaisedError("opsets.raise-rank")
+    rank = len(dims)
+    if axis % max(rank, 1) != rank - 1:
+        raise NotRaisedError("opsets.raise-softmax", axis=axis, rank=rank)
+    raised.put("axis", rank - 1)
+
+
+def _split_18(raised: Raised) -> None:
+    if len(raised.node.input) < 2 or not raised.node.input[1]:
+        raised.put("num_outputs", len(raised.node.output))
+
+
+def _roi_align_16(raised: Raised) -> None:
+    raised.put("coordinate_transformation_mode", "output_half_pixel")
+
+
+def _grid_sample_20(raised: Raised) -> None:
+    words = {b"bilinear": "linear", b"bicubic": "cubic", b"nearest": "nearest"}
+    mode = raised.take("mode")
+    if mode is not None:
+        raised.put("mode", words[mode if isinstance(mode, bytes) else mode.encode()])
+
+
+def _refused(raised: Raised) -> None:
+    raise NotRaisedError("opsets.raise-changed-meaning")
+
+
+_REDUCTIONS_18 = (
+    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+    "ReduceSumSquare",
+)  # fmt: skip
+
+# What an opset changed in an operator's words or meaning (docs/Changelog.md of onnx, the version of that number).
+ROWS: dict[int, dict[str, Rewrite]] = {
+    9: {"Upsample": _upsample_9, "BatchNormalization": _batch_normalization_9, "Scan": _refused},
+    10: {"Upsample": _upsample_10, "Slice": _slice_10, "TopK": _to_input("k", 1, required=True)},
+    11: {"Resize": _resize_11, "Clip": _clip_11, "Pad": _pad_11, "Scatter": _scatter_11},
+    12: {"Dropout": _dropout_12},
+    13: {
+        **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), _softmax_13),
+        "Squeeze": _to_input("axes", 1),
+        "Unsqueeze": _to_input("axes", 1, required=True),
+        "ReduceSum": _to_input("axes", 1),
+        "Split": _to_input("split", 1),
+    },
+    # training_mode: with more than one output the old node trained
+    14: {"BatchNormalization": lambda raised: _refused(raised) if len(raised.node.output) > 1 else None},
+    16: {"RoiAlign": _roi_align_16},
+    18: {**dict.fromkeys(_REDUCTIONS_18, _to_input("axes", 1)), "Split": _split_18},
+    20: {"GridSample": _grid_sample_20, "DFT": _refused},
+    # scale and bias per channel instead of per group
+    21: {"GroupNormalization": _refused},
+}
+
+
+def raised_to(document: Document, opset: int, leave: frozenset[str] = frozenset()) -> Document:
+    """A copy of the document that imports `opset` of ai.onnx and computes the same; `document` stays as it is.
+
+    Operators of `leave` stay as they are. Raises RefusedError with the first operator that cannot be raised.
     """
-    current = scopes.main.opset
-    for scope in scopes.all:
-        for node in scope.body.node:
-            if scope.in_function or node.domain not in DEFAULT_DOMAINS or node.op_type in _RESIZES:
-                continue
-            reason = _why_not(node, current, version)
-            if reason is not None:
-                return f"{node.op_type} node '{node.name or (node.output[0] if node.output else '')}' {reason}"
-    return None
+    if opset > NEWEST:
+        raise RefusedError("opsets.raise-unread", opset=opset, newest=NEWEST)
+    made = document.copy()
+    for version in range(default_opset(made.proto.opset_import, fallback=1) + 1, opset + 1):
+        _step(made, version, leave)
+    return made
 
 
-def _why_not(node: NodeProto, current: int, version: int) -> str | None:
-    if not onnx.defs.has(node.op_type, "") or not _has(node.op_type, version):
-        return f"is not an operator of opset {version}"
-    schema = onnx.defs.get_schema(node.op_type, version, "")
-    if (
-        _has(node.op_type, current)
-        and schema.since_version == onnx.defs.get_schema(node.op_type, current, "").since_version
-    ):
-        return None
-    if schema.deprecated:
-        return f"is deprecated in opset {version}"
-    if current < _SILENT.get(node.op_type, 0) <= version:
-        return f"means something else from opset {_SILENT[node.op_type]} on"
-    unknown = [attribute.name for attribute in node.attribute if attribute.name not in schema.attributes]
-    if unknown:
-        return f"has the attribute '{unknown[0]}', which opset {version} does not have"
-    required = [name for name, row in schema.attributes.items() if row.required]
-    if not set(required) <= {attribute.name for attribute in node.attribute}:
-        return f"lacks an attribute that opset {version} requires"
-    if not schema.min_input <= len(node.input) <= schema.max_input:
-        return f"has {len(node.input)} inputs; opset {version} wants {schema.min_input} to {schema.max_input}"
-    return None
-
-
-def _has(op_type: str, version: int) -> bool:
+def why_not_raised(document: Document, opset: int, leave: frozenset[str] = frozenset()) -> str | None:
+    """Why `raised_to` refuses the document; None: it does not."""
     try:
-        onnx.defs.get_schema(op_type, version, "")
-    except onnx.defs.SchemaError:
-        return False
-    return True
+        raised_to(document, opset, leave)
+    except RefusedError as error:
+        return error.diagnostic
+    return None
+
+
+def _step(document: Document, version: int, leave: frozenset[str]) -> None:
+    """From the opset before `version` to it."""
+    view = ModelView(document)
+    names = FreshNames(names_in(document.proto))
+    rows = ROWS.get(version, {})
+    for scope in view.scopes.all:
+        if scope.in_function:
+            continue
+        instead: dict[str, Sequence[NodeProto]] = {}
+        for node in scope.body.node:
+            if node.domain not in DEFAULT_DOMAINS or node.op_type in leave:
+                continue
+            row = rows.get(node.op_type)
+            if row is None:
+                _require_taken(node, version)
+                continue
+            raised = Raised(NodeProto(), view, scope, names)
+            raised.node.CopyFrom(node)
+            try:
+                row(raised)
+            except NotRaisedError as error:
+                raise _refusal(node, version, error.diagnostic) from error
+            _require_taken(raised.node, version)
+            for tensor in raised.tensors:
+                add_initializer(document.proto, tensor)
+            instead[node.output[0]] = (raised.node,)
+        replace_nodes(scope.body, instead)
+    set_default_opset(document.proto, version)
+
+
+def _require_taken(node: NodeProto, version: int) -> None:
+    """Raises RefusedError unless the schema of this opset takes the node as it is."""
+    if not onnx.defs.has(node.op_type, version, ""):
+        raise _refusal(node, version, Diagnostic("opsets.raise-no-operator"))
+    schema = onnx.defs.get_schema(node.op_type, version, "")
+    if schema.since_version != version:
+        return
+    names = {attribute.name for attribute in node.attribute}
+    required = {name for name, row in schema.attributes.items() if row.required}
+    if schema.deprecated:
+        raise _refusal(node, version, Diagnostic("opsets.raise-deprecated"))
+    if names - set(schema.attributes) or required - names:
+        wrong = ", ".join(sorted(names ^ (names & set(schema.attributes)) | (required - names)))
+        raise _refusal(node, version, Diagnostic("opsets.raise-attributes", names=wrong))
+    if not schema.min_input <= len(node.input) <= schema.max_input:
+        raise _refusal(node, version, Diagnostic("opsets.raise-inputs", count=len(node.input)))
+
+
+def _refusal(node: NodeProto, version: int, why: str) -> RefusedError:
+    label = node.name or (node.output[0] if node.output else "")
+    return RefusedError("opsets.raise-refused", operator=node.op_type, label=label, opset=version, why=why)

@@ -217,9 +217,9 @@ REFUSED = {
     "a mode of no version": (13, 'y = Resize <mode = "area"> (x, "", s)', SCALES, "mode is 'area'"),
     "nothing says how far": (13, "y = Resize (x)", "", "no stored shape says how large its output is"),
     "an attribute of no version": (13, 'y = Resize <height = 3> (x, "", s)', SCALES, "has no attribute height"),
-    "an operator that opset 10 changed": (
-        9, 'b = Slice <axes = [3], starts = [0], ends = [4]> (x) y = Resize (b, s)', SCALES,
-        "Slice node 'b' has the attribute",
+    "an operator that opset 9 changed": (
+        8, 'b = BatchNormalization <spatial = 0> (x, x, x, x, x) y = Resize (b, s)', SCALES,
+        "BatchNormalization node 'b' cannot be raised to opset 9",
     ),
     "sizes where scales are": (8, "y = Upsample (x, s) ", "int32[2] s = {16, 16}", "one scale per axis"),
 }  # fmt: skip

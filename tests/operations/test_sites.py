@@ -57,13 +57,15 @@ def test_each_origin_is_told_from_the_others(nodes, extra, inputs, kind):
     assert site.promotable == (kind in (OriginKind.CONSTANT, OriginKind.COMPUTED))
 
 
-def test_upsample_before_opset_9_keeps_an_attribute_that_no_input_can_replace():
+def test_scales_in_an_attribute_are_promotable_unless_the_model_cannot_be_raised():
     (site,) = sites_of(model("y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x)", opset=8))
     assert site.origin.kind is OriginKind.ATTRIBUTE
     assert site.interpolation is not None
     assert site.interpolation.nearest_mode is NearestMode.SIMPLE
-    assert site.reason is not None
-    assert "opset 9" in site.reason
+    assert site.promotable
+    nodes = "b = BatchNormalization <spatial = 0> (x, x, x, x, x) y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (b)"
+    (site,) = sites_of(model(nodes, opset=8))
+    assert "BatchNormalization node 'b' cannot be raised to opset 9: spatial=0 has no newer form" in (site.reason or "")
 
 
 def test_a_node_that_is_not_valid_is_listed_with_what_is_wrong():

@@ -90,7 +90,7 @@ def _rank_unknown(case: Case, output: str) -> bool:
 
 # A part of the reason, and what must be true of the model and the site.
 TRUTHS = (
-    ("scales are an attribute", lambda case, output: _kind(case, output) == "attribute"),
+    ("are an attribute", lambda case, output: _kind(case, output) == "attribute"),
     ("already follow the graph input", lambda case, output: _kind(case, output) == "graph-input"),
     ("run-time data", lambda case, output: _kind(case, output) == "runtime"),
     ("keep_aspect_ratio_policy", lambda case, output: _placed(case, output).spelling.policy),

@@ -41,6 +41,9 @@ SENTENCES = {
     "operations.casts-put-around-no-lower": "{why}. Casts could be put around it, which --no-lower forbids",
     "operations.convert-image-float-before": "{why}. {error}; {edges}. Convert the image to float before the node",
     "operations.constant-make-them-first": "its {value} are no constant; make them one first",
+    "operations.attribute-before-7": "its scales are attributes of opset {opset}, which onnxruntime does not run; repair the model first",
+    "operations.attribute-in-function": "its scales are an attribute, and it stands in a local function; inline the functions first",
+    "operations.attribute-stays": "its scales are an attribute, and only from opset 9 on are they an input: {why}",
     "operations.its-are-an-attribute": "its {value} are an attribute",
     "operations.onnx-wants": "{what} are {found}; ONNX wants {name} there",
 }

@@ -1,0 +1,105 @@
+"""Every row of a raised opset computes in onnxruntime what the node did before; what has no row is refused."""
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from opset_pair import run, same_bits
+
+from resizefix.document.document import Document
+from resizefix.errors import RefusedError
+from resizefix.opsets.raising import NEWEST, ROWS, raised_to, why_not_raised
+
+X = np.random.default_rng(0).standard_normal((2, 3, 4, 6)).astype(np.float32)
+IN = "float[2,3,4,6] x"
+
+
+def model(opset: int, nodes: str, extra: str = "", data: str = IN, out: str = "float[a,b,c,d] y") -> onnx.ModelProto:
+    constants = f"<{extra}>" if extra else ""
+    text = f'<ir_version: 4, opset_import: ["" : {opset}]> g ({data}) => ({out}) {constants} {{ {nodes} }}'
+    return onnx.parser.parse_model(text)
+
+
+def raised(before: onnx.ModelProto, opset: int) -> onnx.ModelProto:
+    return raised_to(Document.from_proto(before), opset).proto
+
+
+# The opset that changed the operator: the model before it, and what it is fed.
+CASES = {
+    (9, "Upsample"): model(8, "y = Upsample <mode = \"linear\", scales = [1.0, 1.0, 1.5, 2.0]> (x)"),
+    (9, "BatchNormalization"): model(
+        8, "y = BatchNormalization <spatial = 1> (x, s, s, s, s)", "float[3] s = {1.5, 2, 0.5}"
+    ),
+    (10, "Upsample"): model(9, "y = Upsample (x, s)", "float[4] s = {1, 1, 1.5, 2}"),
+    (10, "Slice"): model(9, "y = Slice <axes = [2, 3], starts = [0, -3], ends = [9223372036854775807, -1]> (x)"),
+    (10, "TopK"): model(9, "y, i = TopK <k = 2, axis = 3> (x)"),
+    (11, "Resize"): model(10, "y = Resize <mode = \"nearest\"> (x, s)", "float[4] s = {1, 1, 0.6, 0.5}"),
+    (11, "Clip"): model(10, "y = Clip <min = -0.5, max = 0.25> (x)"),
+    (11, "Pad"): model(10, "y = Pad <pads = [0, 0, 1, 2, 0, 0, 0, 1], value = 2.5> (x)"),
+    (11, "Scatter"): model(
+        10, "y = Scatter <axis = 3> (x, i, u)", "int64[1,1,1,2] i = {1, 0}, float[1,1,1,2] u = {7, 8}"
+    ),
+    (12, "Dropout"): model(11, "y = Dropout <ratio = 0.25> (x)"),
+    (13, "Softmax"): model(12, "y = Softmax <axis = 3> (x)"),
+    (13, "LogSoftmax"): model(12, "y = LogSoftmax <axis = -1> (x)"),
+    (13, "Hardmax"): model(12, "y = Hardmax <axis = 3> (x)"),
+    (13, "Squeeze"): model(12, "z = Unsqueeze <axes = [1]> (x) y = Squeeze <axes = [1]> (z)"),
+    (13, "Unsqueeze"): model(12, "y = Unsqueeze <axes = [0, 3]> (x)", out="float[a,b,c,d,e,f] y"),
+    (13, "ReduceSum"): model(12, "y = ReduceSum <axes = [1, 2]> (x)"),
+    (13, "Split"): model(12, "y, z = Split <axis = 3, split = [2, 4]> (x)"),
+    (14, "BatchNormalization"): model(13, "y = BatchNormalization (x, s, s, s, s)", "float[3] s = {1.5, 2, 0.5}"),
+    (16, "RoiAlign"): model(
+        15, "y = RoiAlign <output_height = 2, output_width = 2> (x, r, b)",
+        "float[1,4] r = {0.3, 0.4, 3.2, 2.9}, int64[1] b = {1}",
+    ),
+    **{
+        (18, name): model(17, f"y = {name} <axes = [1, 3], keepdims = 1> (x)")
+        for name in ROWS[18] if name.startswith("Reduce")
+    },
+    (18, "Split"): model(17, "y, z = Split <axis = 3> (x)"),
+    (20, "GridSample"): model(
+        19, "y = GridSample <mode = \"bilinear\"> (x, g)", "float[2,1,1,2] g = {0.1, 0.2, -0.3, 0.4}"
+    ),
+}  # fmt: skip
+REFUSED = {
+    (9, "Scan"): "Scan",
+    (13, "Softmax"): model(12, "y = Softmax <axis = 1> (x)"),
+    (14, "BatchNormalization"): "a node that trains",
+    (20, "DFT"): "DFT",
+    (21, "GroupNormalization"): "GroupNormalization",
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_row_computes_what_the_node_did_before(case):
+    opset, _ = case
+    before = CASES[case]
+    for version in (opset, NEWEST):
+        after = raised(before, version)
+        onnx.checker.check_model(after, full_check=True)
+        assert after.opset_import[0].version == version
+        for one, other in zip(run(before, {"x": X}), run(after, {"x": X}), strict=True):
+            assert same_bits(one, other)
+
+
+def test_every_row_has_a_case_or_is_a_refusal():
+    rows = {(opset, name) for opset, found in ROWS.items() for name in found}
+    assert rows == {*CASES, *REFUSED}
+
+
+def test_what_is_not_said_in_the_later_opset_is_refused_with_the_node():
+    with pytest.raises(RefusedError, match="Softmax node 'y' cannot be raised to opset 13: it flattens its input"):
+        raised(REFUSED[13, "Softmax"], 13)
+    assert "opsets up to" in (why_not_raised(Document.from_proto(CASES[9, "Upsample"]), NEWEST + 1) or "")
+    mixed = model(10, "y = Resize (x, s)", "float[4] s = {1, 1, 0.5, 2}")
+    assert "rounds down where an axis grows" in (why_not_raised(Document.from_proto(mixed), 11) or "")
+
+
+def test_what_no_row_names_stays_byte_for_byte():
+    before = model(8, "a = Relu (x) b = Conv (a, w) y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (b)",
+                   "float[1,3,1,1] w = {1, 2, 3}")  # fmt: skip
+    after = raised(before, 9)
+    assert [node.SerializeToString() for node in after.graph.node[:2]] == [
+        node.SerializeToString() for node in before.graph.node[:2]
+    ]
+    assert after.graph.initializer[0] == before.graph.initializer[0]

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import platform
-import queue
 import signal
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.process import Worker, WorkerEndedError
 from resizefix.runtimes.tensorrt_errors import LiveError, builder_errors, of_the_whole, parser_errors
 from resizefix.runtimes.tensorrt_worker import MODULE
 
-MODULE_OF_WORKER = "resizefix.runtimes.tensorrt_worker"
+WORKER = "resizefix.runtimes.tensorrt_worker:work"
 Bounds = Mapping[str, Sequence[int]]  # {"min": […], "opt": […], "max": […]}
 
 
@@ -109,24 +106,11 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
 
     def __init__(self, *, time_limit: float = 300.0) -> None:
         self.time_limit = time_limit
-        self._process: subprocess.Popen[bytes] | None = None
-        self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._worker = Worker(WORKER)
         self._parser = "TensorRT-RTX"
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        self._worker.close()
 
     def ask(
         self,
@@ -141,100 +125,38 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
         `model` is serialized; its external references, if any, resolve in `folder` and are mapped, not read. `profile`
         gives, for each dynamic input, its dimensions, and for each input that decides a shape, its values.
         """
-        deadline = time.monotonic() + self.time_limit
-        missing = unavailable() or self._make_ready(deadline)
+        missing = unavailable()
         if missing is not None:
             return missing
+        until = time.monotonic() + self.time_limit
         path = str((folder or Path()).resolve() / "model.onnx")  # need not exist: only its folder counts
-        request = {"size": len(model), "path": path, "build": build, "profile": _plain(profile)}
-        parsed: dict[str, Any] | None = None
-        built: dict[str, Any] | None = None
-        if self._send(json.dumps(request).encode() + b"\n" + model):
-            for answer in self._answered(deadline):
-                if answer["stage"] == "unanswered":
-                    return self._too_late(model, parsed)
-                parsed = answer if answer["stage"] == "parsed" else parsed
-                built = answer if answer["stage"] == "built" else built
-                if answer["stage"] == "done":
-                    return _verdict(self._parser, model, parsed, built, build=build, crash=None)
-        crash = self._epitaph()
-        return _verdict(self._parser, model, parsed, built, build=build, crash=crash)
-
-    def _too_late(self, model: bytes, parsed: dict[str, Any] | None) -> LiveVerdict | LiveUnavailable:
-        if parsed is None:
-            return LiveUnavailable(self._late())
-        late = f"the engine was not built within {self.time_limit:g} s"
-        return replace(_verdict(self._parser, model, parsed, None, build=False, crash=None), unanswered=late)
-
-    def _late(self) -> str:
-        return f"{self._parser} gave no answer within {self.time_limit:g} s"
-
-    def _make_ready(self, deadline: float) -> LiveUnavailable | None:
+        request = {"model": model, "path": path, "build": build, "profile": _plain(profile)}
         for _ in range(2):  # the process may have died while it freed the last network
-            if self._process is None:
-                self._start()
-            for answer in self._answered(deadline):
-                if answer["stage"] == "started":
-                    self._parser = answer["parser"]
-                elif answer["stage"] == "ready":
-                    return None
-                elif answer["stage"] in ("unavailable", "unanswered"):
-                    self.close()
-                    return LiveUnavailable(answer.get("reason", self._late()))
-            self.close()
+            said: dict[str, dict[str, Any]] = {}
+            crash = None
+            try:
+                for answer in self._worker.ask(request, max(until - time.monotonic(), 0.0)):
+                    said[answer["stage"]] = answer
+                    self._parser = answer.get("parser", self._parser)
+            except TimeoutError:
+                return self._too_late(model, said)
+            except WorkerEndedError as ended:
+                crash = _epitaph(ended.code)
+            if "unavailable" in said:
+                return LiveUnavailable(said["unavailable"]["reason"])
+            if said:
+                return _verdict(self._parser, model, said, build=build, crash=crash)
         return LiveUnavailable(Diagnostic("targets.crashes-when-started", parser=self._parser))
 
-    def _start(self) -> None:
-        answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        self._answers = answers
-        self._process = process = subprocess.Popen(
-            _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-
-        def listen() -> None:
-            assert process.stdout is not None
-            with contextlib.suppress(ValueError):  # the stream is closed under it when the process is ended
-                for line in process.stdout:
-                    answers.put(json.loads(line))
-            answers.put(None)
-
-        threading.Thread(target=listen, daemon=True).start()
-
-    def _send(self, request: bytes) -> bool:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(request)
-            self._process.stdin.flush()
-        except OSError:  # it died before it read the request
-            return False
-        return True
-
-    def _answered(self, deadline: float) -> Iterator[dict[str, Any]]:
-        """Answers until the process ends; a last one of stage `unanswered` when the time is up."""
-        while True:
-            try:
-                answer = self._answers.get(timeout=max(deadline - time.monotonic(), 0))
-            except queue.Empty:
-                self.close()
-                yield {"stage": "unanswered"}
-                return
-            if answer is None:
-                return
-            yield answer
-
-    def _epitaph(self) -> str:
-        assert self._process is not None
-        code = self._process.wait()
-        self.close()
-        return f"crashed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
+    def _too_late(self, model: bytes, said: Mapping[str, dict[str, Any]]) -> LiveVerdict | LiveUnavailable:
+        if "parsed" not in said:
+            return LiveUnavailable(f"{self._parser} gave no answer within {self.time_limit:g} s")
+        late = f"the engine was not built within {self.time_limit:g} s"
+        return replace(_verdict(self._parser, model, said, build=False, crash=None), unanswered=late)
 
 
-def _command() -> list[str]:
-    """Runs the worker, and lets it find this very package, installed or not, after everything else on the path."""
-    root = str(Path(__file__).resolve().parents[2])
-    boot = f"import runpy, sys; sys.path.append({root!r}); runpy.run_module({MODULE_OF_WORKER!r}, run_name='__main__')"
-    return [sys.executable, "-c", boot]
+def _epitaph(code: int) -> str:
+    return f"crashed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
 
 
 def _plain(profile: Mapping[str, Bounds] | None) -> dict[str, dict[str, list[int]]]:
@@ -247,12 +169,12 @@ def _plain(profile: Mapping[str, Bounds] | None) -> dict[str, dict[str, list[int
 def _verdict(
     parser: str,
     model: bytes,
-    parsed: dict[str, Any] | None,
-    built: dict[str, Any] | None,
+    said: Mapping[str, dict[str, Any]],
     *,
     build: bool,
     crash: str | None,
 ) -> LiveVerdict:
+    parsed, built = said.get("parsed"), said.get("built")
     if parsed is None:
         return LiveVerdict(parser, False, (of_the_whole(f"the parser {crash}"),))
     errors = parser_errors(parsed["errors"], model)

@@ -1,8 +1,8 @@
-"""The process that holds TensorRT: reads models on stdin, answers on stdout. tensorrt.py starts it.
+"""The process that holds TensorRT: parses and builds one model for each request. tensorrt.py asks it.
 
-A request is a line of JSON, `{"size": N, "path": "…", "build": bool, "profile": {…}}`, then N bytes of model. The
-answer is several lines of JSON, each flushed before the next step, because a later step may crash the process:
-`ready` (send a request), `parsed`, `built` (if asked for), `done`; or `unavailable` once, at the start.
+A request is `{"model": bytes, "path": "…", "build": bool, "profile": {…}}`. The answer comes in stages, each sent
+before the next step, because a later step may crash the process: `started` (or `unavailable`, and nothing more),
+`parsed`, `built` (if asked for).
 TensorRT parses and builds ahead of time without a GPU. Weights in external files are mapped from the folder of `path`,
 so a light model costs a few MB however large its weights are; building reads them.
 """
@@ -10,49 +10,30 @@ so a light model costs a few MB however large its weights are; building reads th
 from __future__ import annotations
 
 import importlib
-import json
-import os
-import sys
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from functools import lru_cache
+from typing import Any
 
 MODULE = "tensorrt_rtx_bindings"
 Say = Callable[..., None]
 
 
-def main() -> None:
-    """Answer requests until stdin ends."""
-    # TensorRT writes to file descriptor 1 too; answers go to a copy of it, and fd 1 to where complaints go.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+def work(request: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
+    """Answer one request."""
 
     def say(stage: str, **fields: object) -> None:
-        answers.write(json.dumps({"stage": stage, **fields}) + "\n")
-        answers.flush()
+        send({"stage": stage, **fields})
 
     try:
-        trt = importlib.import_module(MODULE)
-        logger = _logger(trt)
-        builder = trt.Builder(logger)
+        trt, builder, logger = _loaded()
     except (ImportError, OSError, RuntimeError, TypeError) as error:
         say("unavailable", reason=f"{MODULE} does not load: {error}")
         return
     say("started", parser=f"TensorRT-RTX {trt.__version__}")
-    while True:
-        say("ready")
-        request = sys.stdin.buffer.readline()
-        if not request:
-            break
-        _answer(trt, builder, logger, json.loads(request), sys.stdin.buffer, say)
-
-
-def _answer(trt: Any, builder: Any, logger: Any, request: dict[str, Any], stdin: BinaryIO, say: Say) -> None:
-    model = stdin.read(request["size"])
     logger.lines.clear()
     network = builder.create_network(0)
     parser = trt.OnnxParser(network, logger)
-    accepted = bool(parser.parse(model, request["path"]))
-    del model
+    accepted = bool(parser.parse(request["model"], request["path"]))
     say(
         "parsed",
         accepted=accepted,
@@ -63,7 +44,14 @@ def _answer(trt: Any, builder: Any, logger: Any, request: dict[str, Any], stdin:
     if accepted and request["build"]:
         logger.lines.clear()
         _build(trt, builder, network, request["profile"], logger, say)
-    say("done")
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> tuple[Any, Any, Any]:
+    """TensorRT, its builder and its logger."""
+    trt = importlib.import_module(MODULE)
+    logger = _logger(trt)
+    return trt, trt.Builder(logger), logger
 
 
 def _build(trt: Any, builder: Any, network: Any, profile: dict[str, Any], logger: Any, say: Say) -> None:
@@ -119,7 +107,3 @@ def _logger(trt: Any) -> Any:
                 self.lines.append(message.strip())
 
     return Logger()
-
-
-if __name__ == "__main__":
-    main()

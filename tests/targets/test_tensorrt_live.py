@@ -50,19 +50,18 @@ def play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
     """Let `script` answer instead of TensorRT's process."""
     (tmp_path / "actor.py").write_text("import json, os, signal, sys, time\n" + script)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(tensorrt_live, "MODULE_OF_WORKER", "actor")
+    monkeypatch.setattr(tensorrt_live, "WORKER", "actor:work")
     monkeypatch.setattr(tensorrt_live, "MODULE", "json")  # stands for the bindings: it is there
 
 
 ANSWER = """
-def say(stage, **fields): print(json.dumps({"stage": stage, **fields}), flush=True)
-say("started", parser="TensorRT-RTX 0.0")
-say("ready")
-request = json.loads(sys.stdin.buffer.readline())
-data = sys.stdin.buffer.read(request["size"])
-x = {"name": "x", "dims": [1, 3, 8, 8], "decides_shapes": False}
-parsed = {"accepted": True, "errors": [], "layers": ["RESIZE"], "inputs": [x]}
-"""
+def work(request, send):
+    def say(stage, **fields): send({"stage": stage, **fields})
+    say("started", parser="TensorRT-RTX 0.0")
+    data = request.pop("model")
+    x = {"name": "x", "dims": [1, 3, 8, 8], "decides_shapes": False}
+    parsed = {"accepted": True, "errors": [], "layers": ["RESIZE"], "inputs": [x]}
+    """
 
 
 def test_without_the_bindings_there_is_a_reason_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +84,7 @@ ROOT = Path(tensorrt_live.__file__).parents[2]
 
 
 def test_a_crash_after_the_answer_keeps_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    play(monkeypatch, tmp_path, ANSWER + "say('parsed', **parsed); say('done'); os.kill(os.getpid(), signal.SIGSEGV)")
+    play(monkeypatch, tmp_path, ANSWER + "say('parsed', **parsed); os.kill(os.getpid(), signal.SIGSEGV)")
     with LiveParser() as live:
         for _ in range(3):
             assert live.ask(model(GOOD)) == LiveVerdict("TensorRT-RTX 0.0", True, layers=("RESIZE",), inputs=(X,))
@@ -124,7 +123,7 @@ def test_the_folder_and_the_profile_reach_the_process(tmp_path: Path, monkeypatc
     play(
         monkeypatch,
         tmp_path,
-        ANSWER + "parsed['layers'] = [json.dumps(request), str(len(data))]; say('parsed', **parsed); say('done')",
+        ANSWER + "parsed['layers'] = [json.dumps(request), str(len(data))]; say('parsed', **parsed)",
     )
     profile = {"f": {"min": [1], "opt": np.array([2]), "max": (4,)}}
     found = ask(model(GOOD), tmp_path, build=True, profile=profile)  # type: ignore[arg-type]
@@ -132,7 +131,7 @@ def test_the_folder_and_the_profile_reach_the_process(tmp_path: Path, monkeypatc
     request = json.loads(found.layers[0])
     assert request["path"] == str(tmp_path / "model.onnx")
     assert request["profile"] == {"f": {"min": [1], "opt": [2], "max": [4]}}
-    assert int(found.layers[1]) == request["size"] == len(model(GOOD))
+    assert int(found.layers[1]) == len(model(GOOD))
 
 
 NODES = """<ir_version: 8, opset_import: ["" : 13]>

@@ -111,6 +111,7 @@ def verification_json(verification: Verification) -> dict[str, Any]:
     return {
         "status": verification.status.value,
         "reason": verification.reason,
+        "sessions": verification.sessions,
         "runs": [
             {
                 "values": {name: list(value) for name, value in run.values.items()},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from resizefix.document.text import counted
 from resizefix.faults.fault import Fault
 from resizefix.library.check import Verdict
 from resizefix.library.result import Result
@@ -57,6 +58,8 @@ def show_result(result: Result, *, texts: bool, told: Outcome | None = None) -> 
             where = f"another scale of {found.node} breaks the model at {found.breaks_at!r}"
             out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was run"), hang=4)
     show_verification(result.verification)
+    if texts and result.verification.sessions:
+        out.line(f"{counted(result.verification.sessions, 'session')} of onnxruntime opened")
 
 
 def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:

@@ -61,6 +61,7 @@ class Bench:
         session = self._open(original, optimized=False)
         fitted = self._fitted(session)
         self._feeds = fitted.feeds
+        self._probed: tuple[Document, Session] | None = None  # the last promoted model that was probed
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
         self._bounds: Mapping[str, Bound] | None = None
@@ -98,7 +99,9 @@ class Bench:
 
     def couplings(self, promoted: Document, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
         """The verdict for every promoted site."""
+        self._probed = None  # before the next one is opened: each maps or holds all weights
         session = self._open(promoted, optimized=False)
+        self._probed = (promoted, session)
 
         def dependence() -> Dependence:
             return Dependence(promoted.proto)
@@ -115,13 +118,14 @@ class Bench:
         asked = asked_trials(inputs, self._conditions.at)
         old = _at_old_values(inputs)
         tried: Tried = []
+        references: dict[int, Document] = {}
         for optimized in (False, True):
             try:
                 baseline = self._baseline(optimized)
             except (CannotLoadError, CannotRunError) as error:  # what it is without optimisation is known
                 self.notes.append(only_without_optimisation("the original", error.reason))
                 return
-            session = self._open(promoted, optimized=optimized)
+            session = self._promoted(promoted, optimized)
             if optimized and session.maps_weights:
                 self.notes.append(UNCHANGED_LAYOUT)
             at_old = self._result(session, old, inputs)
@@ -131,8 +135,13 @@ class Bench:
                 tried = self._tried(session, inputs, asked)
                 self._steps.expect(2 * (len(tried) - _USUAL_TRIALS))
             del session  # before the next one is opened: each maps or holds all weights
-            for trial, found in ((old, at_old), *tried):
-                expected = baseline if trial is old else self._rebaked(_operands(trial, inputs), optimized)
+            for number, (trial, found) in enumerate(((old, at_old), *tried)):
+                if trial is old:
+                    expected: Outputs | CannotRunError | CannotLoadError = baseline
+                else:
+                    if number not in references:
+                        references[number] = with_constant_operands(self._original, _operands(trial, inputs))
+                    expected = self._expected(references[number], optimized)
                 yield from self._against(found, trial, expected, inputs, optimized)
         self._note_sizes(promoted, inputs)
 
@@ -147,21 +156,26 @@ class Bench:
         except CannotRunError as error:
             return error
 
-    def _rebaked(
-        self, operands: Mapping[Key, ConstantOperand | ComputedSizes], optimized: bool
-    ) -> Outputs | CannotRunError | CannotLoadError:
-        """What the original makes with these operands in it, or why it makes nothing.
+    def _promoted(self, promoted: Document, optimized: bool) -> Session:
+        """The promoted model opened; without optimisation the session that probed it, if it did."""
+        probed, self._probed = self._probed, None
+        if probed is not None and probed[0] is promoted and not optimized:
+            return probed[1]
+        del probed
+        return self._open(promoted, optimized=optimized)
+
+    def _expected(self, reference: Document, optimized: bool) -> Outputs | CannotRunError | CannotLoadError:
+        """What a reference model makes, or why it makes nothing.
 
         Where constants make it contradict itself when optimised, what its nodes compute counts.
         """
-        twin = with_constant_operands(self._original, operands)
         if optimized:
             try:
-                return self._open(twin, optimized=True).run(self._feeds)
+                return self._open(reference, optimized=True).run(self._feeds)
             except (CannotLoadError, CannotRunError):
                 pass
         try:
-            return self._open(twin, optimized=False).run(self._feeds)
+            return self._open(reference, optimized=False).run(self._feeds)
         except (CannotLoadError, CannotRunError) as error:
             return error
 
@@ -183,6 +197,7 @@ class Bench:
         return self._room.why_not_at(self._feeds, trial) is None
 
     def _open(self, document: Document, *, optimized: bool, extra_outputs: Sequence[str] = ()) -> Session:
+        self._conditions.sessions.opened += 1
         return open_session(
             document,
             optimized=optimized,
@@ -262,7 +277,11 @@ class Bench:
         reference, from_scales = Reference.SCALES, None
         judged = self._judged(expected, found, inputs, optimized)
         if not judged.same and trial.by_sizes(inputs):
-            sized = self._rebaked({**_operands(trial, inputs), **trial.by_sizes(inputs)}, optimized)
+            by_sizes: dict[Key, ConstantOperand | ComputedSizes] = {
+                **_operands(trial, inputs),
+                **trial.by_sizes(inputs),
+            }
+            sized = self._expected(with_constant_operands(self._original, by_sizes), optimized)
             if not isinstance(sized, (CannotRunError, CannotLoadError)):
                 reference, from_scales = Reference.SIZES, judged.comparison.max_abs_diff
                 self._by_sizes.append((trial, from_scales))

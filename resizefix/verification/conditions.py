@@ -34,11 +34,18 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 
+@dataclass
+class SessionCount:
+    """How many sessions of onnxruntime were opened."""
+
+    opened: int = 0
+
+
 @dataclass(frozen=True)
 class Conditions:
     """`RunOptions` as the verification uses them, and the further scales that it runs at.
 
-    `limits` bound it; `tell` hears how far it has come.
+    `limits` bound it; `tell` hears how far it has come; `sessions` counts what it opens.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -47,6 +54,7 @@ class Conditions:
     at: tuple[tuple[float, ...], ...] = ()
     limits: Limits = field(default_factory=Limits)
     tell: Tell | None = None
+    sessions: SessionCount = field(default_factory=SessionCount, compare=False)
 
 
 def conditions(at: Sequence[Sequence[float]] = (), **run: Unpack[RunOptions]) -> Conditions:

@@ -58,9 +58,10 @@ class Prover:
             runs, failure, notes = self._locally(promoted, inputs)
             why = f"only around each changed node, because the model as a whole was not compared: {self._why_local}"
             notes = [why, *notes]
+        sessions = self._conditions.sessions.opened
         if failure is not None:
-            return Verification(Status.FAILED, failure, runs, verdicts)
-        return Verification(Status.PASSED, "; ".join(dict.fromkeys(notes)) or None, runs, verdicts)
+            return Verification(Status.FAILED, failure, runs, verdicts, sessions)
+        return Verification(Status.PASSED, "; ".join(dict.fromkeys(notes)) or None, runs, verdicts, sessions)
 
     def _alone(
         self, promoted: Document, inputs: Sequence[PromotedInput], not_rebaked: Collection[str]

@@ -42,7 +42,19 @@ def prove_rewrite(
     but for the last bits of half-precision outputs: onnxruntime computes them in float32 between casts whose places
     depend on the neighbouring nodes. Whether every bit agreed stands in the runs.
     """
-    fed = _fed(before, after, conditions, feeds or {})
+    found = _proved(before, after, sites, relative, conditions, feeds or {})
+    return replace(found, sessions=conditions.sessions.opened)
+
+
+def _proved(
+    before: Document,
+    after: Document,
+    sites: Mapping[Key, str],
+    relative: float,
+    conditions: Conditions,
+    feeds: Mapping[str, Sequence[float]],
+) -> Verification:
+    fed = _fed(before, after, conditions, feeds)
     too_large = False
     try:
         why_local = _why_not_whole(before, after, conditions, fed)
@@ -142,6 +154,7 @@ def _fed(
 def _why_not_whole(
     before: Document, after: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]
 ) -> str | None:
+    conditions.sessions.opened += 1
     try:
         session = open_session(
             before,
@@ -171,7 +184,7 @@ def _verify(
     *,
     empty_agree: bool = False,
 ) -> Verification:
-    return verify(
+    found = verify(
         before,
         after,
         shapes=shapes,
@@ -183,3 +196,5 @@ def _verify(
         tell=conditions.tell,
         empty_agree=empty_agree,
     )
+    conditions.sessions.opened += found.sessions
+    return found

@@ -50,12 +50,13 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class Verification:
-    """`reason` says why it failed or was skipped, or what a pass does not cover."""
+    """`reason` says why it failed or was skipped, or what a pass does not cover; `sessions`: how many were opened."""
 
     status: Status
     reason: str | None = None
     runs: tuple[Run, ...] = ()
     coupling: tuple[Coupling, ...] = ()
+    sessions: int = 0
 
     def __repr__(self) -> str:
         largest = max((run.max_abs_diff for run in self.runs), default=0.0)

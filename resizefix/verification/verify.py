@@ -90,8 +90,8 @@ def verify(
         problem = None if len(done) >= runs else str(error)
         note = f"{error}: not compared was the default optimisation level"
     if problem:
-        return Verification(Status.FAILED, problem, tuple(done))
-    return Verification(Status.PASSED, note or pair.note, tuple(done))
+        return Verification(Status.FAILED, problem, tuple(done), sessions=pair.sessions)
+    return Verification(Status.PASSED, note or pair.note, tuple(done), sessions=pair.sessions)
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,7 @@ class _Pair:
     steps: Steps
     empty_agree: bool = False
     note: str | None = None
+    sessions: int = 0
 
     def fit(self, feeders: Sequence[Feeder]) -> list[Fitted]:
         """Feeds that `before` runs with, one for each feeder, and its outputs without optimisation."""
@@ -196,6 +197,7 @@ class _Pair:
         label = side if document.path is None else f"{side} ({document.path})"
         if optimized:
             label += " at the default optimisation level"
+        self.sessions += 1
         return open_session(
             document, optimized=optimized, custom_op_libraries=self.libraries, label=label, limits=self.limits
         )

@@ -1,0 +1,30 @@
+"""A verification opens no session that it does not need, and says how many it opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import resizefix
+from resizefix.cli import main
+
+SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
+
+
+def test_a_promotion_opens_two_sessions_for_each_model_that_it_compares():
+    """The original, the new model and the original with two other scales, at two optimisation levels each."""
+    assert resizefix.promote_scales(SRCNN).verification.sessions == 2 * 4
+    assert resizefix.promote_scales(SRCNN, at=[[2.0]]).verification.sessions == 2 * 5
+
+
+def test_two_models_are_compared_by_two_sessions_each():
+    assert resizefix.verify(SRCNN, SRCNN).sessions == 2 * 2
+
+
+def test_the_count_is_in_the_verbose_report_alone(tmp_path, capsys):
+    for options, said in (((), False), (("-v",), True)):
+        with pytest.raises(SystemExit):
+            main(["promote-scales", str(SRCNN), str(tmp_path / "out.onnx"), "--force", *options])
+        shown = capsys.readouterr()
+        assert ("8 sessions of onnxruntime opened" in shown.out + shown.err) == said

@@ -184,6 +184,8 @@ def sweep(models: Sequence[str], jobs: int) -> tuple[Counter[str], list[tuple[st
                 if ended.code != 0:
                     counts[f"{suggestion.found_in} FAILED"] += 1
                     failed.append((model, suggestion, ended))
+                    print(f"{model}\n  {suggestion.found_in}: resizefix {shlex.join(suggestion.words)}")
+                    print(f"    {ended.code}: {ended.err.strip().partition(chr(10))[0][:400]}", flush=True)
     return counts, failed
 
 
@@ -195,9 +197,6 @@ if __name__ == "__main__":
     given = parser.parse_args()
     found = sorted(str(path.resolve()) for path in given.folder.rglob("*.onnx"))[:: given.every]
     counts, failed = sweep(found, given.jobs)
-    for model, suggestion, ended in failed:
-        print(f"{model}\n  {suggestion.found_in}: resizefix {shlex.join(suggestion.words)}")
-        print(f"    {ended.code}: {ended.err.strip().splitlines()[0][:400] if ended.err.strip() else ''}")
     for where, number in sorted(counts.items()):
         print(f"{number:6} {where}")
     total = sum(number for where, number in counts.items() if not where.endswith("FAILED"))

@@ -41,8 +41,10 @@ ASKED = [
     *(("legalize", "MODEL", "out.onnx", "--target", target) for target in TARGETS),
     ("check", "MODEL", *(word for target in TARGETS for word in ("--target", target))),
 ]
-# Options that a text may name without advising them.
-_TOLD = re.compile(r"\([^()]*switched off[^()]*\)|which --no-lower forbids|--\w[\w-]* (?:sets|replaces|forbids)")
+# Options that a text may name without advising them; `retry_args` are run as they are.
+_TOLD = re.compile(
+    r"; it works with .*|\([^()]*switched off[^()]*\)|which --no-lower forbids|--\w[\w-]* (?:sets|replaces|forbids)"
+)
 _OPTION = re.compile(
     r"(?<![\w-])(--[a-z][a-z-]*[a-z])"
     r"(?: (?=[\w#/]*[=,\d])([^\s;,)][^\s;)]*)| (factor|spatial|sizes|scales|tensorrt|onnxruntime)\b)?"
@@ -103,6 +105,9 @@ def suggestions_of(model: str) -> Iterator[Suggestion]:
             continue
         if ended.code != 0:
             yield from in_lines(run(words), name)
+        for outcome in found.get("outcomes") or ():
+            if outcome["retry_args"]:
+                yield Suggestion((*words, *outcome["retry_args"]), f"{name}: retry_args")
         for text in texts(found):
             yield from in_text(text, words, name if words[0] != "check" else "check")
 

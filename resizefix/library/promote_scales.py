@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select
 from resizefix.origins.origin import OriginKind
+from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
@@ -74,6 +76,20 @@ def promote_scales(
     sites = select(find_sites(document), node)
     integers = Integers(denominator) if for_ == "tensorrt" else None
 
+    @cache
+    def by_sizes() -> dict[Key, Coupling]:
+        return couplings_of(ModelView(document), sites)
+
+    def advised(outcome: Outcome, site: Site) -> Outcome:
+        """With the options of another form, and what they need besides where the promotion is verified."""
+        words = outcome.retry_args
+        if not verify or not words:
+            return outcome
+        if integers is not None and "--for" not in words and not _is_taken(document):
+            return replace(outcome, retry_args=())
+        coupled = not allow_coupled and by_sizes()[site.key].verdict is Freedom.COUPLED
+        return replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled else outcome
+
     def promoted(refused: Mapping[int, Refusal], *, share: bool = shared) -> Promotion:
         naming = Naming(input_name, share)
         made = promote(
@@ -86,7 +102,11 @@ def promote_scales(
             refused=refused,
         )
         rejected = _rejected(made) if integers is not None else {}
-        return promoted({**refused, **rejected}, share=share) if rejected else made
+        if rejected:
+            return promoted({**refused, **rejected}, share=share)
+        told = zip(made.outcomes, sites, strict=True)
+        outcomes = (one if one.index in refused else advised(one, site) for one, site in told)
+        return replace(made, outcomes=tuple(outcomes))
 
     candidate = promoted({})
     if not candidate.inputs or not verify:
@@ -105,13 +125,11 @@ def promote_scales(
         def retry_args() -> tuple[str, ...]:
             together = candidate if shared else promoted({}, share=True)
             drives_several = not shared and any(len(source.sites) > 1 for source in together.inputs)
+            if integers is not None and not _is_taken(together.document):
+                return ()
             if drives_several and all(found.verdict is Freedom.FREE for found in probe(together).values()):
                 return ("--shared",)
-            return ("--allow-coupled",) if integers is None or _is_taken(promoted({}).document) else ()
-
-        @cache
-        def by_sizes() -> dict[Key, Coupling]:
-            return couplings_of(ModelView(document), sites)
+            return ("--allow-coupled",)
 
         if allow_coupled:
             coupling = probe(candidate)

@@ -150,7 +150,9 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
 
     def _too_late(self, model: bytes, said: Mapping[str, dict[str, Any]]) -> LiveVerdict | LiveUnavailable:
         if "parsed" not in said:
-            return LiveUnavailable(f"{self._parser} gave no answer within {self.time_limit:g} s")
+            return LiveUnavailable(
+                Diagnostic("runtimes.gave-answer-within-s", parser=self._parser, time_limit=self.time_limit)
+            )
         late = f"the engine was not built within {self.time_limit:g} s"
         return replace(_verdict(self._parser, model, said, build=False, crash=None), unanswered=late)
 

@@ -15,7 +15,7 @@ from resizefix.runtimes.footprint import peak_bytes
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import Limits, in_words
 from resizefix.verification.dependence import Dependence
-from resizefix.verification.reference_model import ConstantOperand, with_constant_operands
+from resizefix.verification.reference_model import with_constant_operands
 from resizefix.verification.trials import Trial
 
 _REMEMBERED = 4
@@ -35,19 +35,18 @@ class Room:
 
     def why_not(self, feeds: Mapping[str, Value]) -> str | None:
         """Why the original is not run on these feeds; None: it fits."""
-        return self._refusal(feeds, {}, {})
+        return self._refusal(feeds, Trial(()))
 
     def why_not_at(self, feeds: Mapping[str, Value], trial: Trial) -> str | None:
         """The same with other scales in it."""
-        return self._refusal(feeds, _growth(trial), trial.baked())
+        return self._refusal(feeds, trial)
 
-    def _refusal(
-        self, feeds: Mapping[str, Value], factors: Mapping[Key, float], operands: Mapping[Key, ConstantOperand]
-    ) -> str | None:
+    def _refusal(self, feeds: Mapping[str, Value], trial: Trial) -> str | None:
+        factors = _growth(trial)
         shapes = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
         if any(self._suffices(known, shapes, factors) for known in self._known):
             return None
-        peak = peak_bytes(with_constant_operands(self._original, operands), shapes)
+        peak = peak_bytes(with_constant_operands(self._original, trial.baked()), shapes)
         if peak <= self._most:
             self._known.appendleft(_Known(shapes, factors, peak))
             return None

@@ -1,6 +1,8 @@
-"""Child processes. The one that a command works in is forked before anything heavy is loaded, bounded in time and
-memory, and watched; a `Worker` is started for work that may crash or must be ended: a bounded call of the library, one
-of several models, a runtime.
+"""Child processes: how one is started, bounded and ended.
+
+The one that a command works in is forked before anything heavy is loaded, bounded in time and memory, and watched; a
+`Worker` is started for work that may crash or must be ended: a bounded call of the library, one of several models, a
+runtime.
 
 Whatever a model makes onnx or onnxruntime do, it happens in this process. The one that watches holds no model, so it
 answers Ctrl-C at once, and it has a sentence for a process that had to be ended or that crashed.

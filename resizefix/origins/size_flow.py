@@ -77,7 +77,7 @@ class _Inquiry:
     @property
     def is_over(self) -> bool:
         """Whether every case has ended."""
-        return self.ended.keys() >= self.cases
+        return len(self.ended) >= len(self.cases)
 
 
 class SizeFlow:
@@ -108,12 +108,22 @@ class SizeFlow:
         return self._inquiry.ended
 
     def _walk(self, wanted: set[int] | None) -> None:
-        sites = {name: found for (path, name), found in self._inquiry.moved.items() if path == self._scope.path}
+        places = self._scope.producers
+        sites = {places[name]: found for (path, name), found in self._inquiry.moved.items() if path == self._scope.path}
+        bodies = {*sites, *self._reach.inside, *self._reach.captured}
         for index, node in enumerate(self._scope.body.node):
-            if wanted is None or index in wanted:
-                self._follow(index, node, sites.get(node.output[0]) if node.output else None)
-                if self._inquiry.is_over:
-                    break
+            if wanted is not None and index not in wanted:
+                continue
+            # Most nodes are passed over here: the model may have a hundred thousand.
+            if index not in bodies:
+                read = list(node.input)
+                if not self._is_open and self._varied.keys().isdisjoint(read) and self._listing.keys().isdisjoint(read):
+                    continue
+                if read and node.op_type in PASSING and self._passed_on(node, read):
+                    continue
+            self._follow(index, node, sites.get(index))
+            if self._inquiry.is_over:
+                break
 
     @cached_property
     def _reach(self) -> SizeReach:
@@ -123,19 +133,9 @@ class SizeFlow:
     # ---- one node ----
 
     def _follow(self, index: int, node: NodeProto, moved: Moved | None) -> None:
-        varied, listing = self._varied, self._listing
-        read = self._reach.read(index, node)
-        cases: set[int] = set(self._reach.inside.get(index, ()))
-        if moved is None:
-            untouched = varied.keys().isdisjoint(read) and listing.keys().isdisjoint(read)
-            if not self._is_open and untouched and not cases:
-                return
-            if node.op_type in PASSING and node.domain in DEFAULT_DOMAINS and self._passed_on(node):
-                return
-        else:
-            cases.update(moved.cases)
-        for name in read:
-            cases.update(varied.get(name, ()), listing.get(name, ()))
+        cases = {*self._reach.inside.get(index, ()), *(() if moved is None else moved.cases)}
+        for name in self._reach.read(index, node):
+            cases.update(self._varied.get(name, ()), self._listing.get(name, ()))
         cases.difference_update(self._inquiry.ended)
         if not cases and not self._is_open:
             return
@@ -158,7 +158,10 @@ class SizeFlow:
                 return [resized_by(view.dims(0), moved.kind, moved.axes, moved.at(case))]
             if row is None:
                 raise UnknownSizesError
-            return row(view)
+            try:
+                return row(view)
+            except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError):  # a node that is not valid
+                raise UnknownSizesError from None
 
         try:
             old = list(made(OLD))
@@ -254,23 +257,23 @@ class SizeFlow:
     def _depth(self) -> int:
         return 0 if self._outer is None else self._outer._depth + 1
 
-    def _passed_on(self, node: NodeProto) -> bool:
+    def _passed_on(self, node: NodeProto, read: Sequence[str]) -> bool:
         """Whether it is seen at once that the output has the sizes of the first input in every case."""
-        first, *others = node.input
+        first, *others = read
         varied, listing = self._varied, self._listing
         source = varied.get(first)
-        if first in listing or len(node.output) != 1:
+        made = list(node.output)
+        if first in listing or len(made) != 1 or node.domain not in DEFAULT_DOMAINS:
             return False
-        broadcasts = node.op_type in BROADCASTING
         for name in others:
             if name in listing or (name in varied and varied[name] is not source):
                 return False
-            if broadcasts and name not in varied and not self._is_single(name, source, first):
+            if node.op_type in BROADCASTING and name not in varied and not self._is_single(name, source, first):
                 return False
         if self._is_open:
-            self._old[node.output[0]] = self.old(first)
+            self._old[made[0]] = self.old(first)
         if source is not None:
-            varied[node.output[0]] = source
+            varied[made[0]] = source
         return True
 
     def _is_single(self, name: str, source: Mapping[int, Dims | None] | None, first: str) -> bool:

@@ -21,7 +21,7 @@ class SizeReach:
 
     def read(self, index: int, node: NodeProto) -> Sequence[str]:
         """The names that the node and its bodies read."""
-        captured = self._captured.get(index) if node.attribute else None
+        captured = self.captured.get(index) if node.attribute else None
         return node.input if captured is None else [*node.input, *captured]
 
     def wanted(self) -> set[int]:
@@ -67,8 +67,8 @@ class SizeReach:
         return [] if function is None or scope is self._scope else self._scopes.calls[function]
 
     @cached_property
-    def _captured(self) -> dict[int, set[str]]:
-        """What the bodies of a node read."""
+    def captured(self) -> dict[int, set[str]]:
+        """What the bodies of a node read, of those that have any."""
         found: dict[int, set[str]] = {}
         for (path, index), bodies in self._scopes.held.items():
             pending = list(bodies) if path == self._scope.path else []

@@ -133,3 +133,17 @@ def test_a_node_without_a_name_is_called_by_its_place_in_the_users_file():
     )
     (outcome,) = resizefix.promote_scales(model).outcomes
     assert "breaks the model at 'Add#2', where its size must be that of 'skip'" in (outcome.reason or "")
+
+
+BROKEN = {
+    "an axis that is not there": "[here] y = Concat <axis = 7> (a, skip)",
+    "an attribute of another type": '[here] y = Split <axis = "x"> (a)',
+    "no input": "[here] y = Relu ()",
+    "a list of sizes that is none": "[here] y = Reshape (a, skip)",
+}
+
+
+@pytest.mark.parametrize("nodes", BROKEN.values(), ids=BROKEN)
+def test_what_stands_behind_a_site_need_not_be_valid(nodes):
+    (site,) = sites(f"{nodes} [end] z = Add (y, skip)")
+    assert site.coupling.verdict is not Freedom.COUPLED

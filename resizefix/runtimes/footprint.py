@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from onnx import ModelProto, TensorProto, helper
 
@@ -53,6 +54,7 @@ def _sizes(scope: Scope, shapes: Shapes) -> dict[str, int]:
     return found
 
 
+@cache
 def _width(elem_type: int | None) -> int:
     if elem_type is None or elem_type not in TensorProto.DataType.values() or elem_type == TensorProto.UNDEFINED:
         return 4

@@ -82,16 +82,17 @@ def test_ctrl_c_ends_a_command_within_a_second_whatever_onnxruntime_does(tmp_pat
     while computed(below := running_below(command.pid)) < 1.2:  # more than it takes to begin
         assert command.poll() is None
         time.sleep(0.05)
+    share = max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)  # of the machine is not this test's
     began = time.monotonic()
     command.send_signal(signal.SIGINT)
     out, err = command.communicate(timeout=10)
-    assert time.monotonic() - began < 1.2  # beside the machine's own work
+    assert time.monotonic() - began < 1 * share
     name = line.split()[0]
     assert (command.returncode, err) == (130, f"resizefix {name}: interrupted; nothing was written\n")
     assert json.loads(out)["exit_code"] == 130 if "--json" in line else out == ""
     assert below
     while any(is_running(pid) for pid in below):
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 1 * share
     assert sorted(path.name for path in place.iterdir()) in (before, sorted([*before, "out"]))
 
 

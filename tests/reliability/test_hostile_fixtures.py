@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import contextlib
 import json
 
 import onnx
 import pytest
 from hostile_fixtures import HOSTILE, INDEX, answers, rows
 
-from resizefix.document.wire import records
+from resizefix.document.wire import LENGTH_DELIMITED, START_GROUP, MalformedError, records
 
 ROWS = rows()
 WRITTEN_WITH = json.loads(INDEX.read_text(encoding="utf-8"))["onnx"]
@@ -63,3 +64,32 @@ def _records_of_graphs(data: bytes) -> list[bytes]:
     """The records of all parts of the graph, as they stand in the file."""
     parts = [record for record in records(data, 0, len(data)) if record.number == 7]
     return [data[inner.start : inner.end] for part in parts for inner in records(data, part.body, part.end)]
+
+
+GROUPS = HOSTILE / "unknown-groups.hostile"
+
+
+@pytest.mark.parametrize(
+    "line", [["promote-scales"], ["legalize", "--target", "tensorrt-7.0", "--allow-inexact"], ["trt-legacy"]]
+)
+def test_groups_that_no_schema_knows_are_carried_through(worker, tmp_path, line):
+    (tmp_path / "model.onnx").write_bytes(GROUPS.read_bytes())
+    command, *options = line
+    run = worker.run([command, "model.onnx", "out.onnx", *options], folder=tmp_path).last
+    assert (run.code, run.stderr) == (0, "")
+    before, after = ((tmp_path / name).read_bytes() for name in ("model.onnx", "out.onnx"))
+    groups = [_groups(data, 0, len(data)) for data in (before, after)]
+    assert groups[0]
+    assert groups[0] == groups[1]
+
+
+def _groups(data: bytes, start: int, end: int) -> list[bytes]:
+    """Every group of the model, its graph, and the graph's inputs and outputs; nodes and constants may go."""
+    found = []
+    for record in records(data, start, end):
+        if record.wire_type == START_GROUP:
+            found.append(data[record.start : record.end])
+        elif record.wire_type == LENGTH_DELIMITED and record.number in (7, 11, 12):
+            with contextlib.suppress(MalformedError):  # a name, say
+                found += _groups(data, record.body, record.end)
+    return found

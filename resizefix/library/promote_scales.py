@@ -26,13 +26,10 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome
-from resizefix.outcome import Status as Happened
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict
 from resizefix.targets.catalogue import target_named
-from resizefix.targets.gather import facts_of
-from resizefix.targets.target import Effect, judge
 from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Status, Verification
@@ -91,19 +88,16 @@ def promote_scales(
         return replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled else outcome
 
     def promoted(refused: Mapping[int, Refusal], *, share: bool = shared) -> Promotion:
-        naming = Naming(input_name, share)
         made = promote(
             document,
             sites,
             form=None if form is None else Form(form),
-            naming=naming,
+            naming=Naming(input_name, share),
             keep_default=keep_default,
             integers=integers,
             refused=refused,
+            target=None if integers is None else target_named("tensorrt-rtx"),
         )
-        rejected = _rejected(made) if integers is not None else {}
-        if rejected:
-            return promoted({**refused, **rejected}, share=share)
         told = zip(made.outcomes, sites, strict=True)
         outcomes = (one if one.index in refused else advised(one, site) for one, site in told)
         return replace(made, outcomes=tuple(outcomes))
@@ -188,23 +182,6 @@ def _is_taken(document: Document) -> bool:
     """Whether TensorRT's parser has nothing against the model, or is not installed."""
     found = live_verdict(document)
     return isinstance(found, LiveUnavailable) or found.accepted
-
-
-def _rejected(promotion: Promotion) -> dict[int, Refusal]:
-    """Promoted sites that TensorRT refuses for other reasons than their scales, by index, each with what to do."""
-    changed = {outcome.index for outcome in promotion.outcomes if outcome.status is Happened.CHANGED}
-    found = {}
-    for index, facts in enumerate(facts_of(promotion.document)):
-        violations = judge(target_named("tensorrt-rtx"), facts) if index in changed else ()
-        rejections = [violation for violation in violations if violation.effect is Effect.REJECTED]
-        if rejections:
-            first = rejections[0]
-            found[index] = Refusal(
-                Diagnostic(
-                    "library.tensorrt-refuses-node-first", rule_name=first.rule, because=first.because, mend=first.mend
-                )
-            )
-    return found
 
 
 def _result(

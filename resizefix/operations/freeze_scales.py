@@ -27,6 +27,7 @@ from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.frozen_constants import ConstantWriter, drop_input
 from resizefix.operations.given_values import GivenValues
+from resizefix.operations.rewriter import Operation, rewrite
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.recover import Recoverer
@@ -77,36 +78,30 @@ def freeze_scales(
     document's, where there is one already. Raises UsageError for a name that drives none of the sites, and for values
     that its type or shape does not take.
     """
-    frozen = document.copy()
-    given = GivenValues(view or ModelView(document), sites, values or {})
-    planner = _Planner(given)
-    plans: dict[int, _Plan] = {}
-    outcomes: dict[int, Outcome] = {}
-    for site in sites:
-        plan = planner.plan(site)
-        if isinstance(plan, Outcome):
-            outcomes[site.index] = plan
-        else:
-            plans[site.index] = plan
-    removed, nodes = _apply(frozen, list(plans.values()), given)
-    for index, plan in plans.items():
-        after = node_text(nodes[plan.site.key])
-        outcomes[index] = Outcome(
-            index, plan.site.label, Status.CHANGED, plan.note, node_text(plan.site.node), (after,)
-        )
-    used = {name: given.numbers(name) for plan in plans.values() for name in plan.inputs}
-    return Freezing(frozen, tuple(outcomes[site.index] for site in sites), used, removed)
+    view = view or ModelView(document)
+    operation = _Freeze(GivenValues(view, sites, values or {}))
+    made = rewrite(view, sites, operation)
+    return Freezing(made.document, made.outcomes, operation.used, operation.removed)
 
 
-class _Planner:
-    """Decides for each site, against the document before any change."""
-
+class _Freeze(Operation[_Plan]):
     def __init__(self, given: GivenValues) -> None:
         self._given = given
         self._scopes = given.scopes
         self._recoverer = Recoverer(given.view, given.arrays)
+        self.used: dict[str, tuple[float, ...]] = {}
+        self.removed: tuple[str, ...] = ()
 
-    def plan(self, site: Site) -> _Plan | Outcome:
+    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_Plan | Outcome]:
+        return [self._plan(site) for site in sites]
+
+    def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
+        self.removed, nodes = _apply(document, [plan for _, plan in plans], self._given)
+        self.used = {name: self._given.numbers(name) for _, plan in plans for name in plan.inputs}
+        texts = {site.index: (node_text(site.node), (node_text(nodes[site.key]),)) for site, _ in plans}
+        return [Outcome(site.index, site.label, Status.CHANGED, plan.note, *texts[site.index]) for site, plan in plans]
+
+    def _plan(self, site: Site) -> _Plan | Outcome:
         """What the site's operand becomes; or why it stays as it is."""
 
         def outcome(status: Status, reason: str | None) -> Outcome:

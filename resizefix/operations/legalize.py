@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,12 +13,11 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.output_size import inference_length
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, remove_unread, replace_nodes
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
-from resizefix.document.view import View
 from resizefix.equivalences.chain import Step
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
@@ -31,19 +30,19 @@ from resizefix.operations.replacement import (
     chain_replacement,
     lowered,
     mend_shapes,
+    replace_sites,
     rewritten,
     subject_of,
     with_verifiability,
 )
+from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import Site
-from resizefix.operations.sites import sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
-from resizefix.scope_path import ScopePath
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.gather import facts_in
-from resizefix.targets.target import Target, Violation, accepted, judge
+from resizefix.targets.target import Effect, Target, Violation, accepted, judge
 
 # A chain that onnxruntime folds to scales is one that inference leaves unread.
 _READ_BY_INFERENCE = frozenset({OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT})
@@ -72,101 +71,56 @@ def legalize(
     looked at again until nothing changes: a second call would find nothing to do. `view` is the document's, where
     the caller has one.
     """
-    allowance = allowance or Allowance()
-    made, found = _once(view or ModelView(document), sites, target, allowance)
-    outcomes = list(found)
-    while any(outcome.status is Status.CHANGED for outcome in found):
-        left = {
-            site.key: place
-            for place, (site, outcome) in enumerate(zip(sites, outcomes, strict=True))
-            if outcome.status is not Status.CHANGED
-        }
-        again = [site for site in sites_in(made) if site.key in left] if left else []
-        if not again:
-            break
-        made, found = _once(made, again, target, allowance)
-        for site, outcome in zip(again, found, strict=True):
-            place = left[site.key]
-            outcomes[place] = _later(outcomes[place], outcome, target)
-    return Legalization(made.document, tuple(outcomes))
+    made = rewrite(view or ModelView(document), sites, _Legalize(target, allowance or Allowance()))
+    return Legalization(made.document, made.outcomes)
 
 
 def rewritable(view: ModelView, sites: Sequence[Site], target: Target) -> frozenset[int]:
     """The indices of the sites that `legalize` can rewrite for the target; no document is made."""
     facts, names = facts_in(view), FreshNames(names_in(view.model))
-    found = (_Legalizer(site, facts[site.index], target, Allowance(), names.fresh).outcome()[0] for site in sites)
-    return frozenset(outcome.index for outcome in found if outcome.status is Status.CHANGED)
+    found = ((site, _Legalizer(site, facts[site.index], target, Allowance(), names.fresh).plan()) for site in sites)
+    return frozenset(site.index for site, plan in found if isinstance(plan, Replacement))
 
 
-def _later(first: Outcome, outcome: Outcome, target: Target) -> Outcome:
-    """What is said of a site that was left as it is first; of one that is still, what stands in the caller's file."""
-    if outcome.status is first.status:
-        return first
-    if first.status is Status.UNCHANGED:
-        outcome = replace(outcome, reason=f"{outcome.reason}; this shows once the others are rewritten")
-    elif outcome.status is Status.UNCHANGED:
-        outcome = replace(outcome, reason=f"{target.name} accepts it once the others are rewritten")
-    return replace(outcome, index=first.index, node=first.node, before=first.before)
+class _Legalize(Operation[Replacement]):
+    looks_again = True
+
+    def __init__(self, target: Target, allowance: Allowance) -> None:
+        self._target = target
+        self._allowance = allowance
+
+    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
+        facts, fresh = facts_in(view), FreshNames(names_in(view.model)).fresh
+        return [_Legalizer(site, facts[site.index], self._target, self._allowance, fresh).plan() for site in sites]
+
+    def apply(self, document: Document, plans: Sequence[tuple[Site, Replacement]]) -> Sequence[Outcome]:
+        replace_sites(document, plans)
+        mend_shapes(document, [site for site, _ in plans])
+        told = store_scan_ranks(document, [site.key for site, _ in plans])
+        return [replacement.outcome(site, told.get(site.key)) for site, replacement in plans]
+
+    def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
+        """What the others became can tell a type or size that was not known when a site was planned."""
+        return {
+            site.key: f"{_refusal(self._target, violations)[1]}; this shows once the others are rewritten"
+            for site, violations in broken_rules(view, changed, self._target)
+            if not accepted(violations)
+        }
+
+    def later(self, first: Outcome, now: Outcome) -> Outcome:
+        if now.status is first.status:
+            return first
+        if first.status is Status.UNCHANGED:
+            now = replace(now, reason=f"{now.reason}; this shows once the others are rewritten")
+        elif now.status is Status.UNCHANGED:
+            now = replace(now, reason=f"{self._target.name} accepts it once the others are rewritten")
+        return replace(now, index=first.index, node=first.node, before=first.before)
 
 
-def _once(
-    view: ModelView,
-    sites: Sequence[Site],
-    target: Target,
-    allowance: Allowance,
-    in_vain: Mapping[Key, str] | None = None,
-) -> tuple[ModelView, tuple[Outcome, ...]]:
-    """A copy of the document with what can be rewritten by what is known in it, and the outcome of each
-    site. `in_vain`: sites that are refused, and why."""
-    in_vain = in_vain or {}
-    facts = facts_in(view)
-    names = FreshNames(names_in(view.model))
-    found = [
-        _Legalizer(site, facts[site.index], target, allowance, names.fresh).outcome()
-        if site.key not in in_vain
-        else (Outcome(site.index, site.label, Status.REFUSED, in_vain[site.key], node_text(site.node)), None)
-        for site in sites
-    ]
-    legal = view.document.copy()
-    scopes = View(legal.proto).scopes
-    unread: list[Key] = []
-    instead: dict[ScopePath, dict[str, Sequence[NodeProto]]] = {}
-    for site, (_, replacement) in zip(sites, found, strict=True):
-        if replacement is None:
-            continue
-        operands = (scopes.definition(scopes.by_path[site.scope.path], name) for name in site.node.input[1:] if name)
-        unread.extend(definition.key for definition in operands if definition is not None)
-        for tensor in replacement.initializers:
-            add_initializer(legal.proto, tensor)
-        instead.setdefault(site.scope.path, {})[site.output] = replacement.nodes
-    for path, nodes in instead.items():
-        replace_nodes(scopes.by_path[path].body, nodes)
-    remove_unread(legal.proto, unread)
-    changed = [site for site, (_, replacement) in zip(sites, found, strict=True) if replacement is not None]
-    mend_shapes(legal, changed)
-    told = store_scan_ranks(legal, [site.key for site in changed])
-    made = ModelView(legal)
-    rejected = _rejected(made, target, {site.key for site in changed})
-    if rejected:
-        return _once(view, sites, target, allowance, {**in_vain, **rejected})
-    return made, tuple(_told(outcome, told.get(site.key)) for site, (outcome, _) in zip(sites, found, strict=True))
-
-
-def _told(outcome: Outcome, note: str | None) -> Outcome:
-    return outcome if note is None else replace(outcome, reason=f"{outcome.reason}; {note}")
-
-
-def _rejected(made: ModelView, target: Target, changed: set[Key]) -> dict[Key, str]:
-    """The rewritten sites that the target does not accept as they stand now, and why: what the others became can tell
-    a type or size that nobody knew."""
-    found: dict[Key, str] = {}
-    for site, facts in zip(sites_in(made), facts_in(made), strict=True) if changed else ():
-        violations = judge(target, facts) if site.key in changed else ()
-        if not accepted(violations):
-            first = next(violation for violation in violations if violation.effect.value != "noted")
-            shows = "this shows once the others are rewritten"
-            found[site.key] = f"{target.name} refuses it ({first.rule}): {first.because}; {shows}"
-    return found
+def _refusal(target: Target, violations: Sequence[Violation]) -> tuple[Violation, str]:
+    """The first rule that stands in the way, and why the target refuses the node."""
+    first = next(violation for violation in violations if violation.effect is not Effect.NOTED)
+    return first, f"{target.name} refuses it ({first.rule}): {first.because}"
 
 
 class _Legalizer:
@@ -179,26 +133,21 @@ class _Legalizer:
         self._allowance = allowance
         self._fresh = fresh
 
-    def outcome(self) -> tuple[Outcome, Replacement | None]:
-        """What happens to the site, and what takes its place if anything does."""
-        site, before = self._site, node_text(self._site.node)
-        violations = judge(self._target, self._facts)
+    def plan(self) -> Replacement | Outcome:
+        """What takes the site's place; or its outcome where nothing does."""
+        site, violations = self._site, judge(self._target, self._facts)
+        before = node_text(site.node)
         if accepted(violations):
             reason = f"{self._target.name} accepts it as it is"
-            return Outcome(site.index, site.label, Status.UNCHANGED, reason, before), None
+            return Outcome(site.index, site.label, Status.UNCHANGED, reason, before)
         try:
-            replacement = with_verifiability(self._replacement(violations), self._facts)
+            made = with_verifiability(self._replacement(violations), self._facts)
         except RefusedError as error:
-            return Outcome(site.index, site.label, Status.REFUSED, str(error), before), None
-        after = tuple(node_text(node) for node in replacement.nodes)
-        mended = ", ".join(violation.rule for violation in violations)
-        reason = replacement.reason(f" for {mended}")
-        made = (reason, before, after, replacement.exact, replacement.condition, replacement.bound)
-        return Outcome(site.index, site.label, Status.CHANGED, *made), replacement
+            return Outcome(site.index, site.label, Status.REFUSED, str(error), before)
+        return replace(made, how=f"{made.how} for {', '.join(violation.rule for violation in violations)}")
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
-        first = next(violation for violation in violations if violation.effect.value != "noted")
-        why = f"{self._target.name} refuses it ({first.rule}): {first.because}"
+        first, why = _refusal(self._target, violations)
         site = self._site
         if site.scope.in_function:
             raise RefusedError("operations.stands-local-function-inline", why=why, node=site.label)

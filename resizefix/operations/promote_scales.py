@@ -3,7 +3,7 @@ dynamic."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,6 +11,8 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
@@ -24,6 +26,7 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive, drive_by_integers, retry_args
 from resizefix.operations.input_subgraph import InputSubgraph, Place
+from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
@@ -31,6 +34,7 @@ from resizefix.opsets.raising import raised_to
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Driven, Form, PromotedInput
+from resizefix.targets.target import Effect, Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,37 +91,21 @@ def promote_scales(
     keep_default: bool = False,
     integers: Integers | None = None,
     refused: Mapping[int, Refusal] | None = None,
+    target: Target | None = None,
 ) -> Promotion:
     """A copy of the document in which the sites that can be promoted are; `document` stays as it is.
 
     `form` None is scales, or with `integers` what suits the site. `refused` holds, by site index, reasons found
-    elsewhere (coupled sites). Sites inside If/Loop/Scan bodies read the new input from the outer scope, sites in local
-    functions through an argument that every call passes on. Raises UsageError where the asked-for input name is taken.
+    elsewhere (coupled sites); one that `target` would refuse is not promoted. Sites inside If/Loop/Scan bodies read the
+    new input from the outer scope, sites in local functions through an argument that every call passes on. Raises
+    UsageError where the asked-for input name is taken.
     """
-    naming = naming or Naming()
-    given = sites
-    document, sites = _with_scale_inputs(document, sites)
-    plans: dict[int, Driven] = {}
-    outcomes: dict[int, Outcome] = {}
-    for site in sites:
-        first = next(iter(plans.values()), None) if naming.shared else None
-        plan = _plan(site, form, integers, (refused or {}).get(site.index), first)
-        if isinstance(plan, Outcome):
-            outcomes[site.index] = plan
-        else:
-            plans[site.index] = plan
-    promoted = document.copy()
-    scopes = View(promoted.proto).scopes
-    names = FreshNames(names_in(promoted.proto))
-    inputs = _inputs(sites, plans, naming, names, keep_default)
-    outcomes.update(_apply(scopes, sites, plans, inputs, names))
-    told = store_scan_ranks(promoted, [driven.key for driven in plans.values()])
-    for index, driven in plans.items():
-        if driven.key in told:
-            notes = (outcomes[index].reason, told[driven.key])
-            outcomes[index] = replace(outcomes[index], reason="; ".join(note for note in notes if note))
-    ordered = tuple(replace(outcomes[site.index], before=node_text(site.node)) for site in given)
-    return Promotion(promoted, ordered, inputs, document)
+    operation = _Promote(form, naming or Naming(), keep_default, integers, refused or {}, target)
+    base, raised = _with_scale_inputs(document, sites)
+    made = rewrite(ModelView(base), raised, operation)
+    outcomes = zip(sites, made.outcomes, strict=True)
+    ordered = tuple(replace(outcome, before=node_text(site.node)) for site, outcome in outcomes)
+    return Promotion(made.document, ordered, operation.inputs, base)
 
 
 def _with_scale_inputs(document: Document, sites: Sequence[Site]) -> tuple[Document, Sequence[Site]]:
@@ -127,6 +115,55 @@ def _with_scale_inputs(document: Document, sites: Sequence[Site]) -> tuple[Docum
     raised = raised_to(document, FIRST_OPSET_WITH_SCALES_INPUT)
     found = find_sites(raised)
     return raised, [found[site.index] for site in sites]
+
+
+class _Promote(Operation[Driven]):
+    def __init__(
+        self,
+        form: Form | None,
+        naming: Naming,
+        keep_default: bool,
+        integers: Integers | None,
+        refused: Mapping[int, Refusal],
+        target: Target | None,
+    ) -> None:
+        self._form = form
+        self._naming = naming
+        self._keep_default = keep_default
+        self._integers = integers
+        self._refused = refused
+        self._target = target
+        self.inputs: tuple[PromotedInput, ...] = ()
+
+    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Driven | Outcome]:
+        plans: list[Driven | Outcome] = []
+        for site in sites:
+            first = next((plan for plan in plans if isinstance(plan, Driven)), None) if self._naming.shared else None
+            plans.append(_plan(site, self._form, self._integers, self._refused.get(site.index), first))
+        return plans
+
+    def apply(self, document: Document, plans: Sequence[tuple[Site, Driven]]) -> Sequence[Outcome]:
+        sites = [site for site, _ in plans]
+        by_index = {site.index: driven for site, driven in plans}
+        names = FreshNames(names_in(document.proto))
+        self.inputs = _inputs(sites, by_index, self._naming, names, self._keep_default)
+        outcomes = _apply(View(document.proto).scopes, sites, by_index, self.inputs, names)
+        told = store_scan_ranks(document, [driven.key for _, driven in plans])
+        notes = {site.index: (outcomes[site.index].reason, told.get(driven.key)) for site, driven in plans}
+        return [
+            replace(outcomes[index], reason="; ".join(note for note in both if note) or None)
+            for index, both in notes.items()
+        ]
+
+    def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
+        """Sites that the target refuses for other reasons than their scales, each with what to do."""
+        found: dict[Key, str] = {}
+        for site, violations in broken_rules(view, changed, self._target) if self._target is not None else ():
+            first = next((violation for violation in violations if violation.effect is Effect.REJECTED), None)
+            if first is not None:
+                rule = {"rule_name": first.rule, "because": first.because, "mend": first.mend}
+                found[site.key] = Diagnostic("operations.tensorrt-refuses-node-first", **rule)
+        return found
 
 
 def _plan(

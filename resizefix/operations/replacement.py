@@ -9,6 +9,9 @@ from onnx import NodeProto, TensorProto, helper
 
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
+from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
+from resizefix.document.shapes import Key
+from resizefix.document.text import node_text
 from resizefix.document.validity import why_invalid
 from resizefix.document.view import View
 from resizefix.equivalences.chain import Step, smallest_chain
@@ -21,6 +24,8 @@ from resizefix.lowerings.lowering import Lowering
 from resizefix.lowerings.table import lower
 from resizefix.operations.site import Site
 from resizefix.origins.origin import OriginKind
+from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import ScopePath
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, judge
@@ -63,10 +68,13 @@ class Replacement:
         """For which inputs all this holds; None: for all that the site takes."""
         return ", ".join(self.conditions) or None
 
-    def reason(self, why: str = "") -> str:
-        """What an outcome says: how it was rewritten, `why`, how near that comes, and under which condition."""
+    def outcome(self, site: Site, also: str | None = None) -> Outcome:
+        """The outcome of the site: how it was rewritten, how near that comes, under which condition, and `also`."""
         within = f"within {self.bound:.2g} of the input's largest value" if self.bound and not self.exact else ""
-        return "; ".join(part for part in (self.how + why, within, self.note, *self.conditions) if part)
+        reason = "; ".join(part for part in (self.how, within, self.note, *self.conditions, also) if part)
+        before, after = node_text(site.node), tuple(node_text(node) for node in self.nodes)
+        how_near = (self.exact, self.condition, self.bound)
+        return Outcome(site.index, site.label, Status.CHANGED, reason, before, after, *how_near)
 
 
 def subject_of(site: Site) -> ResizeSpec:
@@ -187,6 +195,22 @@ def _simpler(subject: ResizeSpec) -> ResizeSpec:
     meaning = Interpolation(Mode.LINEAR, CoordinateTransformationMode.ASYMMETRIC)
     scales = tuple(axis.scale or 1.0 for axis in subject.axes)
     return ResizeSpec(meaning, ExtentKind.SCALES, scales, subject.shape, subject.element_type)
+
+
+def replace_sites(document: Document, plans: Sequence[tuple[Site, Replacement]]) -> None:
+    """Puts each replacement in its site's place; operands that nothing reads any more go."""
+    scopes = View(document.proto).scopes
+    unread: list[Key] = []
+    instead: dict[ScopePath, dict[str, Sequence[NodeProto]]] = {}
+    for site, replacement in plans:
+        operands = (scopes.definition(scopes.by_path[site.scope.path], name) for name in site.node.input[1:] if name)
+        unread.extend(definition.key for definition in operands if definition is not None)
+        for tensor in replacement.initializers:
+            add_initializer(document.proto, tensor)
+        instead.setdefault(site.scope.path, {})[site.output] = replacement.nodes
+    for path, nodes in instead.items():
+        replace_nodes(scopes.by_path[path].body, nodes)
+    remove_unread(document.proto, unread)
 
 
 def mend_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site] = ()) -> str | None:

@@ -14,17 +14,13 @@ from resizefix.dialects.upsample import UPSAMPLE_7
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import (
-    add_initializer,
     drop_overridable_inputs,
-    remove_unread,
-    replace_nodes,
     set_default_opset,
 )
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
-from resizefix.document.view import View
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
@@ -35,10 +31,12 @@ from resizefix.operations.replacement import (
     chain_replacement,
     lowered,
     mend_shapes,
+    replace_sites,
     rewritten,
     subject_of,
     with_verifiability,
 )
+from resizefix.operations.rewriter import Operation, rewrite
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.opsets.constants import constants_to_initializers
@@ -51,7 +49,6 @@ from resizefix.opsets.prune import Unread
 from resizefix.opsets.verdict import Blocker
 from resizefix.opsets.verdict import Step as OpsetStep
 from resizefix.outcome import Outcome, Status
-from resizefix.scope_path import ScopePath
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.gather import facts_in
 
@@ -95,22 +92,13 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     unread.remove(legacy.proto)
     view = ModelView(legacy)
     sites = sites_in(view)
-    names = FreshNames(names_in(view.model))
-    chosen = {site.index for site in select(sites, patterns)}
-    facts = facts_in(view)
-    found = [
-        _replacement(site, facts[site.index], allowance, names.fresh)
-        if site.index in chosen or (site.op_type, site.since_version) == ("Upsample", UPSAMPLE_7.since_version)
-        else "it is not named with -n, and opset 8 knows no other form of it than Upsample-7"
-        for site in sites
-    ]
-    outcomes = _apply(legacy, sites, found)
-    lost = [site for site, replacement in zip(sites, found, strict=True) if isinstance(replacement, str)]
-    rewritten = {
-        site.key for site, replacement in zip(sites, found, strict=True) if isinstance(replacement, Replacement)
-    }
-    steps, blockers = _to_opset_8(legacy, [] if lost else sites, rewritten)
-    return LegacyForm(legacy, outcomes, blockers, (*folded, *steps))
+    made = rewrite(view, sites, _ToUpsample7(allowance, {site.index for site in select(sites, patterns)}))
+    status = {site.key: outcome.status for site, outcome in zip(sites, made.outcomes, strict=True)}
+    lost = Status.REFUSED in status.values()
+    changed = {key for key, what in status.items() if what is Status.CHANGED}
+    legacy = made.document
+    steps, blockers = _to_opset_8(legacy, [] if lost else sites, changed)
+    return LegacyForm(legacy, made.outcomes, blockers, (*folded, *steps))
 
 
 def _untouched(sites: Sequence[Site]) -> tuple[Outcome, ...]:
@@ -138,25 +126,49 @@ def _to_opset_8(
     return steps, () if invalid is None else (Blocker(legacy.proto.graph.name, "", 0, invalid, mend),)
 
 
-def _replacement(site: Site, facts: SiteFacts, allowance: Allowance, fresh: Fresh) -> Replacement | str | None:
-    """What takes the site's place; None where it is in the old form already; the reason where nothing can."""
-    if isinstance(site, ReadSite) and site.dialect is UPSAMPLE_7:
-        return None
-    try:
+class _ToUpsample7(Operation[Replacement]):
+    """`chosen` are the indices of the sites that may be rewritten."""
+
+    def __init__(self, allowance: Allowance, chosen: Container[int]) -> None:
+        self._allowance = allowance
+        self._chosen = chosen
+
+    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
+        facts, fresh = facts_in(view), FreshNames(names_in(view.model)).fresh
+        return [self._plan(site, facts[site.index], fresh) for site in sites]
+
+    def apply(self, document: Document, plans: Sequence[tuple[Site, Replacement]]) -> Sequence[Outcome]:
+        replace_sites(document, plans)
+        return [replacement.outcome(site) for site, replacement in plans]
+
+    def _plan(self, site: Site, facts: SiteFacts, fresh: Fresh) -> Replacement | Outcome:
+        status = Status.REFUSED
+        reason = "it is not named with -n, and opset 8 knows no other form of it than Upsample-7"
+        if isinstance(site, ReadSite) and site.dialect is UPSAMPLE_7:
+            status, reason = Status.UNCHANGED, "it is an Upsample-7 with a scales attribute already"
+        elif site.index in self._chosen or (site.op_type, site.since_version) == ("Upsample", UPSAMPLE_7.since_version):
+            try:
+                return self._replacement(site, facts, fresh)
+            except RefusedError as error:
+                reason = str(error)
+        return Outcome(site.index, site.label, status, reason, node_text(site.node))
+
+    def _replacement(self, site: Site, facts: SiteFacts, fresh: Fresh) -> Replacement:
+        """What takes the site's place. Raises RefusedError where nothing can."""
         subject = subject_of(site)
-    except RefusedError as error:
-        return str(error)
-    end = rewritten(subject, lambda other: _upsample_7(other, site) is not None, allowance)
-    if end is not None:
-        node = _upsample_7(end[0], site)
-        assert node is not None
-        return with_verifiability(chain_replacement(node, (), subject, end[1]), facts)
-    why = _why_no_upsample_7(site)
-    try:
-        found = _without_resize(lowered(subject, site, fresh=fresh), site.scope.opset)  # it is downgraded later
-    except RefusedError as error:
-        return f"{why}; {error}"
-    return found if allowance.lowered else f"{why}; other operators could replace it, which --no-lower forbids"
+        end = rewritten(subject, lambda other: _upsample_7(other, site) is not None, self._allowance)
+        if end is not None:
+            node = _upsample_7(end[0], site)
+            assert node is not None
+            return with_verifiability(chain_replacement(node, (), subject, end[1]), facts)
+        why = _why_no_upsample_7(site)
+        try:
+            found = _without_resize(lowered(subject, site, fresh=fresh), site.scope.opset)  # it is downgraded later
+        except RefusedError as error:
+            raise RefusedError(f"{why}; {error}") from error
+        if not self._allowance.lowered:
+            raise RefusedError(f"{why}; other operators could replace it, which --no-lower forbids")
+        return found
 
 
 def _without_resize(replacement: Replacement, opset: int) -> Replacement:
@@ -198,37 +210,6 @@ def _why_no_upsample_7(site: Site) -> str:
         f"Upsample-7 computes nearest (floor) and linear with asymmetric coordinates and scales ≥ 1; this is "
         f"{' '.join(said)} with {site.extent.kind.value} {values}, which has no exact form there"
     )
-
-
-def _apply(legacy: Document, sites: Sequence[Site], found: Sequence[Replacement | str | None]) -> tuple[Outcome, ...]:
-    outcomes = []
-    for site, replacement in zip(sites, found, strict=True):
-        before = node_text(site.node)
-        if replacement is None:
-            reason = "it is an Upsample-7 with a scales attribute already"
-            outcomes.append(Outcome(site.index, site.label, Status.UNCHANGED, reason, before))
-        elif isinstance(replacement, str):
-            outcomes.append(Outcome(site.index, site.label, Status.REFUSED, replacement, before))
-        else:
-            after = tuple(node_text(node) for node in replacement.nodes)
-            made = (replacement.reason(), before, after, replacement.exact, replacement.condition, replacement.bound)
-            outcomes.append(Outcome(site.index, site.label, Status.CHANGED, *made))
-    scopes = View(legacy.proto).scopes
-    unread: list[Key] = []
-    instead: dict[ScopePath, dict[str, Sequence[NodeProto]]] = {}
-    for site, replacement in zip(sites, found, strict=True):
-        if isinstance(replacement, Replacement):
-            operands = (
-                scopes.definition(scopes.by_path[site.scope.path], name) for name in site.node.input[1:] if name
-            )
-            unread.extend(definition.key for definition in operands if definition is not None)
-            for tensor in replacement.initializers:
-                add_initializer(legacy.proto, tensor)
-            instead.setdefault(site.scope.path, {})[site.output] = replacement.nodes
-    for path, nodes in instead.items():
-        replace_nodes(scopes.by_path[path].body, nodes)
-    remove_unread(legacy.proto, unread)
-    return tuple(outcomes)
 
 
 def hybrid(legacy: Document) -> Document:

@@ -17,7 +17,6 @@ SENTENCES = {
     "library.refuses-model-no-verify-writes": "{parser} refuses the model{where}{too}; --no-verify writes it all the same",
     "library.keep-default-tensorrt-tensorrt-takes": "--keep-default with --for tensorrt: TensorRT takes the default for a constant and drops the input",
     "library.nothing-promoted": "nothing was promoted",
-    "library.tensorrt-refuses-node-first": "TensorRT refuses the node ({rule_name}): {because}; first {mend}",
     "library.nothing-converted": "nothing was converted",
     "library.switched-off-no-verify": "switched off (--no-verify)",
     "library.verification-failed-2": "verification failed: {why}{advice}",

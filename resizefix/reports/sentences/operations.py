@@ -46,4 +46,5 @@ SENTENCES = {
     "operations.attribute-stays": "its scales are an attribute, and only from opset 9 on are they an input: {why}",
     "operations.its-are-an-attribute": "its {value} are an attribute",
     "operations.onnx-wants": "{what} are {found}; ONNX wants {name} there",
+    "operations.tensorrt-refuses-node-first": "TensorRT refuses the node ({rule_name}): {because}; first {mend}",
 }

@@ -1,0 +1,100 @@
+"""How every operation rewrites sites: plan each, change a copy of the model, look at the result, go on with the rest.
+
+No plan is made by facts that an earlier change made untrue: what is left is planned anew on the changed model.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.document import Document
+from resizefix.document.shapes import Key
+from resizefix.document.text import node_text
+from resizefix.operations.site import Site
+from resizefix.operations.sites import sites_in
+from resizefix.outcome import Outcome, Status
+from resizefix.targets.gather import facts_in
+from resizefix.targets.target import Target, Violation, judge
+
+P = TypeVar("P")
+Planned = tuple[Site, P]
+
+
+@dataclass(frozen=True, eq=False)
+class Rewritten:
+    """The changed copy of the document, and what happened to each site, in the order in which they were given."""
+
+    document: Document
+    outcomes: tuple[Outcome, ...]
+
+
+class Operation(ABC, Generic[P]):
+    """What one operation decides and does; `P` is its plan for one site."""
+
+    looks_again = False
+    """Whether sites that were left as they are may be changed once others are."""
+
+    @abstractmethod
+    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[P | Outcome]:
+        """For each site what becomes of it, or its outcome where nothing does. Changes nothing."""
+
+    @abstractmethod
+    def apply(self, document: Document, plans: Sequence[Planned[P]]) -> Sequence[Outcome]:
+        """Makes all the changes in `document`, and gives the outcome of each."""
+
+    def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
+        """Which of the changed sites must not stay so, and why, seen on the changed model. They are refused, and the
+        others planned anew."""
+        return {}
+
+    def later(self, first: Outcome, now: Outcome) -> Outcome:
+        """What is said of a site that was left as it is at `first`."""
+        return first
+
+
+def rewrite(view: ModelView, sites: Sequence[Site], operation: Operation[P]) -> Rewritten:
+    """A copy of the document in which the operation has done what it can to `sites`; the document stays as it is.
+
+    An operation that looks again is asked about what it left until nothing changes.
+    """
+    outcomes: dict[int, Outcome] = {}
+    work = dict(enumerate(sites))
+    refused: dict[int, Outcome] = {}
+    while True:
+        asked = {place: site for place, site in work.items() if place not in refused}
+        found = dict(zip(asked, operation.plan(view, list(asked.values())), strict=True))
+        plans = {place: (asked[place], plan) for place, plan in found.items() if not isinstance(plan, Outcome)}
+        made = view.document.copy()
+        changed = dict(zip(plans, operation.apply(made, list(plans.values())), strict=True))
+        after = ModelView(made)
+        objections = operation.objections(after, {site.key for site, _ in plans.values()}) if plans else {}
+        if objections:
+            refused |= {
+                place: Outcome(site.index, site.label, Status.REFUSED, objections[site.key], node_text(site.node))
+                for place, (site, _) in plans.items()
+                if site.key in objections
+            }
+            continue
+        now = {place: plan for place, plan in found.items() if isinstance(plan, Outcome)} | refused | changed
+        for place in work:
+            first = outcomes.get(place)
+            outcomes[place] = now[place] if first is None else operation.later(first, now[place])
+        left = {site.key: place for place, site in work.items() if place not in plans}
+        again = sites_in(after) if operation.looks_again and plans and left else []
+        work = {left[site.key]: site for site in again if site.key in left}
+        if not work:
+            return Rewritten(made, tuple(outcomes[place] for place in range(len(sites))))
+        view, refused = after, {}
+
+
+def broken_rules(
+    view: ModelView, sites: Collection[Key], target: Target
+) -> Iterator[tuple[Site, tuple[Violation, ...]]]:
+    """Which rules of the target each of the sites breaks."""
+    for site, facts in zip(sites_in(view), facts_in(view), strict=True):
+        if site.key in sites:
+            yield site, judge(target, facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import re
 
 from resizefix.errors import UsageError
@@ -33,6 +34,10 @@ def target_named(name: str) -> Target:
             raise UsageError("targets.there-is-no-target", name=name, by_name=", ".join(by_name), rule="target")
         wanted = rows[-1][1]
     return by_name[wanted]
+
+
+# By name: rules hold functions, which cannot be pickled.
+copyreg.pickle(Target, lambda target: (target_named, (target.name,)))
 
 
 def covered() -> dict[str, str]:

@@ -49,12 +49,6 @@ class Target:
     limits: tuple[OperatorLimit, ...] = ()
     edge_types: frozenset[int] = frozenset()
 
-    def __reduce__(self) -> tuple[Callable[[str], Target], tuple[str]]:
-        """By name: rules hold functions, which do not travel between processes."""
-        from resizefix.targets.catalogue import target_named
-
-        return target_named, (self.name,)
-
     def why_not(self, operators: Collection[str], elem_type: int, rank: int) -> str | None:
         """Why the runtime does not take these operators over such tensors; None: it does."""
         reasons = (limit.refuses(operators, elem_type, rank) for limit in self.limits)

@@ -134,7 +134,11 @@ def _drop_unread_initializers(model: ModelProto, scopes: Scopes) -> None:
 
 def _forget_shapes(scope: Scope) -> None:
     """Forget every size that the old scales may have made; those of a body keep their rank, which onnxruntime wants."""
+    # One size for each axis, at whatever scale; onnxruntime demands to know how many (onnx/defs/tensor/utils.cc).
+    sizes = {name for node in scope.body.node if node.op_type == "Resize" for name in node.input[3:4]}
+    kept = [value for value in scope.body.value_info if value.name in sizes]
     del scope.body.value_info[:]
+    scope.body.value_info.extend(kept)
     if not isinstance(scope.body, GraphProto):
         return
     for value in scope.body.output:

@@ -8,13 +8,16 @@ from functools import cached_property
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import dims_of
+from resizefix.document.validity import why_invalid
 from resizefix.errors import RefusedError, UsageError
+from resizefix.faults.fault import Preferences
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive, retry_args
 from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.given_values import GivenValues
 from resizefix.operations.legalize import rewritable
 from resizefix.operations.promote_scales import Integers, promote_scales
+from resizefix.operations.repair import repair
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites
 from resizefix.operations.trt_legacy import trt_legacy
@@ -37,6 +40,13 @@ class Plans:
         self._view = view
         self._sites = sites
         self._legal: dict[str, frozenset[int]] = {}
+
+    @cached_property
+    def repairs(self) -> bool:
+        """Whether `repair` changes a site and leaves a valid model; what is broken elsewhere it does not fix."""
+        made = repair(self._view.document, self._sites, Preferences())
+        changed = any(outcome.status is Status.CHANGED for outcome in made.outcomes)
+        return changed and why_invalid(made.document.proto) is None
 
     def promotion(self, site: Site) -> tuple[str, ...] | None:
         """The options with which `promote-scales` changes the site; None where it does not, or that is not known."""

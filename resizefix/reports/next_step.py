@@ -41,6 +41,8 @@ class NextStep(NamedTuple):
 def next_step(model: str, survey: Survey) -> NextStep | None:
     """The most useful command for the model in the file `model`; None where none is known to succeed."""
     plans = survey.plans
+    if any(fault.change is not None for surveyed in survey.sites for fault in surveyed.faults) and plans.repairs:
+        return NextStep("fix what a converter broke", ("repair", model, beside(model, "repaired")))
     options = {surveyed.site.index: plans.promotion(surveyed.site) for surveyed in survey.sites}
     # Named where others stay, and for those that need options of their own: what is not named goes the default way.
     named = [index for index, words in options.items() if words == ()]

@@ -105,6 +105,8 @@ def promote_scales(
     made = rewrite(ModelView(base), raised, operation)
     outcomes = zip(sites, made.outcomes, strict=True)
     ordered = tuple(replace(outcome, before=node_text(site.node)) for site, outcome in outcomes)
+    if not operation.inputs:  # nor is it raised then
+        return Promotion(document.copy(), ordered, (), document)
     return Promotion(made.document, ordered, operation.inputs, base)
 
 

@@ -137,6 +137,10 @@ def baked(model: ModelProto, operands: Mapping[str, tuple[str, Sequence[float]]]
         body, index = node_writing(made, output)
         node = body.node[index]
         value = np.array(values, np.float32 if kind == "scales" else np.int64)
+        written = [attribute for attribute in node.attribute if attribute.name == "scales"]
+        if written:  # Upsample-7
+            written[0].floats[:] = value.tolist()
+            continue
         constant = helper.make_node(
             "Constant", [], [f"baked_{output}"], value=numpy_helper.from_array(value, f"baked_{output}_value")
         )

@@ -52,11 +52,21 @@ def test_what_a_modern_target_refuses_and_a_rewrite_fixes_is_legalized():
 
 def test_where_nothing_is_known_to_succeed_nothing_is_proposed():
     assert step(COMPUTED.replace('"half_pixel"', '"half_pixel_symmetric"').replace('"" : 13', '"" : 19')) is None
-    assert step(PLAIN.replace('"nearest",', '"bicubic",')) is None
+    assert step(PLAIN.replace('"nearest",', '"area",')) is None
+
+
+def test_a_node_that_a_converter_broke_is_repaired_first():
+    assert step(PLAIN.replace('"nearest",', '"bilinear",')) == "resizefix repair m.onnx m.repaired.onnx"
+
+
+def test_scales_in_an_attribute_are_promoted_next():
+    assert step(NODE_AT_7) == "resizefix promote-scales m.onnx m.promoted.onnx"
 
 
 def test_what_a_modern_target_accepts_as_it_is_can_be_checked():
-    assert step(NODE_AT_7) == "resizefix check m.onnx --target tensorrt-10"
+    # spatial=0 keeps the model from opset 9, where the scales could be an input
+    kept = NODE_AT_7.replace("[up] y", "b = BatchNormalization <spatial = 0> (x, x, x, x, x) [up] y")
+    assert step(kept.replace("2.0]> (x)", "2.0]> (b)")) == "resizefix check m.onnx --target tensorrt-10"
 
 
 def test_out_is_the_name_of_no_file(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -24,8 +25,9 @@ from resizefix.operations.trt_legacy import trt_legacy
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, Freedom
-from resizefix.targets.gather import facts_of
-from resizefix.targets.target import Target, accepted, judge
+from resizefix.targets.gather import facts_in, facts_of
+from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+from resizefix.targets.target import Effect, Target, accepted, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
 
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
@@ -50,7 +52,7 @@ class Plans:
 
     def promotion(self, site: Site) -> tuple[str, ...] | None:
         """The options with which `promote-scales` changes the site; None where it does not, or that is not known."""
-        if not site.promotable or site.coupling is None:
+        if not site.promotable or site.coupling is None or not self._runs[site.index]:
             return None
         if site.coupling.verdict is not Freedom.FREE:
             return ("--shared",) if site.coupling.shared else None
@@ -63,20 +65,31 @@ class Plans:
     def freezing(self, site: Site) -> tuple[str, ...] | None:
         """The options with which `freeze-scales` changes a site that is fed, with example values; None if it does
         not."""
-        return self._freezing.get(site.index)
+        return self._freezing.get(site.index) if self._runs[site.index] else None
 
     def is_rewritable(self, site: Site, target: Target) -> bool:
         """Whether `legalize --target` changes the site."""
+        if target is not ONNXRUNTIME and not self._runs[site.index]:
+            return False
         if target.name not in self._legal:
             self._legal[target.name] = rewritable(self._view, self._sites, target)
         return site.index in self._legal[target.name]
 
     def has_legacy_form(self, target: Target) -> bool:
         """Whether `trt-legacy` writes a model that the target accepts."""
-        if target not in LEGACY_TARGETS:
+        if target not in LEGACY_TARGETS or not self._sites or not all(self._runs):
             return False
         made = trt_legacy(self._view.document)
         return made.complete and all(accepted(judge(target, facts)) for facts in facts_of(made.document))
+
+    @cached_property
+    def _runs(self) -> list[bool]:
+        """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules."""
+        rejected = Effect.REJECTED
+        return [
+            all(violation.effect is not rejected for violation in judge(ONNXRUNTIME, facts))
+            for facts in facts_in(self._view)
+        ]
 
     @cached_property
     def _freezing(self) -> Mapping[int, tuple[str, ...]]:
@@ -113,15 +126,12 @@ def _settings(values: Mapping[str, Sequence[int]], names: Sequence[str]) -> Iter
 
 
 def _example(site: Site, declared: Sequence[int | str | None], factor: int) -> tuple[int, ...]:
-    """Values for an input of that shape: the site's output is `factor` times its input along height and width."""
-    dims = site.input_dims
-    if site.extent.kind is ExtentKind.SIZES and factor == 1:
-        full = _sizes(site)
-    else:
-        full = (*(1,) * min(2, len(dims or ())), *(factor,) * max(len(dims or ()) - 2, 0))
-    count = 1
-    for size in declared:
-        count *= size if isinstance(size, int) else len(full) or 1
+    """Values for an input of that shape: one size for each axis, or `factor` for height and width."""
+    dims = site.input_dims or ()
+    full = (*(1,) * min(2, len(dims)), *(factor,) * max(len(dims) - 2, 0))
+    count = math.prod(size if isinstance(size, int) else len(full) or 1 for size in declared)
+    if site.extent.kind is ExtentKind.SIZES and count == len(full):
+        return _sizes(site)
     return full if count == len(full) else full[-count:] if count < len(full) else (factor,) * count
 
 

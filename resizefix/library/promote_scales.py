@@ -30,6 +30,8 @@ from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict
 from resizefix.targets.catalogue import target_named
+from resizefix.targets.gather import facts_of
+from resizefix.targets.target import Effect, judge
 from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Status, Verification
@@ -77,12 +79,17 @@ def promote_scales(
     def by_sizes() -> dict[Key, Coupling]:
         return couplings_of(ModelView(document), sites)
 
+    @cache
+    def taken() -> list[bool]:
+        judged = (judge(target_named("tensorrt-rtx"), facts) for facts in facts_of(document))
+        return [all(violation.effect is not Effect.REJECTED for violation in violations) for violations in judged]
+
     def advised(outcome: Outcome, site: Site) -> Outcome:
         """With the options of another form, and what they need besides where the promotion is verified."""
         words = outcome.retry_args
         if not verify or not words:
             return outcome
-        if integers is not None and "--for" not in words and not _is_taken(document):
+        if integers is not None and "--for" not in words and not (taken()[site.index] and _is_taken(document)):
             return replace(outcome, retry_args=())
         coupled = not allow_coupled and by_sizes()[site.key].verdict is Freedom.COUPLED
         return replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled else outcome

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import onnx.parser
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -12,6 +13,8 @@ from suggestions import examine  # noqa: E402
 MODELS = (
     "srcnn_x3_opset11",
     "computed_sizes_opset13",
+    "bisenet_x8_linear_opset11",
+    "unet_nearest_opset11",
     "handmade/scales_graph_input",
     "handmade/scales_graph_input_default",
     "sizes_of_skip_opset11",
@@ -24,3 +27,32 @@ def test_every_command_that_is_suggested_succeeds(name):
     assert done
     failed = [(suggestion, ended) for suggestion, ended in done if ended.code != 0]
     assert failed == []
+
+
+HARD = {
+    "an element type that onnxruntime has no kernel for": (
+        "(double[1,3,8,8] x) => (double[1,3,?,?] y) <float[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) }"
+    ),
+    "an operator of another domain, called Upsample": (
+        "(float[1,3,8,8] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}> { y = other.Upsample (x, s) }"
+    ),
+    "sizes that are an input": (
+        '(float[1,3,8,8] x, int64[4] t) => (float[1,3,?,?] y) { a = Resize <mode = "linear"> (x, , , t) y = Neg (a) }'
+    ),
+    "a form that TensorRT cannot take": (
+        "(float[1,3,8,8] x, float[8] roi) => (float[1,3,?,?] y) <float[4] s = {1, 1, 1.5, 1.5}> "
+        '{ y = Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, roi, s) }'
+    ),
+    "two axes of two scales before a skip connection": (
+        "(float[1,3,8,8] x, float[1,3,12,20] z) => (float[1,3,12,20] y) <float[4] s = {1, 1, 1.5, 2.5}> "
+        "{ a = Resize (x, , s) y = Add (a, z) }"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", HARD.values(), ids=HARD.keys())
+def test_what_cannot_be_done_is_not_suggested(text, tmp_path):
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13, "other" : 1]> g {text}')
+    onnx.save(model, tmp_path / "m.onnx")
+    _, done = examine(str(tmp_path / "m.onnx"))
+    assert [(suggestion, ended) for suggestion, ended in done if ended.code != 0] == []

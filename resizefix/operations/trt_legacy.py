@@ -167,7 +167,7 @@ class _ToUpsample7(Operation[Replacement]):
         except RefusedError as error:
             raise RefusedError(f"{why}; {error}") from error
         if not self._allowance.lowered:
-            raise RefusedError(f"{why}; other operators could replace it, which --no-lower forbids")
+            raise RefusedError("operations.operators-replace-no-lower-forbids", why=why)
         return found
 
 

@@ -47,4 +47,5 @@ SENTENCES = {
     "operations.its-are-an-attribute": "its {value} are an attribute",
     "operations.onnx-wants": "{what} are {found}; ONNX wants {name} there",
     "operations.tensorrt-refuses-node-first": "TensorRT refuses the node ({rule_name}): {because}; first {mend}",
+    "operations.operators-replace-no-lower-forbids": "{why}; other operators could replace it, which --no-lower forbids",
 }

@@ -8,11 +8,11 @@ and shapes that became fixed are written down again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from onnx import ModelProto, NodeProto
+from onnx import ModelProto, NodeProto, TensorProto
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
@@ -27,12 +27,15 @@ from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.frozen_constants import ConstantWriter, drop_input
 from resizefix.operations.given_values import GivenValues
+from resizefix.operations.replacement import why_unverifiable
 from resizefix.operations.rewriter import Operation, rewrite
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.recover import Recoverer
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN
+from resizefix.targets.facts import OperandSource, SiteFacts
+from resizefix.targets.gather import facts_in
 
 Array = npt.NDArray[np.generic]
 
@@ -63,6 +66,7 @@ class _Plan:
     value: Array | None
     inputs: tuple[str, ...] = ()
     note: str | None = None
+    conditions: tuple[str, ...] = ()
 
 
 def freeze_scales(
@@ -93,13 +97,30 @@ class _Freeze(Operation[_Plan]):
         self.removed: tuple[str, ...] = ()
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_Plan | Outcome]:
-        return [self._plan(site) for site in sites]
+        facts = facts_in(view) if sites else ()
+        plans = [(site, self._plan(site)) for site in sites]
+        return [
+            replace(plan, conditions=why_unverifiable(_facts_of(plan, facts[site.index])))
+            if isinstance(plan, _Plan)
+            else plan
+            for site, plan in plans
+        ]
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
         self.removed, nodes = _apply(document, [plan for _, plan in plans], self._given)
         self.used = {name: self._given.numbers(name) for _, plan in plans for name in plan.inputs}
         texts = {site.index: (node_text(site.node), (node_text(nodes[site.key]),)) for site, _ in plans}
-        return [Outcome(site.index, site.label, Status.CHANGED, plan.note, *texts[site.index]) for site, plan in plans]
+        return [
+            Outcome(
+                site.index,
+                site.label,
+                Status.CHANGED,
+                "; ".join(filter(None, (plan.note, *plan.conditions))) or None,
+                *texts[site.index],
+                condition=", ".join(plan.conditions) or None,
+            )
+            for site, plan in plans
+        ]
 
     def _plan(self, site: Site) -> _Plan | Outcome:
         """What the site's operand becomes; or why it stays as it is."""
@@ -143,6 +164,21 @@ class _Freeze(Operation[_Plan]):
         too = "" if other is None else f", also for {other}"
         note = f"{', '.join(map(repr, inputs))} became a constant{too}; the chain stays, for its {kind.value} {why}"
         return _Plan(site, kind, None, inputs, note)
+
+
+def _facts_of(plan: _Plan, facts: SiteFacts) -> SiteFacts:
+    """What a target sees of the site once its operand is the constant."""
+    if plan.value is None:
+        return facts
+    return replace(
+        facts,
+        extent=plan.kind,
+        source=OperandSource.INITIALIZER,
+        values=tuple(plan.value.astype(np.float64).tolist()),
+        length=plan.value.size,
+        operand_rank=1,
+        operand_type=TensorProto.FLOAT if plan.kind is ExtentKind.SCALES else TensorProto.INT64,
+    )
 
 
 def _wrong(value: Array, kind: ExtentKind, min_scale: float) -> str | None:

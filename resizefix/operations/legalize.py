@@ -33,7 +33,7 @@ from resizefix.operations.replacement import (
     replace_sites,
     rewritten,
     subject_of,
-    with_verifiability,
+    why_unverifiable,
 )
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
@@ -141,10 +141,11 @@ class _Legalizer:
             reason = f"{self._target.name} accepts it as it is"
             return Outcome(site.index, site.label, Status.UNCHANGED, reason, before)
         try:
-            made = with_verifiability(self._replacement(violations), self._facts)
+            made = self._replacement(violations)
         except RefusedError as error:
             return Outcome(site.index, site.label, Status.REFUSED, str(error), before)
-        return replace(made, how=f"{made.how} for {', '.join(violation.rule for violation in violations)}")
+        how = f"{made.how} for {', '.join(violation.rule for violation in violations)}"
+        return replace(made, how=how, conditions=(*made.conditions, *why_unverifiable(self._facts)))
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
         first, why = _refusal(self._target, violations)

@@ -134,13 +134,10 @@ def _lengths(chain: Sequence[Step]) -> tuple[str, ...]:
     return (f"for axes up to {min(longest)}",) if longest and open_axes else ()
 
 
-def with_verifiability(made: Replacement, facts: SiteFacts) -> Replacement:
-    """`made`; with a condition where onnxruntime does not run the node that `facts` describe: it cannot be compared."""
+def why_unverifiable(facts: SiteFacts) -> tuple[str, ...]:
+    """The condition where onnxruntime does not run the node that `facts` describe: nothing can be compared."""
     failing = [violation.rule for violation in judge(ONNXRUNTIME, facts) if violation.effect is Effect.REJECTED]
-    if not failing:
-        return made
-    condition = f"not verifiable here: onnxruntime does not run the node ({failing[0]})"
-    return replace(made, conditions=(*made.conditions, condition))
+    return (f"not verifiable here: onnxruntime does not run the node ({failing[0]})",) if failing else ()
 
 
 def lowered(

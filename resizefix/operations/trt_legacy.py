@@ -34,7 +34,7 @@ from resizefix.operations.replacement import (
     replace_sites,
     rewritten,
     subject_of,
-    with_verifiability,
+    why_unverifiable,
 )
 from resizefix.operations.rewriter import Operation, rewrite
 from resizefix.operations.site import ReadSite, Site
@@ -160,7 +160,8 @@ class _ToUpsample7(Operation[Replacement]):
         if end is not None:
             node = _upsample_7(end[0], site)
             assert node is not None
-            return with_verifiability(chain_replacement(node, (), subject, end[1]), facts)
+            made = chain_replacement(node, (), subject, end[1])
+            return replace(made, conditions=(*made.conditions, *why_unverifiable(facts)))
         why = _why_no_upsample_7(site)
         try:
             found = _without_resize(lowered(subject, site, fresh=fresh), site.scope.opset)  # it is downgraded later

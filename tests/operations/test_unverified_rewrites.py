@@ -1,10 +1,10 @@
-"""What `legalize` writes unverified: verification passes it, the target accepts it, and so does a live parser."""
+"""What is written unverified passes verification, its target accepts it, and so does a live parser."""
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import onnx.checker
 import onnx.parser
@@ -12,6 +12,7 @@ import pytest
 
 import resizefix
 from resizefix.errors import VerificationFailedError
+from resizefix.library.result import Result
 from resizefix.outcome import Status
 from resizefix.runtimes.tensorrt import LiveParser, unavailable
 from resizefix.targets.catalogue import TARGETS, target_named
@@ -57,20 +58,46 @@ def long_enough(model: onnx.ModelProto) -> list[int]:
 @pytest.mark.parametrize("target", [target.name for target in TARGETS])
 def test_what_is_written_unverified_passes_verification_and_is_accepted(target: str) -> None:
     for model in drawn(len(target), 60):
+        assert_as_verified(resizefix.legalize, model, target=target)
         made = resizefix.legalize(model, target=target, verify=False)
-        outcome = made.outcomes[0]
-        if outcome.status is not Status.CHANGED:
-            continue
-        onnx.checker.check_model(made.model, full_check=True)
-        for facts in facts_of(resizefix.interop.opened(made.model)):
+        for facts in facts_of(resizefix.interop.opened(made.model)) if made.changed else ():
             rejected = [v.rule for v in judge(target_named(target), facts) if v.effect is not Effect.NOTED]
             assert not rejected, onnx.printer.to_text(model)
-        if "not verifiable here" in (outcome.condition or ""):
-            with pytest.raises(VerificationFailedError):
-                resizefix.legalize(model, target=target)
-        else:
-            proven = resizefix.legalize(model, target=target, shape={"x": long_enough(model)})
-            assert proven.verification.passed, onnx.printer.to_text(model)
+
+
+def assert_as_verified(operation: Callable[..., Result], model: onnx.ModelProto, **options: object) -> None:
+    """What is written unverified passes verification, or states that this cannot be tried."""
+    made = operation(model, verify=False, **options)
+    if not made.changed:
+        return
+    onnx.checker.check_model(made.model, full_check=True)
+    if "not verifiable here" in (made.outcomes[0].condition or ""):
+        with pytest.raises(VerificationFailedError):
+            operation(model, **options)
+    else:
+        proven = operation(model, shape={"x": long_enough(model)}, **options)
+        assert proven.verification.passed, onnx.printer.to_text(model)
+
+
+def test_what_trt_legacy_writes_unverified_passes_verification() -> None:
+    for model in drawn(5, 60):
+        assert_as_verified(resizefix.trt_legacy, model)
+
+
+def test_what_freeze_scales_writes_unverified_passes_verification() -> None:
+    for elem_type, shape, form, scales in random.Random(6).sample(EVERY, 60):
+        if "half_pixel_symmetric" in form:
+            continue  # opset 13 has no such mode
+        constant = text(elem_type, shape, form, scales, opset=13)
+        computed = constant.replace("float[0] r", "float[1] one = {1}, float[0] r").replace("(x, r, s)", "(x, r, k)")
+        parsed = onnx.parser.parse_model(computed.replace("y = Resize", "k = Mul(s, one) y = Resize"))
+        assert_as_verified(resizefix.freeze_scales, parsed)
+        fed = onnx.parser.parse_model(constant)
+        rank = shape.count(",") + 1
+        values = onnx.numpy_helper.to_array(fed.graph.initializer[0]).tolist()
+        del fed.graph.initializer[0]
+        fed.graph.input.append(onnx.helper.make_tensor_value_info("s", onnx.TensorProto.FLOAT, [rank]))
+        assert_as_verified(resizefix.freeze_scales, fed, set={"s": values})
 
 
 @pytest.mark.skipif(unavailable() is not None, reason="TensorRT-RTX is not installed")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
+
+import onnx
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition
 from resizefix.document.shapes import dims_of
 from resizefix.document.validity import why_invalid
 from resizefix.errors import RefusedError, UsageError
@@ -32,6 +35,7 @@ from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
 
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
 _FACTORS = (2, 1, 2000, 1000)
+_MOST_INPUTS = 64  # that are looked at of an operator that takes any number
 _USUAL_SIZE = 16  # of an axis that the file leaves open
 
 
@@ -69,7 +73,7 @@ class Plans:
 
     def is_rewritable(self, site: Site, target: Target) -> bool:
         """Whether `legalize --target` changes the site."""
-        if target is not ONNXRUNTIME and not self._runs[site.index]:
+        if self._mixes_types or (target is not ONNXRUNTIME and not self._runs[site.index]):
             return False
         if target.name not in self._legal:
             self._legal[target.name] = rewritable(self._view, self._sites, target)
@@ -83,12 +87,15 @@ class Plans:
         return made.complete and all(accepted(judge(target, facts)) for facts in facts_of(made.document))
 
     @cached_property
+    def _mixes_types(self) -> bool:
+        return mixes_types(self._view)
+
+    @cached_property
     def _runs(self) -> list[bool]:
         """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules."""
-        rejected = Effect.REJECTED
+        judged = [judge(ONNXRUNTIME, facts) for facts in facts_in(self._view)]
         return [
-            all(violation.effect is not rejected for violation in judge(ONNXRUNTIME, facts))
-            for facts in facts_in(self._view)
+            not self._mixes_types and all(broken.effect is not Effect.REJECTED for broken in found) for found in judged
         ]
 
     @cached_property
@@ -117,6 +124,39 @@ class Plans:
                 if outcome.status is Status.CHANGED:
                     found[site.index] = tuple(_settings(values, behind[site.index]))
         return found
+
+
+def mixes_types(view: ModelView) -> bool:
+    """Whether a node reads two element types where its schema wants one, as half-converted models do: no runtime
+    loads them. A Cast makes what it says, whatever type is stored for its output."""
+    for scope in view.scopes.all:
+        for node in scope.body.node:
+            types: dict[str, set[int]] = {}
+            for name, bound in zip(node.input, _bound_types(node.op_type, node.domain, scope.opset), strict=False):
+                found = view.scopes.definition(scope, name) if name else None
+                if found is not None and (kind := _elem_type(found, view)):
+                    types.setdefault(bound, set()).add(kind)
+            if any(len(kinds) > 1 for kinds in types.values()):
+                return True
+    return False
+
+
+def _elem_type(found: Definition, view: ModelView) -> int | None:
+    if found.node is not None and found.node.op_type == "Cast" and found.node.domain in DEFAULT_DOMAINS:
+        return next((attribute.i for attribute in found.node.attribute if attribute.name == "to"), None)
+    return view.shapes.elem_type(found.key)
+
+
+@cache
+def _bound_types(op_type: str, domain: str, opset: int) -> tuple[str, ...]:
+    """The type variable of each input; the last one of an input that takes any number repeats."""
+    try:
+        inputs = onnx.defs.get_schema(op_type, opset, "").inputs if domain in DEFAULT_DOMAINS else []
+    except onnx.defs.SchemaError:
+        return ()
+    variadic = [entry for entry in inputs if entry.option is onnx.defs.OpSchema.FormalParameterOption.Variadic]
+    repeated = (variadic[-1].type_str,) * _MOST_INPUTS if variadic and variadic[-1].is_homogeneous else ()
+    return (*(entry.type_str for entry in inputs if entry not in variadic), *repeated)
 
 
 def _settings(values: Mapping[str, Sequence[int]], names: Sequence[str]) -> Iterator[str]:

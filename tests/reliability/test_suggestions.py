@@ -43,6 +43,10 @@ HARD = {
         "(float[1,3,8,8] x, float[8] roi) => (float[1,3,?,?] y) <float[4] s = {1, 1, 1.5, 1.5}> "
         '{ y = Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, roi, s) }'
     ),
+    "a node that reads two element types": (
+        "(float[1,3,8,8] x) => (float[1,3,?,?] y) <float[4] s = {1, 1, 2, 2}> "
+        "{ h = Cast <to = 10> (x) z = Add (x, h) y = Resize (z, , s) }"
+    ),
     "two axes of two scales before a skip connection": (
         "(float[1,3,8,8] x, float[1,3,12,20] z) => (float[1,3,12,20] y) <float[4] s = {1, 1, 1.5, 2.5}> "
         "{ a = Resize (x, , s) y = Add (a, z) }"

@@ -112,7 +112,7 @@ def test_heavy_packages_have_one_door(file):
 
 
 def test_the_document_knows_nothing_of_resizing():
-    for path in (PACKAGE / "document").glob("*.py"):
+    for path in (PACKAGE / "document").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", "")]
             constant = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

@@ -1,61 +1,26 @@
 """The value of a name, if nothing at run time can change it; else why not.
 
 A name is constant when it is an initializer that the caller cannot override, the output of a Constant node (in any of
-its spellings), or computed from such names alone by operators that only move and combine numbers. Folding is
-onnx.reference's work, one node at a time; values are small (operands of a resize), so its speed does not matter.
-A file can say much with little (`ConstantOfShape` of 2⁴⁰): nothing is computed that is not known to be small before.
+its spellings), or computed from such names alone by operators that have a row in `operator_semantics`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import onnx
 from onnx import AttributeProto, NodeProto, TensorProto
 
-from resizefix.document.inference import infer_shapes
+from resizefix.document.operator_semantics.expression import UntraceableError
+from resizefix.document.operator_semantics.operand import MOST_ELEMENTS, Array
+from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
 from resizefix.document.values import longest_extent
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
-
-Array = npt.NDArray[np.generic]
-
-# These read the shape of their operand and not its data: what lies behind them is not followed.
-SHAPE_READERS = frozenset({"Shape", "Size"})
-# What chains of scales and sizes are made of: the same result at each run, in no more steps than there are elements.
-_FOLDED = frozenset(
-    {
-        "Abs",
-        "Add",
-        "And",
-        "ArgMax",
-        "ArgMin",
-        "BitShift",
-        "Cast",
-        "CastLike",
-        "Ceil",
-        "Clip",
-        "Concat",
-        "ConstantOfShape",
-    }
-    | {"CumSum", "DequantizeLinear", "Div", "Equal", "Erf", "Exp", "Expand", "EyeLike", "Flatten", "Floor", "Gather"}
-    | {"GatherElements", "GatherND", "Gemm", "Greater", "GreaterOrEqual", "Identity", "IsInf", "IsNaN", "Less"}
-    | {"LessOrEqual", "Log", "MatMul", "Max", "Mean", "Min", "Mod", "Mul", "Neg", "NonZero", "Not", "Or", "Pad", "Pow"}
-    | {"QuantizeLinear", "Range", "Reciprocal", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"}
-    | {"Relu", "Reshape", "Round", "ScatterElements", "ScatterND", "Shape", "Sigmoid", "Sign", "Size", "Slice", "Split"}
-    | {"Sqrt", "Squeeze", "Sub", "Sum", "Tanh", "Tile", "TopK", "Transpose", "Trilu", "Unsqueeze", "Where", "Xor"}
-)
-# Of those, what inference does not know the size of: never more elements than the operand has, times its rank.
-_NEVER_LARGER = frozenset({"NonZero"})
-# Folding a constant should never cost memory: a chain over weights is nobody's scale.
-_MOST_ELEMENTS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +86,7 @@ class Constants:
 
     def _operands(self, definition: Definition) -> list[Definition]:
         assert definition.node is not None
-        if definition.node.domain not in DEFAULT_DOMAINS or definition.node.op_type not in _FOLDED:
+        if not has_row(definition.node):
             return []
         if definition.node.op_type in SHAPE_READERS:
             return self._direct_constants(definition)
@@ -164,26 +129,28 @@ class Constants:
         return NotConstant(f"the Constant node of {definition.name!r} has no value that is a dense tensor")
 
     def _tensor(self, tensor: TensorProto, definition: Definition) -> Constant | NotConstant:
-        if longest_extent(tensor.dims) > _MOST_ELEMENTS:  # asked of the dims, so that large payloads stay on disk
+        if longest_extent(tensor.dims) > MOST_ELEMENTS:  # asked of the dims, so that large payloads stay on disk
             return NotConstant(f"{definition.name!r} is too large to be part of a scale")
         return Constant(self._document.array(tensor), definition)
 
     def _computed(self, node: NodeProto, definition: Definition) -> Constant | NotConstant:
-        if node.domain not in DEFAULT_DOMAINS or node.op_type not in _FOLDED:
+        if not has_row(node):
             return NotConstant(f"{definition.name!r} is computed by {node.op_type}, which is not folded")
-        operands: dict[str, Array] = {}
-        for name in filter(None, node.input):
-            operand = self._scopes.definition(definition.scope, name)
+        operands: list[Array | None] = []
+        for name in node.input:
+            operand = self._scopes.definition(definition.scope, name) if name else None
             known = None if operand is None else self._known.get(operand.key)
-            if not isinstance(known, Constant) and node.op_type in SHAPE_READERS:
+            if name and not isinstance(known, Constant) and node.op_type in SHAPE_READERS:
                 return NotConstant(f"{definition.name!r} is the shape of {name!r}")
-            if not isinstance(known, Constant):
+            if name and not isinstance(known, Constant):
                 return known or NotConstant(f"{name!r} has no constant value")
-            operands[name] = known.value
-        value = _evaluate(node, operands, definition)
-        if isinstance(value, NotConstant):
-            return value
-        return Constant(value, definition)
+            operands.append(known.value if isinstance(known, Constant) else None)
+        dims = None if not operands or operands[0] is None else operands[0].shape
+        try:
+            results = values(node, operands, definition.scope.opset, dims)
+        except UntraceableError as error:
+            return NotConstant(f"{definition.name!r} ({node.op_type}) cannot be folded: {error}")
+        return Constant(results[list(node.output).index(definition.name)], definition)
 
 
 def _is_constant_node(node: NodeProto) -> bool:
@@ -208,32 +175,3 @@ def spelled_value(attribute: AttributeProto) -> Array | None:
     if attribute.name == "value_strings":
         return np.array(list(attribute.strings), np.object_)
     return None
-
-
-def _evaluate(node: NodeProto, operands: dict[str, Array], definition: Definition) -> Array | NotConstant:
-    # Imported here: onnx.reference costs as much to import as onnx itself, and most models need no folding.
-    from onnx.reference import ReferenceEvaluator
-
-    inputs = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.UNDEFINED, None) for name in operands]
-    outputs = [onnx.helper.make_tensor_value_info(definition.name, onnx.TensorProto.UNDEFINED, None)]
-    graph = onnx.helper.make_graph([node], "fold", inputs, outputs)
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", definition.scope.opset)])
-    if node.op_type not in _NEVER_LARGER and not _is_small(model, operands):
-        return NotConstant(f"{definition.name!r} ({node.op_type}) is too large to be part of a scale")
-    try:
-        results: Sequence[Any] = ReferenceEvaluator(model).run(None, operands)  # type: ignore[assignment]
-        return np.asarray(results[0])
-    except (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError, NotImplementedError) as error:
-        # What onnx.reference raises for a node it cannot run is not specified; not folding is always safe.
-        return NotConstant(f"{definition.name!r} ({node.op_type}) cannot be folded: {error}")
-
-
-def _is_small(model: onnx.ModelProto, operands: dict[str, Array]) -> bool:
-    """Whether inference knows the size of what a node computes from these values, and it is small."""
-    known = onnx.ModelProto()
-    known.CopyFrom(model)
-    del known.graph.input[:]
-    known.graph.initializer.extend(onnx.numpy_helper.from_array(value, name) for name, value in operands.items())
-    shape = infer_shapes(known).graph.output[0].type.tensor_type
-    dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in shape.shape.dim]
-    return shape.HasField("shape") and min(dims, default=1) >= 0 and longest_extent(dims) <= _MOST_ELEMENTS

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from onnx import NodeProto
 
-from resizefix.document.constants import SHAPE_READERS
+from resizefix.document.operator_semantics.table import SHAPE_READERS
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Reader, Scope, Scopes
 from resizefix.scope_path import Key
 

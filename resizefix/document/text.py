@@ -7,7 +7,7 @@ import math
 import onnx.printer
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 
-from resizefix.document.shapes import dims_of
+from resizefix.document.values import dims_of
 
 _SHOWN_ELEMENTS = 16
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
+from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
+from resizefix.document.operator_semantics.table import has_row, values_or_none
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, subgraphs
 from resizefix.document.values import longest_extent
 from resizefix.document.view import View
-from resizefix.opsets.evaluation import LARGEST, evaluate, is_evaluated
 from resizefix.opsets.inference import Array, Dims, ValueOf, dims_of, infer, of_known_rank
 
 Key = tuple[tuple[int, ...], str]  # (order of the scope that defines it, name)
@@ -46,10 +47,10 @@ class Knowledge:
             self._types.update({(scope.order, name): kind for name, kind in found.items()})
 
     def _is_constant(self, scope: Scope, node: NodeProto) -> bool:
-        if not is_evaluated(node.op_type):
+        if not has_row(node):
             return False  # and its operands, weights perhaps, stay unread
-        inputs = [self.constant(scope, name) if name else None for name in node.input]
-        values = evaluate(node, inputs, self.dims(scope, node.input[0]) if node.input else None)
+        operands = [self.constant(scope, name) if name else None for name in node.input]
+        values = values_or_none(node, operands, scope.opset, self.dims(scope, node.input[0]) if node.input else None)
         for name, value in zip(node.output, values or (), strict=False):
             self._constants[scope.order, name] = value
             elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
@@ -113,7 +114,7 @@ class Knowledge:
         key = (home.order, name)
         if key not in self._constants:
             tensor = self._initializer(home, name)
-            if tensor is None or longest_extent(tensor.dims) > LARGEST:
+            if tensor is None or longest_extent(tensor.dims) > MOST_ELEMENTS:
                 return None
             self._constants[key] = self._value_of(tensor)
         return self._constants[key]
@@ -127,7 +128,7 @@ class Knowledge:
         if kind is DefinitionKind.INPUT:
             return "is an input"
         if kind is DefinitionKind.INITIALIZER:
-            return f"has more than {LARGEST} elements"
+            return f"has more than {MOST_ELEMENTS} elements"
         return "is computed at run time"
 
     def _initializer(self, home: Scope, name: str) -> TensorProto | None:

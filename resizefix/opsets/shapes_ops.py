@@ -7,8 +7,8 @@ import math
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
+from resizefix.document.operator_semantics.moving import slice_positions
 from resizefix.document.text import counted
-from resizefix.opsets.evaluation import slice_positions
 from resizefix.opsets.row import Row, keep
 from resizefix.opsets.site import Site
 from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked, Closeness

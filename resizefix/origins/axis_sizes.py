@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from onnx import GraphProto, NodeProto, helper
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
 from resizefix.document.shapes import Dims, Key
 from resizefix.opsets.node_schema import why_incomplete
-from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
 
 
 class AxisSizes:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from onnx import NodeProto
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import SHAPE_READERS, Constant, NotConstant
+from resizefix.document.constants import Constant, NotConstant
+from resizefix.document.operator_semantics.table import SHAPE_READERS
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, node_label, subgraphs
 from resizefix.document.shapes import Dims, Key
 from resizefix.origins.origin import Origin, OriginKind

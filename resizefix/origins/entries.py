@@ -13,9 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from resizefix.document.shapes import Key
-from resizefix.origins.axis_sizes import AxisSizes
-from resizefix.origins.expression import (
+from resizefix.document.operator_semantics.expression import (
     Expression,
     Number,
     Size,
@@ -25,6 +23,8 @@ from resizefix.origins.expression import (
     sizes_in,
     substituted,
 )
+from resizefix.document.shapes import Key
+from resizefix.origins.axis_sizes import AxisSizes
 from resizefix.origins.measure import Chain
 
 Values = npt.NDArray[Any]

@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.document.constants import SHAPE_READERS
 from resizefix.document.document import Document
+from resizefix.document.operator_semantics.expression import Expression, Size, UntraceableError, evaluate, sizes_in
+from resizefix.document.operator_semantics.operand import Known
+from resizefix.document.operator_semantics.table import SHAPE_READERS
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, subgraphs
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.opsets.node_schema import why_incomplete
-from resizefix.origins.expression import Expression, Size, UntraceableError, evaluate, sizes_in
-from resizefix.origins.operators import Traced
 from resizefix.origins.trace import Tracer
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class _Cutter:
         node = definition.node
         if node is not None and node.op_type == "Constant":  # also one whose value the function's call gives
             traced = self._tracer.follow(definition)
-            value = traced.value if isinstance(traced, Traced) else value
+            value = traced.value if isinstance(traced, Known) else value
         over = self._tracer.view.calls.argument(definition) or self._tracer.view.calls.result(definition)
         if value is not None:
             name = self._fresh(definition)
@@ -203,12 +203,12 @@ class _Cutter:
     def _require_constant(self, definition: Definition, node: NodeProto, position: int) -> None:
         name = node.input[position] if position < len(node.input) else ""
         traced = self._tracer.trace(definition.scope, name) if name else None
-        if traced is not None and not (isinstance(traced, Traced) and traced.value is not None):
+        if traced is not None and not (isinstance(traced, Known) and traced.value is not None):
             raise UntraceableError("origins.makes-tensor-grows-size", name=definition.name, operator=node.op_type)
 
     def _divisor(self, definition: Definition, name: str) -> list[Expression]:
         traced = self._tracer.trace(definition.scope, name)
-        if not isinstance(traced, Traced):
+        if not isinstance(traced, Known):
             raise UntraceableError("origins.divides-what-might-zero")
         return [] if traced.dtype.startswith("float") else list(traced.elements.flat)
 

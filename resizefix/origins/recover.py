@@ -6,6 +6,7 @@ scale is fitted to the sizes that come out, and counts only if it holds at sizes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.operator_semantics.expression import UntraceableError
+from resizefix.document.operator_semantics.operand import Known
 from resizefix.document.scopes import Scope
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.origins.entries import Entry, Meanings, TracedEntry, confirm, measured_entries
-from resizefix.origins.expression import UntraceableError
 from resizefix.origins.measure import Chain, cut
-from resizefix.origins.operators import Traced
 from resizefix.origins.statement import AxisStatement, Subject, says, state
 from resizefix.origins.trace import Tracer, Untraced
 
@@ -58,9 +59,9 @@ class Recoverer:
         self.tracer = Tracer(view, given)
 
     def constant(self, scope: Scope, operand: str) -> npt.NDArray[np.generic] | None:
-        """The operand's value if no size and no input has a part in it, also where onnx.reference cannot fold it."""
+        """The operand's value if no size and no input has a part in it, also where only onnxruntime computes it."""
         traced = self.tracer.trace(scope, operand)
-        if isinstance(traced, Traced):
+        if isinstance(traced, Known):
             return traced.value
         try:
             chain = self._cut(scope, operand)
@@ -84,7 +85,7 @@ class Recoverer:
         if policy is not None and kind is ExtentKind.SIZES:
             raise UntraceableError("origins.keep-aspect-ratio-policy", value=policy.value)
         traced = self.tracer.trace(scope, operand)
-        length = traced.elements.size if isinstance(traced, Traced) else None
+        length = math.prod(traced.shape) if isinstance(traced, Known) else None
         own, rank = self._own(scope, data, length if interpolation.axes is None else None)
         meanings = Meanings(self.tracer.axis_sizes, own, rank)
         entries = self._entries(scope, operand, traced, meanings)
@@ -104,14 +105,14 @@ class Recoverer:
             raise UntraceableError("origins.rank-known", data=data)
         return definition.key, rank
 
-    def _entries(self, scope: Scope, operand: str, traced: Traced | Untraced, meanings: Meanings) -> Sequence[Entry]:
+    def _entries(self, scope: Scope, operand: str, traced: Known | Untraced, meanings: Meanings) -> Sequence[Entry]:
         if isinstance(traced, Untraced):
             try:
                 return measured_entries(self._cut(scope, operand), meanings)
             except UntraceableError as error:
                 raise UntraceableError(f"{traced.reason}; {error}") from error
-        if traced.elements.ndim != 1:
-            raise UntraceableError("origins.chain-gives-tensor-rank", ndim=traced.elements.ndim)
+        if len(traced.shape) != 1:
+            raise UntraceableError("origins.chain-gives-tensor-rank", ndim=len(traced.shape))
         entries = [TracedEntry.meaning(element, meanings) for element in traced.elements]
         chain = self._cut(scope, operand)
         confirm(chain, meanings, entries)

@@ -18,10 +18,10 @@ import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import SHAPE_READERS, Constant
+from resizefix.document.constants import Constant
+from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
 from resizefix.interpolation import ExtentKind
-from resizefix.opsets.evaluation import evaluate, is_evaluated
 from resizefix.opsets.inference import Array
 from resizefix.origins.axis_sizes import BROADCASTING
 from resizefix.origins.size_reach import SizeReach
@@ -285,9 +285,7 @@ class SizeFlow:
     def _lists(self, node: NodeProto) -> bool:
         """Whether values that differ go through the node: a few numbers, made of lists of sizes."""
         return any(name in self._listing for name in node.input) and all(
-            (dims := self.old(name)) is None
-            or int(np.prod(dims, dtype=object)) <= _MOST_VALUES
-            or is_evaluated(node.op_type)
+            (dims := self.old(name)) is None or int(np.prod(dims, dtype=object)) <= _MOST_VALUES or has_row(node)
             for name in node.output
             if name
         )
@@ -362,13 +360,13 @@ class SizeFlow:
         if node is None or node.op_type == "Constant":
             found = self._view.constants.value_of(self._scope, name)
             return found.value if isinstance(found, Constant) else None
-        if not is_evaluated(node.op_type) or any(attribute.ref_attr_name for attribute in node.attribute):
+        if not has_row(node) or any(attribute.ref_attr_name for attribute in node.attribute):
             return None
         operands: list[Array | None] = [None] * len(node.input)
         dims = self.dims(node.input[0], case) if node.input else None
         if node.op_type not in SHAPE_READERS:
             operands = [self.value(operand, case, depth + 1) if operand else None for operand in node.input]
-        values = evaluate(node, operands, dims)
+        values = values_or_none(node, operands, self._scope.opset, dims)
         return None if values is None else values[list(node.output).index(name)]
 
 

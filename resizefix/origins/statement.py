@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation
 from resizefix.origins.entries import Entry, Meanings, Values
-from resizefix.origins.expression import Computed, Expression, Number, Size
 from resizefix.origins.fit import EVERY_SIZE, Lengths, Multiple, fit, inferred_lengths, kernel_lengths
 from resizefix.origins.words import axis_names, figure, listed, without_casts, written
 

@@ -14,13 +14,14 @@ import numpy.typing as npt
 from onnx import helper
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import SHAPE_READERS, Constant
+from resizefix.document.constants import Constant
+from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
+from resizefix.document.operator_semantics.operand import Call, Known
+from resizefix.document.operator_semantics.table import SHAPE_READERS, apply
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
 from resizefix.document.shapes import Key
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.axis_sizes import AxisSizes
-from resizefix.origins.expression import Expression, Number, Size, UntraceableError, computed
-from resizefix.origins.operators import Call, Traced, apply
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,14 @@ class Tracer:
         self.scopes = view.scopes
         self.axis_sizes = AxisSizes(view)
         self.given = given or {}
-        self._known: dict[Key, Traced | Untraced] = {}
+        self._known: dict[Key, Known | Untraced] = {}
 
-    def trace(self, scope: Scope, name: str) -> Traced | Untraced:
+    def trace(self, scope: Scope, name: str) -> Known | Untraced:
         """What `name`, read in `scope`, is."""
         definition = self.scopes.definition(scope, name)
         return Untraced(f"nothing in the model defines {name!r}") if definition is None else self.follow(definition)
 
-    def follow(self, definition: Definition) -> Traced | Untraced:
+    def follow(self, definition: Definition) -> Known | Untraced:
         """What a definition is."""
         # Depth first with an explicit stack: chains may be longer than Python recurses; a cycle ends untraced.
         pending: list[tuple[Definition, bool]] = [(definition, False)]
@@ -96,17 +97,17 @@ class Tracer:
         if branches is None or not definition.node.input:
             return None
         condition = self._operand(definition, definition.node.input[0])
-        if isinstance(condition, Traced) and condition.value is not None:
+        if isinstance(condition, Known) and condition.value is not None:
             return branches[0] if bool(np.all(condition.value)) else branches[1]
         first, second = (self.follow(branch) for branch in branches)
-        both = isinstance(first, Traced) and isinstance(second, Traced) and first.same_as(second)
+        both = isinstance(first, Known) and isinstance(second, Known) and first.same_as(second)
         return branches[0] if both else None
 
-    def _combined(self, definition: Definition) -> Traced | Untraced:
+    def _combined(self, definition: Definition) -> Known | Untraced:
         value = self.constant(definition)
         try:
             if value is not None:
-                return Traced.constant(value)
+                return Known.constant(value)
             over = self.view.calls.argument(definition) or self.view.calls.result(definition)
             if over is not None:
                 return self._known.get(over.key, Untraced(f"{over.name!r} depends on itself"))
@@ -114,7 +115,7 @@ class Tracer:
         except UntraceableError as error:
             return Untraced(f"{definition.name!r}: {error}")
 
-    def _computed(self, definition: Definition) -> Traced | Untraced:
+    def _computed(self, definition: Definition) -> Known | Untraced:
         node = definition.node
         if node is None:
             return Untraced(f"{definition.name!r} is an input")
@@ -141,33 +142,33 @@ class Tracer:
         )
         return outputs[list(node.output).index(definition.name)]
 
-    def _argument_constant(self, definition: Definition) -> Traced:
+    def _argument_constant(self, definition: Definition) -> Known:
         """A Constant node inside a function whose value is an attribute of the call."""
         assert definition.node is not None
         for attribute in definition.node.attribute:
             given = self.view.calls.argument_attribute(definition.scope, attribute.ref_attr_name)
             if attribute.ref_attr_name and given is not None and attribute.name.startswith("value_"):
                 dtype = np.float32 if attribute.name.startswith("value_float") else np.int64
-                return Traced.constant(np.array(helper.get_attribute_value(given), dtype))
+                return Known.constant(np.array(helper.get_attribute_value(given), dtype))
         raise UntraceableError("origins.function-calls-give-value")
 
-    def _operand(self, definition: Definition, name: str) -> Traced | Untraced:
+    def _operand(self, definition: Definition, name: str) -> Known | Untraced:
         source = self.scopes.definition(definition.scope, name)
         if source is None:
             return Untraced(f"nothing in the model defines {name!r}")
         return self._known.get(source.key, Untraced(f"{name!r} depends on itself"))
 
-    def _sizes(self, definition: Definition) -> Traced:
+    def _sizes(self, definition: Definition) -> Known:
         assert definition.node is not None
         sizes = self.sizes_read(definition)
         if definition.node.op_type == "Shape":
-            return Traced.vector("int64", sizes)
+            return Known.vector("int64", sizes)
         product: Expression = Number(1, "int64")
         for size in sizes:
             product = computed("Mul", "int64", product, size)
         elements = np.empty((), object)
         elements[()] = product
-        return Traced("int64", elements)
+        return Known("int64", elements=elements)
 
     def sizes_read(self, definition: Definition) -> list[Size]:
         """The sizes that a Shape node gives, or a Size node multiplies. Raises UntraceableError."""

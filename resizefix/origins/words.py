@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from resizefix.origins.expression import Computed, Expression, Number, Size
+from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 
 _INFIX = {"Add": "+", "Sub": "−", "Mul": "×", "Div": "/", "Mod": "mod"}
 _TIGHT = frozenset({"Mul", "Div", "Mod"})

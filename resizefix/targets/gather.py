@@ -12,8 +12,9 @@ from onnx import AttributeProto, FunctionProto, NodeProto, TensorProto
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
-from resizefix.document.constants import Array, Constant
+from resizefix.document.constants import Constant
 from resizefix.document.document import Document
+from resizefix.document.operator_semantics.operand import Array
 from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
     Definition,

@@ -133,4 +133,4 @@ def test_what_doubles_is_folded_until_it_is_no_scale_any_more():
     assert early.value.tolist() == [1, 2] * 8
     late = value_of(text, "t60")
     assert isinstance(late, NotConstant)
-    assert "is too large to be part of a scale" in late.reason
+    assert "is no part of a size" in late.reason

@@ -3,8 +3,8 @@ import pytest
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
+from resizefix.document.operator_semantics.expression import Number, Size, sizes_in
 from resizefix.origins.axis_sizes import AxisSizes
-from resizefix.origins.expression import Number, Size, sizes_in
 
 X = Size(((), "x"), 2)
 

@@ -3,8 +3,8 @@ import pytest
 from chain_models import document
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.operator_semantics.expression import Number, Size, UntraceableError, computed
 from resizefix.origins.entries import Meanings, TracedEntry, confirm, measured_entries
-from resizefix.origins.expression import Number, Size, UntraceableError, computed
 from resizefix.origins.measure import cut
 from resizefix.origins.trace import Tracer
 

@@ -4,7 +4,7 @@ import pytest
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.origins.expression import Size, UntraceableError
+from resizefix.document.operator_semantics.expression import Size, UntraceableError
 from resizefix.origins.measure import Chain, cut
 from resizefix.origins.trace import Tracer
 

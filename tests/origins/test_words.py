@@ -1,6 +1,6 @@
 import pytest
 
-from resizefix.origins.expression import Number, Size, computed
+from resizefix.document.operator_semantics.expression import Number, Size, computed
 from resizefix.origins.words import axis_names, figure, listed, written
 
 H = Size(((), "x"), 2)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from resizefix.origins.expression import (
+from resizefix.document.operator_semantics.expression import (
     Number,
     Size,
     UntraceableError,

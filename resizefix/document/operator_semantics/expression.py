@@ -7,25 +7,21 @@ which for these operators is IEEE 754 and so what runtimes do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from resizefix.document.shapes import Key
+from resizefix.document.operator_semantics.elementwise import OPERATORS, Values, cast
 from resizefix.errors import DiagnosedError
-
-Values = npt.NDArray[Any]
+from resizefix.scope_path import Key
 
 # Operands are shared, so an expression can be exponentially longer than its chain; nor may it nest deeper than Python.
 _LONGEST = 300
 
 
 class UntraceableError(DiagnosedError):
-    """The walk cannot say what a node computes; the text is a sentence that says why. Never leaves this package."""
+    """What a node computes cannot be said before it runs; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -62,49 +58,13 @@ class Computed:
 Expression = Number | Size | Computed
 
 
-def _divide(a: Values, b: Values) -> Values:
-    if a.dtype.kind in "iu":  # integers are divided towards zero, as C does
-        return np.asarray(np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b)))
-    return np.asarray(a / b)
-
-
-# How each operator computes; the names are ONNX's. Operands are broadcast, results cast to the node's output type.
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "Add": np.add,
-    "Sub": np.subtract,
-    "Mul": np.multiply,
-    "Div": _divide,
-    "Mod": np.mod,  # integers, with the divisor's sign (fmod=0)
-    "Pow": np.power,
-    "Min": lambda *operands: reduce(np.minimum, operands),
-    "Max": lambda *operands: reduce(np.maximum, operands),
-    "Neg": np.negative,
-    "Abs": np.abs,
-    "Floor": np.floor,
-    "Ceil": np.ceil,
-    "Round": np.rint,  # half to even
-    "Sqrt": np.sqrt,
-    "Reciprocal": np.reciprocal,
-    "Equal": np.equal,
-    "Less": np.less,
-    "LessOrEqual": np.less_equal,
-    "Greater": np.greater,
-    "GreaterOrEqual": np.greater_equal,
-    "Not": np.logical_not,
-    "And": np.logical_and,
-    "Or": np.logical_or,
-    "Where": np.where,
-    "Cast": lambda operand: operand,  # to integers towards zero
-}
-
-
 def computed(operator: str, dtype: str, *operands: Expression) -> Expression:
     """`operator` applied to `operands`, a Number where all of them are. Raises UntraceableError if it is too long."""
     if operator == "Cast" and operands[0].dtype == dtype:
         return operands[0]
     length = 1 + sum(operand.length if isinstance(operand, Computed) else 1 for operand in operands)
     if length > _LONGEST:
-        raise UntraceableError("origins.chain-too-long-written")
+        raise UntraceableError("document.chain-too-long-written")
     expression = Computed(operator, dtype, operands, length)
     if all(isinstance(operand, Number) for operand in operands):
         return number(evaluate(expression, {}))
@@ -130,7 +90,11 @@ def evaluate(expression: Expression, sizes: Mapping[Size, Values]) -> Values:
                 known[id(part)] = np.asarray(sizes[part], np.int64)
             else:
                 operands = [known[id(operand)] for operand in part.operands]
-                known[id(part)] = np.asarray(OPERATORS[part.operator](*operands)).astype(part.dtype)
+                known[id(part)] = (
+                    cast(operands[0], part.dtype)
+                    if part.operator == "Cast"
+                    else np.asarray(OPERATORS[part.operator].compute(*operands)).astype(part.dtype)
+                )
     return known[id(expression)]
 
 

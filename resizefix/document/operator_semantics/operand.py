@@ -1,0 +1,142 @@
+"""A tensor that is known before run time, by number or by expression, and a node with such operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import NodeProto, helper
+
+from resizefix.document.operator_semantics.expression import Expression, Number, UntraceableError, number
+from resizefix.document.text import counted
+from resizefix.document.values import longest_extent
+
+Array = npt.NDArray[Any]
+# Element types whose arithmetic numpy has.
+DTYPES = frozenset(
+    {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"}
+)
+# Chains of expressions hold a few; constants above so many elements are weights, better left on disk.
+MOST_EXPRESSIONS = 1 << 10
+MOST_ELEMENTS = 1 << 16
+_MOST_AXES = 32  # numpy walks over no more
+
+
+class Known:
+    """A tensor: `value` are its numbers, None where an element is no number; `elements` are its expressions, in an
+    array of objects; `dtype` is numpy's name of its element type."""
+
+    def __init__(
+        self, dtype: str, *, value: Array | None = None, elements: npt.NDArray[np.object_] | None = None
+    ) -> None:
+        assert (value is None) != (elements is None)
+        if elements is not None and all(isinstance(element, Number) for element in elements.flat):
+            value = np.array([element.value for element in elements.flat], dtype).reshape(elements.shape)
+        self.dtype = dtype
+        self.value = value
+        self._elements = elements
+        self.shape: tuple[int, ...] = (elements if value is None else value).shape  # type: ignore[union-attr]
+
+    @classmethod
+    def constant(cls, value: npt.NDArray[np.generic]) -> Known:
+        """A tensor of numbers."""
+        return cls(value.dtype.name, value=value)
+
+    @classmethod
+    def vector(cls, dtype: str, expressions: Sequence[Expression]) -> Known:
+        """A tensor of rank 1."""
+        elements = np.empty(len(expressions), object)
+        elements[:] = expressions
+        return cls(dtype, elements=elements)
+
+    @cached_property
+    def elements(self) -> npt.NDArray[np.object_]:
+        """Raises UntraceableError for a tensor that is too large or of a type without arithmetic."""
+        if self._elements is not None:
+            return self._elements
+        value = self.value
+        assert value is not None
+        if longest_extent(value.shape) > MOST_EXPRESSIONS or value.ndim > _MOST_AXES or self.dtype not in DTYPES:
+            raise UntraceableError("document.tensor-part-size", name=self.dtype, size=counted(value.size, "element"))
+        elements = np.empty(value.shape, object)
+        for position in np.ndindex(value.shape):
+            elements[position] = number(value[position])
+        return elements
+
+    def same_as(self, other: Known) -> bool:
+        """Whether both are equal at every size."""
+        return self.dtype == other.dtype and self.shape == other.shape and bool(np.all(self.elements == other.elements))
+
+    def moved(self, move: Callable[[Array], Array]) -> Known:
+        """The same elements, or some of them, in other places."""
+        if self.value is not None:
+            return Known(self.dtype, value=_array(move(self.value), self.value.dtype))
+        return Known(self.dtype, elements=_array(move(self.elements), np.dtype(object)))
+
+
+def _array(moved: Any, dtype: np.dtype[Any]) -> Array:
+    if isinstance(moved, np.ndarray):
+        return moved
+    single = np.empty((), dtype)  # instead of an array of rank 0 numpy gives the element itself
+    single[()] = moved
+    return single
+
+
+def require_few(sizes: Sequence[int], operands: Sequence[Known]) -> None:
+    """To be asked before numpy makes a tensor of these sizes from these operands. Raises UntraceableError."""
+    known = all(operand.value is not None for operand in operands)
+    if longest_extent(sizes) > (MOST_ELEMENTS if known else MOST_EXPRESSIONS):
+        raise UntraceableError("document.tensor-shape-part-size", sizes=list(sizes))
+
+
+class Call:
+    """One node with its operands. `operands` holds None for an input that is left out; hides in which opset what was an
+    attribute and what an input."""
+
+    def __init__(self, node: NodeProto, operands: Sequence[Known | None], opset: int) -> None:
+        self.operator = node.op_type
+        self.operands = operands
+        self.opset = opset
+        self.outputs = len(node.output)
+        self._attributes = {attribute.name: attribute for attribute in node.attribute}
+
+    def operand(self, position: int) -> Known:
+        """An input that must be there."""
+        found = self.optional(position)
+        if found is None:
+            raise UntraceableError("document.lacks-input", operator=self.operator, position=position)
+        return found
+
+    def optional(self, position: int) -> Known | None:
+        """An input that may be left out."""
+        return self.operands[position] if position < len(self.operands) else None
+
+    def all_operands(self) -> list[Known]:
+        """The inputs of an operator that takes any number of them."""
+        return [self.operand(position) for position in range(len(self.operands))]
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute's value."""
+        found = self._attributes.get(name)
+        if found is None:
+            return default
+        if found.ref_attr_name:
+            raise UntraceableError("document.attribute-function", name=name, operator=self.operator)
+        return helper.get_attribute_value(found)
+
+    def integers(self, position: int, attribute: str | None = None) -> list[int] | None:
+        """Integers that later opsets take as input `position` and earlier ones as an attribute; None if left out."""
+        given = self.attribute(attribute) if attribute is not None else None
+        if given is not None:
+            return [int(value) for value in np.ravel(given)]
+        operand = self.optional(position)
+        return None if operand is None else [int(value) for value in np.ravel(self.numbers(operand))]
+
+    def numbers(self, operand: Known) -> Array:
+        """The value of an operand that must be constant."""
+        if operand.value is None:
+            raise UntraceableError("document.operand-constant-where-needed", operator=self.operator)
+        return operand.value

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-_OWN = ("form", "input_name", "shared", "keep_default", "for_", "denominator", "allow_coupled", "at")
+_OWN = ("form", "opset", "input_name", "shared", "keep_default", "for_", "denominator", "allow_coupled", "at")
 
 
 @subcommand("promote-scales", example="resizefix promote-scales x3.onnx any.onnx --input-name scales")
@@ -41,6 +41,7 @@ _OWN = ("form", "input_name", "shared", "keep_default", "for_", "denominator", "
 @click.option(
     "--denominator", type=click.IntRange(min=1), help="What TensorRT's factor is divided by.  [default: 1 or 1000]"
 )
+@click.option("--opset", type=int, metavar="N", help="Raise the model to opset N first, operator by operator.")
 @click.option("--at", type=NumbersOption(), multiple=True, help="Also verify at this scale (repeatable).")
 @click.option("--allow-coupled", is_flag=True, help="Promote nodes whose scale cannot move alone, too.")
 @writing

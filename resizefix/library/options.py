@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
+from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.printable import printable
 from resizefix.promotion import Form
 from resizefix.targets.catalogue import target_named
@@ -148,6 +149,7 @@ _NONE = frozenset(
         "form",
         "input_name",
         "prefer",
+        "opset",
         "denominator",
         "shape",
         "timeout",
@@ -167,6 +169,7 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "form": (Form, f"one of {', '.join(form.value for form in Form)}"),
     "input_name": (_text, "a name: text, not empty, without control characters"),
     "for_": (_runtime, " or ".join(RUNTIMES)),
+    "opset": (_whole(9, NEWEST_RAISED), f"an opset from 9 to {NEWEST_RAISED}"),
     "prefer": (_extent, "'scales' or 'sizes'"),
     "denominator": (_whole(1, (1 << 31) - 1), "a whole number from 1 to 2147483647"),
     "node": (_each(_text, (str,)), 'a glob on names of nodes, or "#K", or a list of them'),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
+from resizefix.document.scopes import default_opset
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
@@ -52,6 +53,7 @@ def promote_scales(
     denominator: int | None = None,
     node: Sequence[str] = (),
     allow_coupled: bool = False,
+    opset: int | None = None,
     verify: bool = True,
     at: Sequence[Sequence[float]] = (),
     **run: Unpack[RunOptions],
@@ -61,7 +63,9 @@ def promote_scales(
     Without `node` patterns every promotable site is promoted that is free, that is, whose scale can move while it
     still runs; a coupled one is refused with the node where it breaks, unless `allow_coupled`. `form` is "scales" (the
     default), "spatial", "factor" or "sizes". `for_="tensorrt"` makes int64 inputs that TensorRT takes, numerators over
-    `denominator`, and fills `result.profile`. Options are named as those of `resizefix promote-scales`.
+    `denominator`, and fills `result.profile`. `opset` raises the model to that version of ai.onnx first; one of opset 7
+    or 8, where the scales are an attribute, is raised to 9 in any case. Options are named as those of
+    `resizefix promote-scales`.
 
     `timeout` (seconds) and `memory_limit` (bytes of tensors) bound the verification, which then works in a process of
     its own; `progress` is called with the runs made, the runs there are to make, and what was done.
@@ -72,6 +76,9 @@ def promote_scales(
     if for_ == "tensorrt" and keep_default:
         raise UsageError("library.keep-default-tensorrt-tensorrt-takes")
     document = opened(model)
+    current = default_opset(document.proto.opset_import, fallback=1)
+    if opset is not None and opset < current:
+        raise UsageError("library.opset-only-raised", current=current, opset=opset)
     sites = select(find_sites(document), node)
     integers = Integers(denominator) if for_ == "tensorrt" else None
 
@@ -104,6 +111,7 @@ def promote_scales(
             integers=integers,
             refused=refused,
             target=None if integers is None else target_named("tensorrt-rtx"),
+            opset=opset or 0,
         )
         told = zip(made.outcomes, sites, strict=True)
         outcomes = (one if one.index in refused else advised(one, site) for one, site in told)

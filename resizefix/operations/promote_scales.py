@@ -18,7 +18,7 @@ from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import add_graph_input, insert_nodes, pass_into_functions, remove_unread, set_input
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scopes, names_in
+from resizefix.document.scopes import Scopes, default_opset, names_in
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.document.view import View
@@ -92,6 +92,7 @@ def promote_scales(
     integers: Integers | None = None,
     refused: Mapping[int, Refusal] | None = None,
     target: Target | None = None,
+    opset: int = 0,
 ) -> Promotion:
     """A copy of the document in which the sites that can be promoted are; `document` stays as it is.
 
@@ -99,9 +100,11 @@ def promote_scales(
     elsewhere (coupled sites); one that `target` would refuse is not promoted. Sites inside If/Loop/Scan bodies read the
     new input from the outer scope, sites in local functions through an argument that every call passes on. Raises
     UsageError where the asked-for input name is taken.
+
+    The model is raised to `opset`, and to 9 where scales that are promoted are an attribute.
     """
     operation = _Promote(form, naming or Naming(), keep_default, integers, refused or {}, target)
-    base, raised = _with_scale_inputs(document, sites)
+    base, raised = _with_scale_inputs(document, sites, opset)
     made = rewrite(ModelView(base), raised, operation)
     outcomes = zip(sites, made.outcomes, strict=True)
     ordered = tuple(replace(outcome, before=node_text(site.node)) for site, outcome in outcomes)
@@ -110,11 +113,16 @@ def promote_scales(
     return Promotion(made.document, ordered, operation.inputs, base)
 
 
-def _with_scale_inputs(document: Document, sites: Sequence[Site]) -> tuple[Document, Sequence[Site]]:
-    """The document and its sites, raised to opset 9 where a site that can be promoted has its scales as attribute."""
-    if not any(site.promotable and site.origin.kind is OriginKind.ATTRIBUTE for site in sites):
+def _with_scale_inputs(document: Document, sites: Sequence[Site], opset: int) -> tuple[Document, Sequence[Site]]:
+    """The document and its sites, raised to `opset`, and to 9 where a site to be promoted has its scales as attribute.
+
+    Raises RefusedError where an operator cannot be said in `opset`.
+    """
+    attributes = any(site.promotable and site.origin.kind is OriginKind.ATTRIBUTE for site in sites)
+    wanted = max(opset, FIRST_OPSET_WITH_SCALES_INPUT) if attributes else opset
+    if wanted <= default_opset(document.proto.opset_import, fallback=1):
         return document, sites
-    raised = raised_to(document, FIRST_OPSET_WITH_SCALES_INPUT)
+    raised = raised_to(document, wanted)
     found = find_sites(raised)
     return raised, [found[site.index] for site in sites]
 

@@ -24,9 +24,9 @@ from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, default_opset, names_in
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
+from resizefix.opsets.newest import NEWEST_RAISED
 
 Array = npt.NDArray[Any]
-NEWEST = 21  # the last opset whose changes were read
 
 
 class NotRaisedError(Exception):
@@ -171,6 +171,20 @@ def _softmax_13(raised: Raised) -> None:
     raised.put("axis", rank - 1)
 
 
+def _resize_13(raised: Raised) -> None:
+    """Empty operands beside sizes are left out from here on; one that only a run shows to be empty cannot be."""
+    node = raised.node
+    if len(node.input) > 3 and node.input[3] and node.input[2]:
+        scales = raised.value(node.input[2])
+        if scales is None or scales.size:
+            raise NotRaisedError("opsets.raise-fed-scales")
+        node.input[2] = ""
+
+
+def _average_pool_19(raised: Raised) -> None:
+    raise NotRaisedError("opsets.raise-sums")
+
+
 def _split_18(raised: Raised) -> None:
     if len(raised.node.input) < 2 or not raised.node.input[1]:
         raised.put("num_outputs", len(raised.node.output))
@@ -208,11 +222,14 @@ ROWS: dict[int, dict[str, Rewrite]] = {
         "Unsqueeze": _to_input("axes", 1, required=True),
         "ReduceSum": _to_input("axes", 1),
         "Split": _to_input("split", 1),
+        "Resize": _resize_13,
     },
     # training_mode: with more than one output the old node trained
     14: {"BatchNormalization": lambda raised: _refused(raised) if len(raised.node.output) > 1 else None},
     16: {"RoiAlign": _roi_align_16},
     18: {**dict.fromkeys(_REDUCTIONS_18, _to_input("axes", 1)), "Split": _split_18},
+    # not in ONNX, but in onnxruntime: the last bit of a mean differs
+    19: {"AveragePool": _average_pool_19},
     20: {"GridSample": _grid_sample_20, "DFT": _refused},
     # scale and bias per channel instead of per group
     21: {"GroupNormalization": _refused},
@@ -224,8 +241,8 @@ def raised_to(document: Document, opset: int, leave: frozenset[str] = frozenset(
 
     Operators of `leave` stay as they are. Raises RefusedError with the first operator that cannot be raised.
     """
-    if opset > NEWEST:
-        raise RefusedError("opsets.raise-unread", opset=opset, newest=NEWEST)
+    if opset > NEWEST_RAISED:
+        raise RefusedError("opsets.raise-unread", opset=opset, newest=NEWEST_RAISED)
     made = document.copy()
     for version in range(default_opset(made.proto.opset_import, fallback=1) + 1, opset + 1):
         _step(made, version, leave)

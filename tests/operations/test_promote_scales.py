@@ -2,6 +2,7 @@ import onnx
 import onnx.parser
 import pytest
 
+import resizefix
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.operations.freeze_scales import freeze_scales
@@ -233,3 +234,15 @@ def test_a_scale_that_makes_no_possible_size_is_refused_as_sizes(scale):
     ).outcomes
     assert outcome.status is Status.REFUSED
     assert "makes 8 into more than any runtime holds" in outcome.reason
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18, 21])
+def test_a_model_is_raised_to_the_opset_that_was_asked_for_before_it_is_promoted(opset):
+    text = """<ir_version: 3, opset_import: ["" : 8]> g (float[1,3,8,8] x) => (float[1,3,16,16] y)
+      { y = Upsample <mode = "nearest", scales = [1.0, 1.0, 2.0, 2.0]> (x) }"""
+    result = resizefix.promote_scales(onnx.parser.parse_model(text), opset=opset)
+    assert result.verification.passed
+    assert result.model.opset_import[0].version == opset
+    assert [node.op_type for node in result.model.graph.node] == ["Resize"]
+    with pytest.raises(resizefix.UsageError, match="can only be raised"):
+        resizefix.promote_scales(result.model, opset=opset - 1)

@@ -8,7 +8,8 @@ from opset_pair import run, same_bits
 
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
-from resizefix.opsets.raising import NEWEST, ROWS, raised_to, why_not_raised
+from resizefix.opsets.newest import NEWEST_RAISED as NEWEST
+from resizefix.opsets.raising import ROWS, raised_to, why_not_raised
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4, 6)).astype(np.float32)
 IN = "float[2,3,4,6] x"
@@ -47,6 +48,7 @@ CASES = {
     (13, "Unsqueeze"): model(12, "y = Unsqueeze <axes = [0, 3]> (x)", out="float[a,b,c,d,e,f] y"),
     (13, "ReduceSum"): model(12, "y = ReduceSum <axes = [1, 2]> (x)"),
     (13, "Split"): model(12, "y, z = Split <axis = 3, split = [2, 4]> (x)"),
+    (13, "Resize"): model(12, "y = Resize (x, e, e, z)", "float[0] e = {}, int64[4] z = {2, 3, 8, 9}"),
     (14, "BatchNormalization"): model(13, "y = BatchNormalization (x, s, s, s, s)", "float[3] s = {1.5, 2, 0.5}"),
     (16, "RoiAlign"): model(
         15, "y = RoiAlign <output_height = 2, output_width = 2> (x, r, b)",
@@ -65,6 +67,7 @@ REFUSED = {
     (9, "Scan"): "Scan",
     (13, "Softmax"): model(12, "y = Softmax <axis = 1> (x)"),
     (14, "BatchNormalization"): "a node that trains",
+    (19, "AveragePool"): model(18, "y = AveragePool <kernel_shape = [2, 3]> (x)"),
     (20, "DFT"): "DFT",
     (21, "GroupNormalization"): "GroupNormalization",
 }
@@ -90,6 +93,7 @@ def test_every_row_has_a_case_or_is_a_refusal():
 def test_what_is_not_said_in_the_later_opset_is_refused_with_the_node():
     with pytest.raises(RefusedError, match="Softmax node 'y' cannot be raised to opset 13: it flattens its input"):
         raised(REFUSED[13, "Softmax"], 13)
+    assert "adds in another order" in (why_not_raised(Document.from_proto(REFUSED[19, "AveragePool"]), 19) or "")
     assert "opsets up to" in (why_not_raised(Document.from_proto(CASES[9, "Upsample"]), NEWEST + 1) or "")
     mixed = model(10, "y = Resize (x, s)", "float[4] s = {1, 1, 0.5, 2}")
     assert "rounds down where an axis grows" in (why_not_raised(Document.from_proto(mixed), 11) or "")

@@ -129,5 +129,7 @@ SENTENCES = {
     "opsets.raise-no-operator": "this opset has no such operator",
     "opsets.raise-deprecated": "it is deprecated there",
     "opsets.raise-attributes": "its attributes do not fit there ({names})",
+    "opsets.raise-fed-scales": "its scales are empty only when it runs, and the newer form takes none beside sizes",
+    "opsets.raise-sums": "onnxruntime adds in another order there, so the last bits differ",
     "opsets.raise-inputs": "it has {count} inputs, which do not fit there",
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, subgraphs
+from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, subgraphs
 from resizefix.document.values import known_types
 from resizefix.scope_path import FunctionName
 
@@ -26,6 +26,7 @@ _READ_ONE = frozenset({"Cast", "Size", "Squeeze", "Unsqueeze"})
 # More elements than any list of sizes has, or any list to choose sizes from; each takes about 50 bytes.
 _LONGEST = 1 << 14
 _MOST = 1 << 20
+_LISTED_TYPES = frozenset({TensorProto.INT64, TensorProto.INT32})
 # A tensor has fewer axes: `structure` refuses others.
 _MOST_AXES = 1 << 10
 # A function is looked at for so many different lengths of its arguments; more are one case, of which nothing is known.
@@ -75,6 +76,9 @@ class Vectors:
         self._refused: set[Place] = set()
         self._spent = 0
         self.wants_values = False
+        self.unfollowed: frozenset[Place] | None = frozenset()
+        if not _has_values(typed):
+            return
         self._graph(typed.graph, (-1,), None, {}, typed=True)
         self.unfollowed = None if self._spent > _MOST else frozenset(self._refused)
 
@@ -178,6 +182,22 @@ class Vectors:
         return None if length is None else max(length, listed.get(name) or 0)
 
 
+def _has_values(model: ModelProto) -> bool:
+    """Whether there can be a list that says a value: of a shape, or of an integer constant that a node works on."""
+    known: set[str] = set()
+    for path, body in bodies(model):
+        known.update(tensor.name for tensor in getattr(body, "initializer", ()) if tensor.data_type in _LISTED_TYPES)
+        for node in body.node:
+            operator = node.op_type
+            if operator == "Constant":
+                known.update(node.output)
+            elif operator == "Shape" or (operator in FOLLOWED and path.function is not None):
+                return True
+            elif operator in FOLLOWED and not known.isdisjoint(node.input if operator == "Concat" else node.input[:1]):
+                return True
+    return False
+
+
 def node_at(model: ModelProto, place: Place) -> NodeProto:
     """The node at a place of the model, or of a copy of it."""
     start, index, *inner = place
@@ -217,7 +237,7 @@ def _is_full(kind: TypeProto | None) -> bool:
 
 def _of_constant(tensor: TensorProto) -> Length:
     """Only integers are listed."""
-    return _of_dims(tensor.dims) if tensor.data_type in (TensorProto.INT64, TensorProto.INT32) else 0
+    return _of_dims(tensor.dims) if tensor.data_type in _LISTED_TYPES else 0
 
 
 def _constant_node(node: NodeProto, body: _Body) -> Length:

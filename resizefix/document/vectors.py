@@ -191,10 +191,12 @@ def _has_values(model: ModelProto) -> bool:
             operator = node.op_type
             if operator == "Constant":
                 known.update(node.output)
-            elif operator == "Shape" or (operator in FOLLOWED and path.function is not None):
+            elif operator == "Shape":
                 return True
-            elif operator in FOLLOWED and not known.isdisjoint(node.input if operator == "Concat" else node.input[:1]):
-                return True
+            elif operator in FOLLOWED:
+                read = node.input if operator == "Concat" else node.input[:1]
+                if path.function is not None or not known.isdisjoint(read):
+                    return True
     return False
 
 

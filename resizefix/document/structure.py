@@ -14,6 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
+from resizefix.document.ranks import MOST_AXES, node_of_many_axes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label, reads, subgraphs
 from resizefix.document.text import counted
 from resizefix.document.view import View
@@ -55,7 +56,10 @@ def _why_not(model: ModelProto) -> str | None:
     for path, count in paths.items():
         if count > 1:
             return f"{str(path)!r} is in it {count} times"
-    return _circular_call(scopes) or _circular_data(scopes)
+    why = _circular_call(scopes) or _circular_data(scopes)
+    if why is None and (label := node_of_many_axes(model)) is not None:
+        return f"{label!r} makes a tensor of more than {MOST_AXES} axes"
+    return why
 
 
 def _unknown_types(scope: Scope) -> Iterator[tuple[str, int]]:

@@ -11,6 +11,9 @@ from resizefix.document.values import longest_extent
 from resizefix.document.view import View
 from resizefix.opsets.inference import Array, Dims, ValueOf, dims_of, infer, of_known_rank
 
+# What exporters apply to weights: folded, the weights would stand in the file twice.
+_LEFT = frozenset({"CastLike", "Clip", "Flatten", "Reciprocal", "Round", "Sqrt"})
+
 Key = tuple[tuple[int, ...], str]  # (order of the scope that defines it, name)
 
 
@@ -47,7 +50,7 @@ class Knowledge:
             self._types.update({(scope.order, name): kind for name, kind in found.items()})
 
     def _is_constant(self, scope: Scope, node: NodeProto) -> bool:
-        if not has_row(node):
+        if not has_row(node) or node.op_type in _LEFT:
             return False  # and its operands, weights perhaps, stay unread
         operands = [self.constant(scope, name) if name else None for name in node.input]
         values = values_or_none(node, operands, scope.opset, self.dims(scope, node.input[0]) if node.input else None)

@@ -191,6 +191,12 @@ def values() -> Iterator[tuple[str, Fill]]:
                 yield f"{made}-{size}-{taken}-{place}", file_of(PLACES[place]([*chain, *TAKEN[taken]], tensors))
                 number += 1
         yield f"input-{size}", file_of(_of_an_input(count))
+    square = numpy_helper.from_array(np.zeros((1, 1), np.int64), "g0")
+    doubled = [node("Gather", [f"g{i}", f"g{i}"], [f"g{i + 1}"]) for i in range(40)]
+    yield "axes-that-double", file_of(model([*doubled, *_resized("g40")], [*constants(4), square]))
+    more = [node("Unsqueeze", [f"g{i}", "many"], [f"g{i + 1}"]) for i in range(300)]
+    tensors = [*constants(4), square, ints("many", *range(500))]
+    yield "axes-by-the-hundred", file_of(model([*more, *_resized("g300")], tensors))
 
 
 def _of_an_input(count: int) -> ModelProto:

@@ -36,6 +36,19 @@ from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
 _FACTORS = (2, 1, 2000, 1000)
 _MOST_INPUTS = 64  # that are looked at of an operator that takes any number
+_ROUNDING = frozenset(
+    (
+        "QuantizeLinear",
+        "DynamicQuantizeLinear",
+        "Round",
+        "Floor",
+        "Ceil",
+        "ArgMax",
+        "ArgMin",
+        "TopK",
+        "NonMaxSuppression",
+    )
+)
 _USUAL_SIZE = 16  # of an axis that the file leaves open
 
 
@@ -73,30 +86,40 @@ class Plans:
 
     def is_rewritable(self, site: Site, target: Target) -> bool:
         """Whether `legalize --target` changes the site."""
-        if self._mixes_types or (target is not ONNXRUNTIME and not self._runs[site.index]):
+        if not self._runs[site.index]:
             return False
         if target.name not in self._legal:
-            self._legal[target.name] = rewritable(self._view, self._sites, target)
+            self._legal[target.name] = rewritable(self._view, self._sites, target, exactly=self._rounds)
         return site.index in self._legal[target.name]
 
     def has_legacy_form(self, target: Target) -> bool:
         """Whether `trt-legacy` writes a model that the target accepts."""
-        if target not in LEGACY_TARGETS or not self._sites or not all(self._runs):
+        if target not in LEGACY_TARGETS or not self._sites or not self.all_run:
             return False
         made = trt_legacy(self._view.document)
         return made.complete and all(accepted(judge(target, facts)) for facts in facts_of(made.document))
 
+    @property
+    def all_run(self) -> bool:
+        """Whether onnxruntime runs every site, so that a change of some can be verified beside the others."""
+        return all(self._runs)
+
+    @property
+    def every_rewrite_passes(self) -> bool:
+        """Whether nothing keeps a rewrite of any site from being verified."""
+        return self.all_run and not self._rounds
+
     @cached_property
-    def _mixes_types(self) -> bool:
-        return mixes_types(self._view)
+    def _rounds(self) -> bool:
+        """Whether a node makes a whole step of a last bit, so that what is not exact may fail verification."""
+        return any(node.op_type in _ROUNDING for scope in self._view.scopes.all for node in scope.body.node)
 
     @cached_property
     def _runs(self) -> list[bool]:
         """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules."""
         judged = [judge(ONNXRUNTIME, facts) for facts in facts_in(self._view)]
-        return [
-            not self._mixes_types and all(broken.effect is not Effect.REJECTED for broken in found) for found in judged
-        ]
+        loads = not mixes_types(self._view)
+        return [loads and all(broken.effect is not Effect.REJECTED for broken in found) for found in judged]
 
     @cached_property
     def _freezing(self) -> Mapping[int, tuple[str, ...]]:

@@ -75,11 +75,14 @@ def legalize(
     return Legalization(made.document, made.outcomes)
 
 
-def rewritable(view: ModelView, sites: Sequence[Site], target: Target) -> frozenset[int]:
-    """The indices of the sites that `legalize` can rewrite for the target; no document is made."""
+def rewritable(view: ModelView, sites: Sequence[Site], target: Target, *, exactly: bool = False) -> frozenset[int]:
+    """The indices of the sites that `legalize` can rewrite for the target (`exactly`: bit for bit); no document is
+    made."""
     facts, names = facts_in(view), FreshNames(names_in(view.model))
     found = ((site, _Legalizer(site, facts[site.index], target, Allowance(), names.fresh).plan()) for site in sites)
-    return frozenset(site.index for site, plan in found if isinstance(plan, Replacement))
+    return frozenset(
+        site.index for site, plan in found if isinstance(plan, Replacement) and (plan.exact or not exactly)
+    )
 
 
 class _Legalize(Operation[Replacement]):

@@ -47,7 +47,7 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
     # Named where others stay, and for those that need options of their own: what is not named goes the default way.
     named = [index for index, words in options.items() if words == ()]
     if named:
-        some = len(named) <= _MOST_NAMED and len(named) < len(survey.sites)
+        some = not plans.all_run or (len(named) <= _MOST_NAMED and len(named) < len(survey.sites))
         return _promotion(model, named if some else [], len(named), ())
     for index, words in options.items():
         if words is not None and _SHARED not in words:
@@ -76,8 +76,10 @@ def after_check(model: str, verdicts: Sequence[Verdict]) -> NextStep | None:
     survey = Survey(Document.open(model))
     sites = [surveyed.site for surveyed in survey.sites]
     for target in refusing:
-        if any(survey.plans.is_rewritable(site, target) for site in sites):
-            return rewriting(model, target.name, sites if len(sites) == 1 else [])
+        chosen = [site for site in sites if survey.plans.is_rewritable(site, target)]
+        if chosen:
+            whole = len(sites) > 1 and (len(chosen) == len(sites) or survey.plans.every_rewrite_passes)
+            return rewriting(model, target.name, [] if whole else chosen)
         if survey.plans.has_legacy_form(target):
             return NextStep(f"write the model for {target.name}", ("trt-legacy", model, beside(model, "trt-legacy")))
     steps = (_freezing(model, surveyed, survey) for surveyed in survey.sites)

@@ -74,7 +74,7 @@ def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> str | None:
     if not all(isinstance(length, int) and length > 0 for length in lengths):
         return None
     known = [length for length in lengths if isinstance(length, int)]
-    by_scales = [kernel_length(float(scale), length) for scale, length in zip(scales.value, known, strict=True)]
+    by_scales = [_made(float(scale), length) for scale, length in zip(scales.value, known, strict=True)]
     quotients = np.array(sizes.value, np.float32) / np.array(known, np.float32)
     if by_scales == sizes.value.tolist():
         return "sizes" if np.array_equal(quotients, scales.value) and not _whole(scales.value, known) else "scales"
@@ -156,11 +156,16 @@ def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     )
 
 
+def _made(scale: float, size: int) -> int | None:
+    """What onnxruntime makes of a size; None where the scale is infinite or no number."""
+    return kernel_length(scale, size) if np.isfinite(scale) else None
+
+
 def _gives(scales: Array, dims: Sequence[Any], stored: Sequence[Any]) -> bool:
     if not len(scales) == len(dims) == len(stored):
         return False
     known = [(s, n, out) for s, n, out in zip(scales, dims, stored, strict=True) if isinstance(out, int)]
-    seen = [kernel_length(float(s), n) == out for s, n, out in known if isinstance(n, int)]
+    seen = [_made(float(s), n) == out for s, n, out in known if isinstance(n, int)]
     return all(seen) and any(s != 1 and isinstance(n, int) for s, n, _ in known)
 
 
@@ -248,7 +253,7 @@ def lost_pixel(node: ResizeNode, _: Preferences) -> Fault | None:
     scales, sizes = _operands(node)
     if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
         return None
-    if node.input_dims is None or not np.all(scales.value > 0):
+    if node.input_dims is None or not np.all((scales.value > 0) & np.isfinite(scales.value)):
         return None
     value = scales.value.copy()
     lost = False

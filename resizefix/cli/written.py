@@ -69,7 +69,8 @@ def written(
     def show() -> None:
         from resizefix.reports.text import show_copy, show_result, show_written
 
-        show_result(result, texts=verbose or options["dry_run"], told=None if no is None else no.outcome)
+        told = None if no is None else no.outcome
+        show_result(result, texts=verbose or options["dry_run"], sessions=verbose, told=told)
         if further is not None:
             further.show()
         if copied and no is not None:

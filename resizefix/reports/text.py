@@ -24,10 +24,11 @@ _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSE
 _SHORT = 60  # characters of a reason that may be said again
 
 
-def show_result(result: Result, *, texts: bool, told: Outcome | None = None) -> None:
+def show_result(result: Result, *, texts: bool, sessions: bool = False, told: Outcome | None = None) -> None:
     """What was done to each site, what stands in the way, the new inputs and their old values, the verification.
 
-    The outcome `told` is left out: the error message is about it.
+    `texts`: with each node before and after; `sessions`: with the number of sessions. The outcome `told` is left out:
+    the error message is about it.
     """
     out = screen(2)
     reasons: dict[str, str] = {}
@@ -58,7 +59,7 @@ def show_result(result: Result, *, texts: bool, told: Outcome | None = None) -> 
             where = f"another scale of {found.node} breaks the model at {found.breaks_at!r}"
             out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was run"), hang=4)
     show_verification(result.verification)
-    if texts and result.verification.sessions:
+    if sessions and result.verification.sessions:
         out.line(f"{counted(result.verification.sessions, 'session')} of onnxruntime opened")
 
 

@@ -120,7 +120,7 @@ def _with_scale_inputs(document: Document, sites: Sequence[Site], opset: int) ->
     """
     attributes = any(site.promotable and site.origin.kind is OriginKind.ATTRIBUTE for site in sites)
     wanted = max(opset, FIRST_OPSET_WITH_SCALES_INPUT) if attributes else opset
-    if wanted <= default_opset(document.proto.opset_import, fallback=1):
+    if not wanted or wanted <= default_opset(document.proto.opset_import, fallback=1):
         return document, sites
     raised = raised_to(document, wanted)
     found = find_sites(raised)

@@ -6,13 +6,14 @@ there and 9 here. Nothing may build on the 8.
 
 from __future__ import annotations
 
-from math import floor, frexp
+from math import frexp
 
 import numpy as np
 from onnx import NodeProto
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import Reading, read
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.size_rules import Array, SizeRule, ValueOf
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
@@ -21,19 +22,6 @@ from resizefix.interpolation import Interpolation
 # What float32 has for a number, and what is left in it for the size of an axis.
 _SIGNIFICANT_BITS = 24
 _BITS_OF_A_SIZE = 16
-
-
-def kernel_length(scale: float, size: int) -> int:
-    """onnxruntime's output length: int of a float32 product (core/providers/cpu/tensor/upsamplebase.h)."""
-    with np.errstate(over="ignore"):
-        product = np.float32(scale) * np.float32(size)
-    # Beyond float32 the kernel's conversion is undefined; what matters is that nothing is that long.
-    return int(product) if np.isfinite(product) else inference_length(scale, size)
-
-
-def inference_length(scale: float, size: int) -> int:
-    """onnx's output length: floor of a float64 product (onnx/defs/tensor/utils.cc, resizeShapeInferenceHelper)."""
-    return floor(float(np.float32(scale)) * size)
 
 
 def _corrected(node: NodeProto, opset: int, source: Dims, claimed: Dims, value_of: ValueOf) -> Dims | None:

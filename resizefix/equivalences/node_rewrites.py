@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from onnx import TensorProto
 
+from resizefix.dialects.resized_length import sampled_scale
 from resizefix.equivalences.equivalence import WhyNot
 from resizefix.equivalences.index_map import samples
 from resizefix.equivalences.output_size import every_rule_gives
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
-from resizefix.equivalences.scale_for_size import quotient, robust_scale, scale_for_size
+from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
 
 Rewritten = tuple[ResizeSpec, ...] | WhyNot
@@ -82,7 +83,7 @@ def scales_to_sizes(subject: ResizeSpec) -> Rewritten:
         assert axis.scale is not None
         if axis.out < 1:
             return WhyNot(f"scale {axis.scale:g} leaves nothing of axis {position}")
-        by_size = quotient(axis.size, axis.out)
+        by_size = sampled_scale(axis.size, axis.out)
         if by_size != axis.scale and not _same_samples(subject, axis, by_size):
             return WhyNot(
                 f"scale {axis.scale:.9g} makes {axis.size} into {axis.out} on axis {position}, but the size {axis.out} "
@@ -175,7 +176,7 @@ def drop_aspect_policy(subject: ResizeSpec) -> Rewritten:
     if all(every_rule_gives(axis.scale, axis.size, axis.out) for axis in axes):  # type: ignore[arg-type]
         scales = tuple(axis.scale for axis in axes)
         alternatives.append(replace(subject, interpolation=plain, extent=ExtentKind.SCALES, values=scales))
-    if all(axis.out and _same_samples(subject, axis, quotient(axis.size, axis.out)) for axis in axes):  # type: ignore[arg-type]
+    if all(axis.out and _same_samples(subject, axis, sampled_scale(axis.size, axis.out)) for axis in axes):  # type: ignore[arg-type]
         alternatives.append(replace(subject, interpolation=plain, values=tuple(axis.out for axis in axes)))
     if not alternatives:
         return WhyNot(

@@ -12,7 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.dialects.output_size import inference_length, kernel_length
+from resizefix.dialects.resized_length import (
+    inference_length,
+    inference_lengths,
+    kernel_length,
+    kernel_lengths,
+)
 
 
 class OutputSizeRule(NamedTuple):
@@ -61,10 +66,7 @@ def first_disagreement(scale: float, sizes: Iterable[int]) -> tuple[int, int, in
     There an optimised `Shape` of the output is folded to the wrong number. None: they agree at all of `sizes`.
     """
     tried = np.array(tuple(sizes), np.int64)
-    with np.errstate(over="ignore"):
-        products = np.float32(scale) * tried.astype(np.float32)  # the two rules, for all sizes at once
-    differing = (np.trunc(products) != np.floor(np.float64(np.float32(scale)) * tried)) & np.isfinite(products)
-    if not differing.any():
-        return None
-    size = int(tried[np.argmax(differing)])
-    return size, ONNXRUNTIME_KERNEL.length(scale, size), ONNX.length(scale, size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        differing = kernel_lengths(scale, tried) != inference_lengths(scale, tried)
+    found = ((size, kernel_length(scale, size), inference_length(scale, size)) for size in tried[differing].tolist())
+    return next((one for one in found if one[1] != one[2]), None)

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from resizefix.dialects.resized_length import sampled_scale
 from resizefix.document.text import counted
 from resizefix.equivalences.index_map import Form
 from resizefix.equivalences.output_size import output_size
-from resizefix.equivalences.scale_for_size import quotient
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
 
 
@@ -147,7 +147,7 @@ def _by_scale(size: int | None, scale: float | None) -> Axis:
 
 def _by_size(size: int | None, out: int | None) -> Axis:
     known = size is not None and out is not None and size > 0
-    return Axis(size, out, quotient(size, out) if known else None)  # type: ignore[arg-type]
+    return Axis(size, out, sampled_scale(size, out) if known else None)  # type: ignore[arg-type]
 
 
 def _by_policy(axes: tuple[Axis, ...], policy: KeepAspectRatioPolicy) -> tuple[Axis, ...]:

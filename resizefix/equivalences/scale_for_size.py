@@ -6,17 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from resizefix.dialects.resized_length import sampled_scale
 from resizefix.equivalences.index_map import Form, samples
 from resizefix.equivalences.output_size import every_rule_gives
 from resizefix.interpolation import Mode
 
 _REACH = 8
 """How many neighbouring float32 values are tried on each side."""
-
-
-def quotient(size: int, out: int) -> float:
-    """The scale that onnxruntime samples by when it is given sizes: float32(out)/float32(in) (upsamplebase.h)."""
-    return float(np.float32(out) / np.float32(size))
 
 
 def robust_scale(size: int, out: int) -> float | None:
@@ -42,7 +38,7 @@ def scale_for_size(size: int, out: int, mode: Mode, form: Form, *, antialias: bo
         ValueError: a size below 1, or coordinates that depend on a roi.
 
     """
-    wanted = samples(mode, antialias, form, quotient(size, out), size, out)
+    wanted = samples(mode, antialias, form, sampled_scale(size, out), size, out)
     for scale in _neighbours(size, out):
         if every_rule_gives(scale, size, out) and samples(mode, antialias, form, scale, size, out) == wanted:
             return scale
@@ -53,7 +49,7 @@ def _neighbours(size: int, out: int) -> Iterator[float]:
     """The quotient and then its float32 neighbours, the nearer first and, of two equally near, the larger first."""
     if size < 1 or out < 1:
         raise ValueError(f"no scale makes {size} into {out}")
-    up = down = np.float32(quotient(size, out))
+    up = down = np.float32(sampled_scale(size, out))
     yield float(up)
     for _ in range(_REACH):
         up = np.nextafter(up, np.float32(np.inf))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
-from resizefix.dialects.output_size import inference_length, kernel_length
+from resizefix.dialects.resized_length import inference_length, kernel_length
 from resizefix.equivalences.scale_for_size import robust_scale
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import empty_tensor, integers, shape_of_input

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from resizefix.dialects.resized_length import sampled_scale
 from resizefix.document.text import counted
 from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError
@@ -106,15 +107,14 @@ def retry_args(site: ReadSite, form: Form | None, denominator: int | None, *, in
 def _refuse_other_samples(driven: Driven) -> None:
     """Raises RefusedError where the sizes that the graph will make are known not to mean the old scales.
 
-    Fed sizes, a runtime samples at float32(out)/float32(in): a scale that is another number samples other points
-    (upsamplebase.h of onnxruntime, `ParseScalesDataAndAdjustOutputSize`; the parser of TensorRT likewise).
+    Fed sizes, a runtime samples by their quotient: a scale that is another number samples other points.
     """
     assert driven.denominator is not None
     for scale, size in zip(driven.base, driven.resized_dims, strict=True):
         if size is None or float(scale).is_integer():
             continue
         made = size * round(scale * driven.denominator) // driven.denominator
-        if made != output_size(scale, size) or np.float32(made) / np.float32(size) != np.float32(scale):
+        if made != output_size(scale, size) or sampled_scale(size, made) != np.float32(scale):
             raise RefusedError(
                 "operations.scale-makes-tensorrt-must",
                 scale=scale,
@@ -164,12 +164,11 @@ def _as_scales(site: ReadSite) -> tuple[float, ...]:
         _axes(site, len(values))
         return values
     sizes = _static_sizes(site, "its sizes cannot be said as scales")
-    scales = [np.float32(out) / np.float32(size) for out, size in zip(values, sizes, strict=True)]
+    scales = [sampled_scale(size, int(out)) for out, size in zip(values, sizes, strict=True)]
     for scale, out, size in zip(scales, values, sizes, strict=True):
-        # The output size is int(float32(scale) * float32(in)) in onnxruntime's kernels (upsample.cc).
-        if output_size(float(scale), size) != out:
+        if output_size(scale, size) != out:
             raise RefusedError("operations.float32-scale-such-onnxruntime", out=out, size=size, rule="output size")
-    return tuple(float(scale) for scale in scales)
+    return tuple(scales)
 
 
 def _as_sizes(site: ReadSite) -> tuple[int, ...]:
@@ -181,10 +180,9 @@ def _as_sizes(site: ReadSite) -> tuple[int, ...]:
     sizes = []
     for scale, size in zip(values, dims, strict=True):
         out = output_size(scale, size)
-        # Fed sizes, the kernel samples at float32(out)/float32(in): another number means other samples.
         if out > _LONGEST:
             raise RefusedError("operations.scale-makes-runtime-holds", scale=scale, size=size, rule="output size")
-        if np.float32(out) / np.float32(size) != np.float32(scale):
+        if sampled_scale(size, out) != np.float32(scale):
             raise RefusedError(
                 "operations.scale-makes-another-scale", scale=scale, size=size, out=out, rule="output size"
             )

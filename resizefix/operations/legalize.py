@@ -10,7 +10,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import Dialect, Operands
 from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.output_size import inference_length
+from resizefix.dialects.resized_length import inference_length
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS

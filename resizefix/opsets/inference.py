@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, TensorProto, TypeProto, checker, defs, helper, numpy_helper, shape_inference
 
+from resizefix.dialects.resized_length import agreed_length
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.opsets.signatures import TypeOf, output_types
@@ -133,7 +134,7 @@ def _upsampled(source: TypeProto | None, scales: list[float]) -> TypeProto | Non
     dims = dims_of(source)
     if dims is None or len(dims) != len(scales):
         return helper.make_tensor_type_proto(source.tensor_type.elem_type, None)
-    sizes = [scaled(size, scale) for size, scale in zip(dims, scales, strict=True)]
+    sizes = [agreed_length(scale, size) for size, scale in zip(dims, scales, strict=True)]
     return helper.make_tensor_type_proto(source.tensor_type.elem_type, sizes)
 
 
@@ -159,21 +160,8 @@ def _resized(
             return found  # no valid node
         sizes = list(before)
         for axis, scale in zip(axes, scales, strict=True):
-            sizes[axis] = scaled(before[axis], float(scale))
+            sizes[axis] = agreed_length(float(scale), before[axis])
     return helper.make_tensor_type_proto(found.tensor_type.elem_type, sizes)
-
-
-def scaled(size: int | None, scale: float) -> int | None:
-    """The output size, where the rules that are in use agree on it: the float32 product (onnxruntime) and the float64
-    one (onnx.shape_inference), see upsamplebase.h and onnx/defs/tensor/utils.cc."""
-    if size is None:
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        product = np.float32(scale) * np.float32(size)
-    if not np.isfinite(product):
-        return None
-    narrow = int(product)
-    return narrow if narrow == math.floor(float(np.float32(scale)) * size) else None
 
 
 def _agreed(kinds: Sequence[TypeProto | None]) -> TypeProto | None:

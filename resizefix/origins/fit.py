@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-Lengths = npt.NDArray[np.int64]
+from resizefix.dialects.resized_length import Lengths, inference_lengths, kernel_lengths
 
 EVERY_SIZE: Lengths = np.array(
     sorted({*range(1, 1025), *range(1031, 16384, 97), *(1 << power for power in range(11, 15))}), np.int64
@@ -28,16 +28,6 @@ _ROUNDS = 24
 # How many sizes may come out one off: a product rounded in another type does at up to a sixth of them (97/3 in float64
 # and float32), one that is rounded instead of floored at a quarter and more.
 _MOST_ROUNDED = 0.2
-
-
-def kernel_lengths(scale: float, sizes: Lengths) -> Lengths:
-    """The output sizes that onnxruntime's kernels allocate: `equivalences.output_size` for many sizes."""
-    return np.asarray((np.float32(scale) * sizes.astype(np.float32)).astype(np.int64))
-
-
-def inferred_lengths(scale: float, sizes: Lengths) -> Lengths:
-    """The output sizes that onnx's shape inference gives, also the one inside onnxruntime: a float64 product."""
-    return np.asarray(np.floor(np.float64(np.float32(scale)) * sizes).astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -78,7 +68,7 @@ def fit(meant: Lengths, made: Lengths, hints: Iterable[float] = ()) -> Multiple 
 
 
 def _multiple(scale: float, made: Lengths) -> Multiple:
-    rules = (kernel_lengths, inferred_lengths)
+    rules = (kernel_lengths, inference_lengths)
     kernel, inference = (_first(rule(scale, EVERY_SIZE) != made) for rule in rules)
     robust = next(
         (s for s in _neighbours(scale) if all(np.array_equal(rule(s, EVERY_SIZE), made) for rule in rules)), None

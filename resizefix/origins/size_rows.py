@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from onnx import NodeProto, TypeProto
 
 from resizefix.dialects.dialect import dialect_of
-from resizefix.dialects.output_size import kernel_length
 from resizefix.dialects.read import read
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.dialects.resized_length import Lengths, inference_lengths, kernel_lengths
 from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation
 from resizefix.origins.entries import Entry, Meanings, Values
-from resizefix.origins.fit import EVERY_SIZE, Lengths, Multiple, fit, inferred_lengths, kernel_lengths
+from resizefix.origins.fit import EVERY_SIZE, Multiple, fit
 from resizefix.origins.words import axis_names, figure, listed, without_casts, written
 
 _OWN_SIZE = "the input's"
@@ -190,7 +191,7 @@ def _samples_differ_at(subject: Subject, entry: Entry, multiple: Multiple) -> tu
         differing &= values > 0  # nothing is sampled for an empty output
     if multiple.robust is None:
         differing |= kernel_lengths(scale, EVERY_SIZE) != (values if quotients else _made(values))
-        differing |= inferred_lengths(scale, EVERY_SIZE) != (values if quotients else _made(values))
+        differing |= inference_lengths(scale, EVERY_SIZE) != (values if quotients else _made(values))
     if not differing.any():
         return None
     # A size that is not tiny reads better as an example.
@@ -211,7 +212,7 @@ def _caveat(multiple: Multiple) -> str | None:
     if size is None:
         return None
     lengths = np.array([size], np.int64)
-    kernel, inferred = (int(rule(multiple.scale, lengths)[0]) for rule in (kernel_lengths, inferred_lengths))
+    kernel, inferred = (int(rule(multiple.scale, lengths)[0]) for rule in (kernel_lengths, inference_lengths))
     made = str(kernel) if kernel == inferred else f"{kernel} in onnxruntime's kernels and {inferred} in shape inference"
     return f"as a constant, {figure(multiple.scale)} makes {size} into {made}, the chain makes it {multiple.made(size)}"
 

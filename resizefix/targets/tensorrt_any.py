@@ -12,6 +12,7 @@ from collections.abc import Collection
 
 from onnx import TensorProto
 
+from resizefix.dialects.resized_length import inference_length
 from resizefix.targets.facts import OperandSource, SiteFacts
 from resizefix.targets.target import Effect, Rule
 
@@ -47,8 +48,10 @@ def output_sizes(f: SiteFacts) -> tuple[int | None, ...] | None:
     scales = f.full_scales
     if scales is None or f.input_shape is None or len(scales) != len(f.input_shape):
         return None
-    products = (None if size is None else scale * size for scale, size in zip(scales, f.input_shape, strict=True))
-    return tuple(int(product) if product is not None and math.isfinite(product) else None for product in products)
+    return tuple(
+        inference_length(scale, size) if size is not None and math.isfinite(scale) else None
+        for scale, size in zip(scales, f.input_shape, strict=True)
+    )
 
 
 def no_single_pixel_output(f: SiteFacts) -> bool:

@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from resize_runs import count_up, nearest, run, scaled, sized
 
+from resizefix.dialects.resized_length import sampled_scale
 from resizefix.equivalences.axis_forms import forms_of
 from resizefix.equivalences.index_map import nearest_indices, samples
 from resizefix.equivalences.output_size import every_rule_gives
-from resizefix.equivalences.scale_for_size import quotient, robust_scale, scale_for_size
+from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 
 NEAREST = forms_of(Mode.NEAREST)
@@ -22,7 +23,10 @@ def test_a_robust_scale_exists_for_every_pair_of_small_sizes():
             scale = robust_scale(size, out)
             assert scale is not None
             assert every_rule_gives(scale, size, out)
-            assert scale in (quotient(size, out), float(np.nextafter(np.float32(quotient(size, out)), np.float32(9e9))))
+            assert scale in (
+                sampled_scale(size, out),
+                float(np.nextafter(np.float32(sampled_scale(size, out)), np.float32(9e9))),
+            )
 
 
 @settings(max_examples=500, deadline=None)
@@ -34,7 +38,7 @@ def test_a_robust_scale_exists_for_large_sizes(size, out):
 
 
 def test_the_plain_quotient_is_not_robust():
-    assert not every_rule_gives(quotient(5, 9), 5, 9)
+    assert not every_rule_gives(sampled_scale(5, 9), 5, 9)
     assert robust_scale(5, 9) == float(np.nextafter(np.float32(1.8), np.float32(2)))
 
 
@@ -48,7 +52,7 @@ def test_a_scale_for_a_size_does_in_onnxruntime_what_the_size_does(size, out, fo
     x = count_up(2, size)
     y = run(scaled(interpolation, (2, scale), x), x)
     if form[1] is NearestMode.SIMPLE:  # Resize-10 has no sizes to compare with
-        assert np.array_equal(y[0], nearest_indices(form, quotient(size, out), size, out))
+        assert np.array_equal(y[0], nearest_indices(form, sampled_scale(size, out), size, out))
     else:
         assert np.array_equal(y, run(sized(interpolation, (4, out), x), x))
 
@@ -58,9 +62,9 @@ def test_where_no_scale_exists_every_neighbour_fails_by_length_or_by_samples():
     hopeless = [(i, o) for i in range(1, 33) for o in range(1, 33) if scale_for_size(i, o, Mode.NEAREST, form) is None]
     assert hopeless
     for size, out in hopeless:
-        wanted = samples(Mode.NEAREST, False, form, quotient(size, out), size, out)
+        wanted = samples(Mode.NEAREST, False, form, sampled_scale(size, out), size, out)
         for ulps in range(-8, 9):
-            bits = np.float32(quotient(size, out)).view(np.int32) + ulps
+            bits = np.float32(sampled_scale(size, out)).view(np.int32) + ulps
             scale = float(np.int32(bits).view(np.float32))
             right_length = every_rule_gives(scale, size, out)
             assert not right_length or samples(Mode.NEAREST, False, form, scale, size, out) != wanted

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from onnx import ModelProto, helper, numpy_helper
 from opset_pair import model_of, normal, run
 
+from resizefix.dialects.resized_length import agreed_length
 from resizefix.opsets.folding import fold
-from resizefix.opsets.inference import scaled
 from resizefix.opsets.knowledge import Knowledge
 from resizefix.opsets.prune import Unread
 
@@ -84,7 +84,7 @@ def test_of_an_upsample_7_in_its_own_opset_no_size_is_folded_on_which_runtimes_d
 @given(st.integers(1, 300), st.integers(1, 300))
 def test_where_the_rules_agree_onnxruntime_has_that_size(size: int, more: int) -> None:
     scale = float(np.float32(size + more) / np.float32(size))
-    found = scaled(size, scale)
+    found = agreed_length(scale, size)
     model = model_of(8, f"g (float[1,{size}] x) => (float[1,M] y) {{ y = Upsample<scales=[1.0, {scale!r}]>(x) }}")
     if found is not None:
         assert run(model, {"x": normal(1, size)})[0].shape == (1, found)
@@ -181,6 +181,6 @@ def test_weights_are_not_read_to_learn_of_shapes() -> None:
 
 
 def test_a_scale_beyond_float32_gives_no_size():
-    assert scaled(4, 3.4e38) is None
-    assert scaled(4, float("inf")) is None
-    assert scaled(0, float("inf")) is None
+    assert agreed_length(3.4e38, 4) is None
+    assert agreed_length(float("inf"), 4) is None
+    assert agreed_length(float("inf"), 0) is None

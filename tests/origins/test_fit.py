@@ -3,7 +3,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from resizefix.origins.fit import EVERY_SIZE, fit, inferred_lengths, kernel_lengths
+from resizefix.dialects.resized_length import inference_lengths, kernel_lengths
+from resizefix.origins.fit import EVERY_SIZE, fit
 
 
 def lengths(function):
@@ -27,7 +28,7 @@ def test_1_8_is_found_with_the_size_at_which_shape_inference_loses_a_pixel():
     assert found.kernel_differs_at is None
     assert found.inference_differs_at == 5
     assert found.made(5) == 9
-    assert inferred_lengths(found.scale, np.array([5]))[0] == 8
+    assert inference_lengths(found.scale, np.array([5]))[0] == 8
     assert found.robust == np.nextafter(np.float32(1.8), np.float32(2))
 
 
@@ -91,4 +92,4 @@ def test_a_found_scale_makes_the_sizes_it_was_found_from(numerator, denominator,
     assert found.kernel_differs_at == (int(EVERY_SIZE[wrong[0]]) if wrong.size else None)
     if found.robust is not None:
         np.testing.assert_array_equal(kernel_lengths(found.robust, EVERY_SIZE), made)
-        np.testing.assert_array_equal(inferred_lengths(found.robust, EVERY_SIZE), made)
+        np.testing.assert_array_equal(inference_lengths(found.robust, EVERY_SIZE), made)

@@ -1,0 +1,54 @@
+"""How long a resized axis is, and what scale is sampled by, in the arithmetic of each runtime. Nowhere else.
+
+onnxruntime's kernels take the float32 product of scale and size, onnx's shape inference (that inside onnxruntime too)
+the float64 product of the float32 scale: 5 scaled by 1.8 is 9 and 8.
+"""
+
+from __future__ import annotations
+
+from math import floor
+
+import numpy as np
+import numpy.typing as npt
+
+Lengths = npt.NDArray[np.int64]
+
+
+def kernel_length(scale: float, size: int) -> int:
+    """onnxruntime's output length: int of a float32 product (core/providers/cpu/tensor/upsamplebase.h)."""
+    # Beyond float32 the kernel's conversion is undefined; what matters is that nothing is that long.
+    return int(np.float32(scale) * np.float32(size)) if _is_finite(scale, size) else inference_length(scale, size)
+
+
+def inference_length(scale: float, size: int) -> int:
+    """onnx's output length: floor of a float64 product (onnx/defs/tensor/utils.cc, resizeShapeInferenceHelper)."""
+    return floor(float(np.float32(scale)) * size)
+
+
+def _is_finite(scale: float, size: int) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.float32(scale) * np.float32(size)))
+
+
+def agreed_length(scale: float, size: int | None) -> int | None:
+    """The output length where both say the same; None where they do not, or the size is not known."""
+    if size is None or not _is_finite(scale, size):
+        return None
+    length = kernel_length(scale, size)
+    return length if length == inference_length(scale, size) else None
+
+
+def kernel_lengths(scale: float, sizes: Lengths) -> Lengths:
+    """`kernel_length` of many sizes, whose products are below 2⁶³."""
+    return np.asarray((np.float32(scale) * sizes.astype(np.float32)).astype(np.int64))
+
+
+def inference_lengths(scale: float, sizes: Lengths) -> Lengths:
+    """`inference_length` of many sizes, whose products are below 2⁶³."""
+    return np.asarray(np.floor(np.float64(np.float32(scale)) * sizes).astype(np.int64))
+
+
+def sampled_scale(size: int, out: int) -> float:
+    """The scale that a runtime samples by when it is given sizes: float32(out)/float32(in) (upsamplebase.h,
+    `ParseScalesDataAndAdjustOutputSize`; the parsers of TensorRT likewise)."""
+    return float(np.float32(out) / np.float32(size))

@@ -28,7 +28,9 @@ from resizefix.operations.trt_legacy import trt_legacy
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, Freedom
+from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_in, facts_of
+from resizefix.targets.namesakes import namesakes_of
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, accepted, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
@@ -98,6 +100,10 @@ class Plans:
             return False
         made = trt_legacy(self._view.document)
         return made.complete and all(accepted(judge(target, facts)) for facts in facts_of(made.document))
+
+    def mistakes_nodes(self, target: str) -> bool:
+        """Whether the target takes nodes of another domain for resizes."""
+        return bool(namesakes_of(self._view, target_named(target)))
 
     @property
     def all_run(self) -> bool:

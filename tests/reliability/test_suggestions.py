@@ -36,6 +36,10 @@ HARD = {
     "an operator of another domain, called Upsample": (
         "(float[1,3,8,8] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}> { y = other.Upsample (x, s) }"
     ),
+    "such an operator beside a resize that all accept": (
+        "(float[1,3,8,8] x, float[1,3,k,l] z) => (float[?,?,?,?] y, float[?,?,?,?] w) <float[4] s = {1, 1, 2, 2}> "
+        "{ w = other.Upsample (x, s) t = Shape (z) y = Resize (x, , , t) }"
+    ),
     "sizes that are an input": (
         '(float[1,3,8,8] x, int64[4] t) => (float[1,3,?,?] y) { a = Resize <mode = "linear"> (x, , , t) y = Neg (a) }'
     ),

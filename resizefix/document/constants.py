@@ -15,6 +15,7 @@ from onnx import AttributeProto, NodeProto, TensorProto
 from resizefix.document.operator_semantics.expression import UntraceableError
 from resizefix.document.operator_semantics.operand import MOST_ELEMENTS, Array
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values
+from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
 from resizefix.document.values import longest_extent
 from resizefix.scope_path import Key
@@ -52,22 +53,9 @@ class Constants:
         definition = self._scopes.definition(scope, name)
         if definition is None:
             return NotConstant(f"nothing in the model defines {name!r}")
-        # Depth first with an explicit stack: chains may be longer than Python recurses; a cycle ends in NotConstant.
-        pending: list[tuple[Definition, bool]] = [(definition, False)]
-        opened: set[Key] = set()
-        while pending:
-            current, operands_known = pending.pop()
-            if current.key in self._known:
-                continue
-            if operands_known or current.kind is not DefinitionKind.NODE:
-                self._known[current.key] = self._fold(current)
-                continue
-            if current.key in opened:
-                self._known[current.key] = NotConstant(f"{current.name!r} depends on itself")
-                continue
-            opened.add(current.key)
-            pending.append((current, True))
-            pending.extend((operand, False) for operand in self._operands(current) if operand.key not in self._known)
+        for current, circular in operands_first(definition, self._operands, self._known):
+            why = NotConstant(f"{current.name!r} depends on itself")
+            self._known[current.key] = why if circular else self._fold(current)
         found = self._known[definition.key]
         return found if isinstance(found, NotConstant) else replace(found, chain=self._chain(definition))
 
@@ -85,8 +73,7 @@ class Constants:
         return tuple(chain)
 
     def _operands(self, definition: Definition) -> list[Definition]:
-        assert definition.node is not None
-        if not has_row(definition.node):
+        if definition.kind is not DefinitionKind.NODE or definition.node is None or not has_row(definition.node):
             return []
         if definition.node.op_type in SHAPE_READERS:
             return self._direct_constants(definition)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from onnx import TensorProto, ValueInfoProto, helper
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import Definition, DefinitionKind
 from resizefix.document.shapes import Key, dims_of
 from resizefix.document.text import counted
@@ -91,13 +92,7 @@ class GivenValues:
         scope = self.scopes.by_path[site.scope.path]
         start = self.scopes.definition(scope, site.read.operand[1])
         assert start is not None
-        found = {start.key: start}
-        pending = [start]
-        while pending:
-            fresh = [source for source in self._tracer.sources(pending.pop()) if source.key not in found]
-            found.update((source.key, source) for source in fresh)
-            pending.extend(fresh)
-        return found
+        return {source.key: source for source in readers_first(start, self._tracer.sources)}
 
 
 def _as_array(declared: ValueInfoProto, values: Sequence[float]) -> Array:

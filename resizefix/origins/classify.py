@@ -11,6 +11,7 @@ from onnx import NodeProto
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.constants import Constant, NotConstant
 from resizefix.document.operator_semantics.table import SHAPE_READERS
+from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, node_label, subgraphs
 from resizefix.document.shapes import Dims, Key
 from resizefix.origins.origin import Origin, OriginKind
@@ -90,21 +91,19 @@ class _Walk:
         self.data: list[str] = []  # what makes it run-time data, as sentences
 
     def follow(self, start: Definition) -> None:
-        seen = {start.key}
-        pending = [start]
-        while pending:
-            definition = pending.pop()
-            if definition.node is not None:
-                fresh = [source for source in self._through(definition, definition.node) if source.key not in seen]
-                seen.update(source.key for source in fresh)
-                pending.extend(reversed(fresh))
-            elif definition.kind is not DefinitionKind.INITIALIZER:
-                argument = self._view.calls.argument(definition)
-                if argument is None:
-                    self._at_input(definition, direct=definition is start)
-                elif argument.key not in seen:
-                    seen.add(argument.key)
-                    pending.append(argument)
+        for _ in readers_first(start, lambda definition: self._visited(definition, direct=definition is start)):
+            pass
+
+    def _visited(self, definition: Definition, *, direct: bool) -> list[Definition]:
+        """Note what a definition is; what it is computed from."""
+        if definition.node is not None:
+            return self._through(definition, definition.node)
+        if definition.kind is DefinitionKind.INITIALIZER:
+            return []
+        argument = self._view.calls.argument(definition)
+        if argument is None:
+            self._at_input(definition, direct=direct)
+        return [] if argument is None else [argument]
 
     def _through(self, definition: Definition, node: NodeProto) -> list[Definition]:
         self.chain.append(node)

@@ -18,6 +18,7 @@ from resizefix.document.document import Document
 from resizefix.document.operator_semantics.expression import Expression, Size, UntraceableError, evaluate, sizes_in
 from resizefix.document.operator_semantics.operand import Known
 from resizefix.document.operator_semantics.table import SHAPE_READERS
+from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, subgraphs
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
@@ -111,21 +112,10 @@ class _Cutter:
         self._divisors: list[Expression] = []
 
     def cut(self, definition: Definition) -> Chain:
-        pending: list[tuple[Definition, bool]] = [(definition, False)]
-        opened: set[Key] = set()
-        while pending:
-            current, sources_are_there = pending.pop()
-            if current.key in self._names:
-                continue
-            sources = self._sources(current)
-            if not sources_are_there and sources:
-                if current.key in opened:
-                    raise UntraceableError("origins.depends-itself", name=current.name)
-                opened.add(current.key)
-                pending.append((current, True))
-                pending.extend((source, False) for source in sources)
-            else:
-                self._take(current, sources)
+        for current, circular in operands_first(definition, self._sources, self._names):
+            if circular:
+                raise UntraceableError("origins.depends-itself", name=current.name)
+            self._take(current, self._sources(current))
         output = self._names[definition.key]
         inputs = [
             helper.make_tensor_value_info(feed.name, TensorProto.INT64, [] if feed.product else [len(feed.sizes)])

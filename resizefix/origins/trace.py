@@ -18,6 +18,7 @@ from resizefix.document.constants import Constant
 from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
 from resizefix.document.operator_semantics.operand import Call, Known
 from resizefix.document.operator_semantics.table import SHAPE_READERS, apply
+from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
 from resizefix.document.shapes import Key
 from resizefix.opsets.node_schema import why_incomplete
@@ -51,21 +52,9 @@ class Tracer:
 
     def follow(self, definition: Definition) -> Known | Untraced:
         """What a definition is."""
-        # Depth first with an explicit stack: chains may be longer than Python recurses; a cycle ends untraced.
-        pending: list[tuple[Definition, bool]] = [(definition, False)]
-        opened: set[Key] = set()
-        while pending:
-            current, sources_are_known = pending.pop()
-            if current.key in self._known:
-                continue
-            if sources_are_known:
-                self._known[current.key] = self._combined(current)
-            elif current.key in opened:
-                self._known[current.key] = Untraced(f"{current.name!r} depends on itself")
-            else:
-                opened.add(current.key)
-                pending.append((current, True))
-                pending.extend((source, False) for source in self.sources(current) if source.key not in self._known)
+        for current, circular in operands_first(definition, self.sources, self._known):
+            why = Untraced(f"{current.name!r} depends on itself")
+            self._known[current.key] = why if circular else self._combined(current)
         return self._known[definition.key]
 
     def constant(self, definition: Definition) -> npt.NDArray[np.generic] | None:

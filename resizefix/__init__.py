@@ -24,7 +24,7 @@ from resizefix.version import __version__
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
-    from resizefix.library.check import Verdict, check
+    from resizefix.library.check import check
     from resizefix.library.diff import diff
     from resizefix.library.freeze_scales import freeze_scales
     from resizefix.library.inspect import inspect
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from resizefix.library.repair import repair
     from resizefix.library.result import Result
     from resizefix.library.rewrite import legalize, trt_legacy
+    from resizefix.library.verdict import Verdict
     from resizefix.library.verify import verify
     from resizefix.operations.site import Site
 
@@ -62,7 +63,7 @@ _HOMES = {
     "Document": "resizefix.document.document",
     "Result": "resizefix.library.result",
     "Site": "resizefix.operations.site",
-    "Verdict": "resizefix.library.check",
+    "Verdict": "resizefix.library.verdict",
     "check": "resizefix.library.check",
     "diff": "resizefix.library.diff",
     "freeze_scales": "resizefix.library.freeze_scales",

@@ -112,6 +112,17 @@ def in_a_process() -> Ended | None:
     return None
 
 
+def end(code: int) -> NoReturn:
+    """End with this exit code. In a process of its own all is written, and the modules need not be taken down one by
+    one, which is a tenth of the time of a short command."""
+    if _board is not None:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
 def _end_here(*_: object) -> NoReturn:
     raise AskedToEnd
 

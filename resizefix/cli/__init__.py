@@ -14,7 +14,7 @@ import click
 
 from resizefix.cli.envelope import Call, emit_error, emit_usage_error, why_unforeseen
 from resizefix.cli.streams import Streams
-from resizefix.process import INTERRUPTED, AskedToEnd, in_a_process, note
+from resizefix.process import INTERRUPTED, AskedToEnd, end, in_a_process, note
 from resizefix.version import __version__
 
 # Name, the module of this package that holds it, what `--help` says in one line.
@@ -72,7 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     call = Call(tuple(sys.argv[1:] if arguments is None else arguments))
     gc.set_threshold(_MORE_THAN_IMPORTS_MAKE)
     atexit.register(gc.freeze)  # no search for garbage in a process that ends: a tenth of the time of a short command
-    ended = in_a_process() if arguments is None else None
+    # Only a command's name is followed by a model: an option first asks for the help or the version.
+    ended = in_a_process() if arguments is None and call.typed and not call.typed[0].startswith("-") else None
     if ended is not None and ended.why is None:
         sys.exit(ended.code)
     streams = Streams()
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"resizefix: the answer cannot be printed: {unprinted.strerror or unprinted}", err=True)
         code = 2
         note(answered=code)
-    sys.exit(code)
+    end(code)
 
 
 def _run(call: Call) -> int:

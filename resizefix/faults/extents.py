@@ -12,7 +12,6 @@ import numpy as np
 from onnx import helper
 
 from resizefix.dialects.resized_length import inference_length, kernel_length
-from resizefix.equivalences.scale_for_size import robust_scale
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import empty_tensor, integers, shape_of_input
 from resizefix.faults.resize_node import Array, Operand, ResizeNode
@@ -268,6 +267,8 @@ def lost_pixel(node: ResizeNode, _: Preferences) -> Fault | None:
         if wanted != made and abs(float(value[place]) * size - wanted) > 1e-3 * wanted:
             continue
         if wanted != made or inference_length(float(value[place]), size) != made:
+            from resizefix.equivalences.scale_for_size import robust_scale  # most scales are whole
+
             better = robust_scale(size, wanted)
             if better is not None:
                 value[place] = better

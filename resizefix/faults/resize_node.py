@@ -15,7 +15,6 @@ from resizefix.document.constants import Constant
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, names_in
 from resizefix.document.values import Dims, dims_of, known_types
-from resizefix.opsets.raising import why_not_raised
 from resizefix.scope_path import ScopePath
 
 Array = npt.NDArray[Any]
@@ -73,6 +72,8 @@ class Surroundings:
     def why_not_raised(self, opset: int) -> str | None:
         """Why the model cannot import this opset as it is; None: it can."""
         if opset not in self._raised:
+            from resizefix.opsets.raising import why_not_raised  # few faults ask for it
+
             self._raised[opset] = why_not_raised(self.view.document, opset, RESIZES)
         return self._raised[opset]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from resizefix.dialects.model_view import ModelView
 from resizefix.faults import attributes, conversions, extents, operators, types
 from resizefix.faults.fault import Fault, Finder, Preferences
-from resizefix.faults.resize_node import ResizeNode
+from resizefix.faults.resize_node import ResizeNode, Surroundings
 
 FINDERS: tuple[Finder, ...] = (
     conversions.duplicate_output,
@@ -40,6 +41,23 @@ FINDERS: tuple[Finder, ...] = (
     types.stale_type,
     extents.identity,
 )
+
+
+def resize_nodes(view: ModelView) -> list[ResizeNode]:
+    """The resize nodes of a model, in the order of its sites."""
+    found = [
+        ((*scope.order, index), scope, index)
+        for scope in view.scopes.all
+        for index, node in enumerate(scope.body.node)
+        if conversions.is_resize(node)
+    ]
+    surroundings = Surroundings(view)
+    return [ResizeNode(surroundings, scope, index) for _, scope, index in sorted(found, key=lambda item: item[0])]
+
+
+def faults_in(view: ModelView) -> list[list[Fault]]:
+    """The faults of every site of a model, in the order of the sites."""
+    return [faults_of(node) for node in resize_nodes(view)]
 
 
 def faults_of(node: ResizeNode, preferences: Preferences | None = None) -> list[Fault]:

@@ -6,8 +6,6 @@ takes, put a Cast on one side of a node alone, or leave stored types that are no
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
@@ -107,10 +105,11 @@ def _unrounded(node: ResizeNode, value: Array) -> tuple[Array | None, str]:
 
 
 def _factor(node: ResizeNode, axis: int, half: np.float16) -> tuple[float | None, str]:
-    exact = Fraction(float(half)) if np.isfinite(half) else Fraction(0)
+    exact = float(half) if np.isfinite(half) else 0.0
     if exact <= 0:
         return float(half), ""
-    bits = exact.numerator.bit_length() - (exact.numerator & -exact.numerator).bit_length() + 1
+    numerator, _ = exact.as_integer_ratio()
+    bits = numerator.bit_length() - (numerator & -numerator).bit_length() + 1
     if bits <= _BITS_OF_A_PLAIN_FACTOR:
         return float(half), ""
     size, out = _stored_pair(node, axis)

@@ -2,55 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.interop import Model, opened
 from resizefix.library.options import checked
-from resizefix.printable import summary
+from resizefix.library.verdict import Verdict
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.gather import facts_in
 from resizefix.targets.namesakes import namesakes_of
-from resizefix.targets.target import Target, Violation, accepted, judge
+from resizefix.targets.target import Target, Violation, judge
 
 if TYPE_CHECKING:  # a parser of its own process is asked by few
     from resizefix.library.live_profile import Profile
     from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict
-
-
-@dataclass(frozen=True, repr=False)
-class Verdict:
-    """What a target says to every Upsample/Resize of a model; `accepted` unless a rule is broken.
-
-    `live` is what a real parser said to the whole model; None where none was asked or none could be, and then
-    `live_reason` says why.
-    """
-
-    target: Target
-    violations: tuple[Violation, ...]
-    live: LiveVerdict | None = None
-    live_reason: str | None = None
-
-    def __repr__(self) -> str:
-        broken = Counter(violation.rule for violation in self.violations)
-        word = "accepted" if self.accepted else "rejected"
-        live = None if self.live is None else f"{self.live.parser}: {'accepted' if self.live.taken else 'rejected'}"
-        rules = ", ".join(f"{rule} ({count})" for rule, count in broken.items())
-        return summary("Verdict", f"{self.target.name} {word}", rules, live, self.live_reason)
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the target runs all of them and computes what ONNX says, by its rules."""
-        return accepted(self.violations)
-
-    @property
-    def taken(self) -> bool:
-        """Whether the rules and, where it was asked, the real parser (and builder) have nothing against the model."""
-        return self.accepted and (self.live is None or self.live.taken)
 
 
 @checked

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.promote_scales import Refusal
 from resizefix.operations.site import Site
 from resizefix.origins.origin import OriginKind
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
+
+if TYPE_CHECKING:
+    from resizefix.operations.refusal import Refusal
 
 
 class Candidate(Protocol):
@@ -81,6 +83,8 @@ def _keeps_sizes(site: Site) -> bool:
 
 
 def _refusal(found: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusal:
+    from resizefix.operations.refusal import Refusal
+
     partner = None if by_sizes is None or by_sizes.breaks_at != found.breaks_at else by_sizes.partner
     where = "where sizes must fit" if partner is None else f"where its size must be that of {partner!r}"
     what = "the selected sites together" if shared else "it alone"

@@ -1,4 +1,7 @@
-"""Which commands would change which sites of a document, found out by planning them: what a report may suggest."""
+"""Which commands would change which sites of a document, found out by planning them: what a report may suggest.
+
+An operation is imported by the plan that needs it: most reports need none.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +15,15 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition
 from resizefix.document.shapes import dims_of
-from resizefix.document.validity import why_invalid
 from resizefix.errors import RefusedError, UsageError
-from resizefix.faults.fault import Preferences
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive, retry_args
-from resizefix.operations.freeze_scales import freeze_scales
-from resizefix.operations.given_values import GivenValues
-from resizefix.operations.legalize import rewritable
-from resizefix.operations.promote_scales import Integers, promote_scales
-from resizefix.operations.repair import repair
 from resizefix.operations.site import ReadSite, Site
-from resizefix.operations.sites import find_sites
-from resizefix.operations.trt_legacy import trt_legacy
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, Freedom
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_in, facts_of
-from resizefix.targets.namesakes import namesakes_of
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, accepted, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
@@ -65,6 +58,10 @@ class Plans:
     @cached_property
     def repairs(self) -> bool:
         """Whether `repair` changes a site and leaves a valid model; what is broken elsewhere it does not fix."""
+        from resizefix.document.validity import why_invalid
+        from resizefix.faults.fault import Preferences
+        from resizefix.operations.repair import repair
+
         made = repair(self._view.document, self._sites, Preferences())
         changed = any(outcome.status is Status.CHANGED for outcome in made.outcomes)
         return changed and why_invalid(made.document.proto) is None
@@ -88,6 +85,8 @@ class Plans:
 
     def is_rewritable(self, site: Site, target: Target) -> bool:
         """Whether `legalize --target` changes the site."""
+        from resizefix.operations.legalize import rewritable
+
         if not self._runs[site.index]:
             return False
         if target.name not in self._legal:
@@ -98,11 +97,15 @@ class Plans:
         """Whether `trt-legacy` writes a model that the target accepts."""
         if target not in LEGACY_TARGETS or not self._sites or not self.all_run:
             return False
+        from resizefix.operations.trt_legacy import trt_legacy
+
         made = trt_legacy(self._view.document)
         return made.complete and all(accepted(judge(target, facts)) for facts in facts_of(made.document))
 
     def mistakes_nodes(self, target: str) -> bool:
         """Whether the target takes nodes of another domain for resizes."""
+        from resizefix.targets.namesakes import namesakes_of
+
         return bool(namesakes_of(self._view, target_named(target)))
 
     @property
@@ -133,6 +136,11 @@ class Plans:
         fed = [
             site for site in self._sites if site.origin.kind is OriginKind.GRAPH_INPUT and isinstance(site, ReadSite)
         ]
+        if not fed:
+            return {}
+        from resizefix.operations.freeze_scales import freeze_scales
+        from resizefix.operations.given_values import GivenValues
+
         given = GivenValues(self._view, fed, {})
         behind = {site.index: [name for name in given.behind(site) if name not in given.arrays] for site in fed}
         declared = {value.name: value for value in document.proto.graph.input}
@@ -223,6 +231,9 @@ def lost_targets(before: Document, after: Document) -> list[Target]:
 
 def targets_kept_by_integers(before: Document, outcomes: Sequence[Outcome], lost: Sequence[Target]) -> list[Target]:
     """Those of the `lost` targets that accept the model where the changed sites are promoted for TensorRT instead."""
+    from resizefix.operations.promote_scales import Integers, promote_scales
+    from resizefix.operations.sites import find_sites
+
     changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
     sites = [site for site in find_sites(before) if site.index in changed] if lost else []
     promoted = promote_scales(before, sites, integers=Integers()) if sites else None

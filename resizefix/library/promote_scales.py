@@ -21,8 +21,9 @@ from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
 from resizefix.library.size_coupling import couplings_of
 from resizefix.library.tensorrt_profile import profile_of
-from resizefix.operations.promote_scales import Integers, Naming, Promotion, Refusal
+from resizefix.operations.promote_scales import Integers, Naming, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
+from resizefix.operations.refusal import Refusal
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select
 from resizefix.origins.origin import OriginKind

@@ -11,10 +11,10 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.errors import VerificationFailedError
 from resizefix.faults.fault import Fault, Preferences
+from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
 from resizefix.library.result import Result
-from resizefix.operations.repair import faults_in
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import ReadSite
 from resizefix.operations.sites import find_sites, select, sites_in

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.errors import RefusedError
 from resizefix.library.coupling import without_coupled
 from resizefix.operations.forms import drive
-from resizefix.operations.promote_scales import Refusal
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.origins.size_flow import Ended, Moved, OldSizesError, SizeFlow
@@ -19,6 +19,9 @@ from resizefix.runtimes.inputs import model_inputs
 from resizefix.scope_path import Key
 from resizefix.verification.sizing import SIZINGS, sized
 from resizefix.verification.trials import trials_of
+
+if TYPE_CHECKING:
+    from resizefix.operations.refusal import Refusal
 
 _MOST_SIZINGS = 6
 _TOGETHER = 0  # the case that moves all sites

@@ -14,7 +14,6 @@ from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.site import ReadSite
-from resizefix.origins.words import figure
 from resizefix.promotion import LARGEST_DENOMINATOR, Driven, Form, common_denominator, numerator
 
 _BATCH_AND_CHANNEL = 2
@@ -71,6 +70,8 @@ def drive_by_integers(site: ReadSite, form: Form | None, denominator: int | None
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
         raise RefusedError("operations.tf-crop-resize-reads", rule="form")
     if not all(numerator(scale, chosen) for scale in scales):
+        from resizefix.origins.words import figure
+
         scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
         known = common_denominator(scales)
         others = f", nor over any other up to {LARGEST_DENOMINATOR:,}" if known is None else ""

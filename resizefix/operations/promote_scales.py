@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -26,11 +25,11 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import drive, drive_by_integers, retry_args
 from resizefix.operations.input_subgraph import InputSubgraph, Place
+from resizefix.operations.refusal import Refusal
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
-from resizefix.opsets.raising import raised_to
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Driven, Form, PromotedInput
@@ -57,22 +56,6 @@ class Naming:
 
     name: str | None = None
     shared: bool = False
-
-
-class Refusal(NamedTuple):
-    """Why a site is not promoted, and the options with which it can be."""
-
-    reason: str
-    retry_args: tuple[str, ...] = ()
-
-    def with_retry(self, words: tuple[str, ...]) -> Refusal:
-        """The same with the options that help."""
-        return Refusal(self.reason, words)
-
-    def outcome(self, site: Site) -> Outcome:
-        """The site's outcome."""
-        before = node_text(site.node)
-        return Outcome(site.index, site.label, Status.REFUSED, self.reason, before, retry_args=self.retry_args)
 
 
 @dataclass(frozen=True)
@@ -122,6 +105,8 @@ def _with_scale_inputs(document: Document, sites: Sequence[Site], opset: int) ->
     wanted = max(opset, FIRST_OPSET_WITH_SCALES_INPUT) if attributes else opset
     if not wanted or wanted <= default_opset(document.proto.opset_import, fallback=1):
         return document, sites
+    from resizefix.opsets.raising import raised_to  # most models are of a later opset
+
     raised = raised_to(document, wanted)
     found = find_sites(raised)
     return raised, [found[site.index] for site in sites]

@@ -10,13 +10,11 @@ from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, remove_unread
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
-from resizefix.faults.conversions import is_resize
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.resize_node import RESIZES, ResizeNode, Surroundings
-from resizefix.faults.table import faults_of, first_fault
+from resizefix.faults.resize_node import RESIZES, ResizeNode
+from resizefix.faults.table import first_fault, resize_nodes
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
-from resizefix.opsets.raising import raised_to
 from resizefix.outcome import Outcome, Status
 
 _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are rows
@@ -34,11 +32,6 @@ class Repair:
     fixed: Mapping[int, tuple[Fault, ...]]
 
 
-def faults_in(view: ModelView) -> list[list[Fault]]:
-    """The faults of every site, in the order of `sites_in`."""
-    return [faults_of(node) for node in _nodes(view)]
-
-
 def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Repair:
     """A copy of the document whose selected sites have no fault left that can be fixed; `document` stays as it is.
 
@@ -52,7 +45,7 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     for _ in range(_MOST_ROUNDS):
         view = ModelView(current)
         found: list[tuple[int, ResizeNode, Fault]] = []
-        for index, node in enumerate(_nodes(view)):
+        for index, node in enumerate(resize_nodes(view)):
             fault = first_fault(node, preferences) if index in selected and index not in refused else None
             if fault is not None and fault.change is None:
                 refused[index] = fault
@@ -72,18 +65,6 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         for index, site in selected.items()
     )
     return Repair(current, outcomes, {index: tuple(faults) for index, faults in fixed.items()})
-
-
-def _nodes(view: ModelView) -> list[ResizeNode]:
-    """The resize nodes in the order of `sites_in`."""
-    found = [
-        ((*scope.order, index), scope, index)
-        for scope in view.scopes.all
-        for index, node in enumerate(scope.body.node)
-        if is_resize(node)
-    ]
-    surroundings = Surroundings(view)
-    return [ResizeNode(surroundings, scope, index) for _, scope, index in sorted(found, key=lambda item: item[0])]
 
 
 def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:
@@ -118,6 +99,8 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
         )
         opset = max(opset or 0, change.opset) if change.opset is not None else opset
     if opset is not None:
+        from resizefix.opsets.raising import raised_to
+
         made = raised_to(made, opset, RESIZES)
     remove_unread(made.proto, unread)
     return made

@@ -23,7 +23,6 @@ from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
 from resizefix.operations.site import Extent, ReadSite, Site
-from resizefix.opsets.raising import why_not_raised
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
 from resizefix.scope_path import Key
@@ -94,6 +93,8 @@ class _Finder:
     @cached_property
     def _not_raised(self) -> str | None:
         """Why the model cannot be raised to opset 9, where the scales of Upsample are an input."""
+        from resizefix.opsets.raising import why_not_raised  # most models are of a later opset
+
         return why_not_raised(self._view.document, FIRST_OPSET_WITH_SCALES_INPUT)
 
     @cached_property

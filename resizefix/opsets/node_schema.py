@@ -7,7 +7,7 @@ site. Source: the operator schemas of the installed onnx (docs/Operators.md).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
 from onnx import AttributeProto, ModelProto, NodeProto
@@ -16,7 +16,9 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label
 from resizefix.document.text import counted
 from resizefix.document.view import View
-from resizefix.opsets.verdict import Blocker
+
+if TYPE_CHECKING:
+    from resizefix.opsets.verdict import Blocker
 
 _TOLD_BY_SITE = frozenset({"Resize", "Upsample"})
 _ANY_NUMBER = 2**31 - 1  # what onnx says for "variadic"
@@ -43,6 +45,8 @@ class _Needs(NamedTuple):
 
 def incomplete_nodes(model: ModelProto) -> tuple[Blocker, ...]:
     """All nodes that no runtime takes, each as something that stands in the way."""
+    from resizefix.opsets.verdict import Blocker
+
     mend = "repair the model first: onnx.checker.check_model(model) says the same of it"
     return tuple(
         Blocker(node_label(node, index), node.op_type, scope.opset, Diagnostic("opsets.it", why=why), mend)

@@ -23,7 +23,7 @@ from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, 
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
 from resizefix.interpolation import ExtentKind
 from resizefix.opsets.inference import Array
-from resizefix.origins.axis_sizes import BROADCASTING
+from resizefix.origins.output_lengths import BROADCASTING
 from resizefix.origins.size_reach import SizeReach
 from resizefix.origins.size_rows import PASSING, ConflictError, Dims, UnknownSizesError, resized_by, row_of
 from resizefix.origins.size_view import NodeView

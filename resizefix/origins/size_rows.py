@@ -21,7 +21,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.opsets.inference import Array, dims_of, infer
-from resizefix.origins.axis_sizes import BROADCASTING, KEEPING, window
+from resizefix.origins.output_lengths import BROADCASTING, KEEPING, window
 
 Dims = tuple[int, ...]
 

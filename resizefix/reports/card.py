@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resizefix.library.check import Verdict
+from resizefix.library.verdict import Verdict
 from resizefix.reports.drawing import drawing
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Neighbourhood

@@ -12,8 +12,8 @@ from resizefix.reports.wording import reason
 if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.faults.fault import Fault
     from resizefix.interpolation import Interpolation
-    from resizefix.library.check import Verdict
     from resizefix.library.tensorrt_profile import Range
+    from resizefix.library.verdict import Verdict
     from resizefix.operations.diff import Change
     from resizefix.operations.site import Site
     from resizefix.opsets.verdict import Blocker

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from resizefix.document.document import Document
-from resizefix.library.check import Verdict
+from resizefix.library.verdict import Verdict
 from resizefix.reports import card as cards
 from resizefix.reports.gfm import code, prose, table
 from resizefix.reports.markup import Markup, element

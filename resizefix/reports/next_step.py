@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from resizefix.printable import printable
 
 if TYPE_CHECKING:
-    from resizefix.library.check import Verdict
+    from resizefix.library.verdict import Verdict
     from resizefix.operations.site import Site
     from resizefix.reports.survey import Survey, Surveyed
 

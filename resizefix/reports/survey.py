@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.faults.fault import Fault
+from resizefix.faults.table import faults_in
 from resizefix.library.size_coupling import sites_with_coupling
-from resizefix.operations.repair import faults_in
 from resizefix.operations.site import Site
 from resizefix.reports.wording import Standing, standing
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures
-    from resizefix.library.check import Verdict
     from resizefix.library.plans import Plans
+    from resizefix.library.verdict import Verdict
     from resizefix.reports.neighbourhood import Neighbourhood
     from resizefix.reports.surroundings import MarkOf, Surroundings
     from resizefix.targets.target import Effect, Target, Violation
@@ -80,7 +80,7 @@ class Survey:
     @cached_property
     def _verdicts(self) -> list[tuple[Verdict, ...]]:
         """Of each site, what every target says to it."""
-        from resizefix.library.check import Verdict
+        from resizefix.library.verdict import Verdict
         from resizefix.targets.catalogue import TARGETS
         from resizefix.targets.gather import facts_in
         from resizefix.targets.target import judge

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence, Set
 
 from resizefix.document.text import counted
 from resizefix.faults.fault import Fault
-from resizefix.library.check import Verdict
 from resizefix.library.result import Result
+from resizefix.library.verdict import Verdict
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened

@@ -17,7 +17,6 @@ from resizefix.origins.origin import Origin, OriginKind
 from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
-from resizefix.targets.catalogue import TARGETS
 
 _MOST_NAMES = 3
 _MOST_OPERATORS = 6
@@ -152,6 +151,8 @@ def listed(words: Sequence[str]) -> str:
 
 def runs_of_targets(names: Sequence[str]) -> list[str]:
     """Targets by name; three or more that follow each other as `tensorrt-5.0 to tensorrt-7.0`."""
+    from resizefix.targets.catalogue import TARGETS
+
     order = [target.name for target in TARGETS]
     runs: list[list[str]] = []
     for name in names:

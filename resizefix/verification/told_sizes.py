@@ -19,7 +19,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
 from resizefix.document.shapes import Dims, Shapes
 from resizefix.document.view import View
 from resizefix.errors import RefusedError
-from resizefix.origins.axis_sizes import BROADCASTING, KEEPING
+from resizefix.origins.output_lengths import BROADCASTING, KEEPING
 from resizefix.runtimes.inputs import Array
 from resizefix.scope_path import MAIN
 

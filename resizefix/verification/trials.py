@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Driven, Form, PromotedInput, common_denominator, numerator
 from resizefix.runtimes.inputs import Array
-from resizefix.verification.reference_model import ComputedSizes, ConstantOperand
+
+if TYPE_CHECKING:
+    from resizefix.verification.reference_model import ComputedSizes, ConstantOperand
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Trial:
 
     def baked(self) -> dict[Key, ConstantOperand]:
         """The operands that the same values make, for the re-baked original."""
+        from resizefix.verification.reference_model import ConstantOperand
+
         return {
             driven.key: ConstantOperand(driven.kind, driven.operand(value))
             for source, value in self.values
@@ -45,6 +50,8 @@ class Trial:
 
         Fed sizes, a runtime samples at float32(out)/float32(in), which is the scale only where scale × in is whole.
         """
+        from resizefix.verification.reference_model import ComputedSizes
+
         chosen = {source.name: value for source, value in self.values}
         found: dict[Key, ComputedSizes] = {}
         for driven, value in ((site, chosen.get(one.name, one.value)) for one in inputs for site in one.sites):

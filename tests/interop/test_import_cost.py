@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
 HEAVY = ("onnx", "numpy", "onnxruntime", "google.protobuf", "onnx_graphsurgeon", "onnx_ir", "torch", "click", "rich")
 
 
@@ -27,3 +29,50 @@ def test_a_call_is_looked_up_without_running_or_drawing_anything(name):
     loaded = loaded_by(f"from resizefix import {name}")
     assert "onnx" in loaded  # the test can fail
     assert loaded <= {"onnx", "numpy", "google.protobuf"}
+
+
+# All that `inspect` of a model with one constant scale imports of these rooms. What only a suggestion, a repair, a
+# plan, a downgrade or a run needs is imported where it is used: each module costs about half a millisecond.
+FOR_INSPECT = {
+    "equivalences": {"output_size"},
+    "library": {"coupling", "plans", "size_coupling", "verdict"},
+    "operations": {"forms", "site", "sites"},
+    "opsets": {"evaluation", "inference", "node_schema", "signatures"},
+    "origins": {"classify", "origin", "output_lengths", "size_flow", "size_reach", "size_rows", "size_view"},
+    "runtimes": {"inputs"},
+    "targets": {"catalogue", "facts", "gather", "onnxruntime_target", "operators", "target", "tensorrt"}
+    | {"tensorrt_any", "tensorrt_5_to_7", "tensorrt_8_to_9", "tensorrt_10_to_rtx"},
+    "verification": {"sizing", "trials"},
+}
+NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports.screen"}
+
+
+def modules_of(*words: str) -> tuple[set[str], set[str]]:
+    """What a command imports: modules of the package, and heavy packages."""
+    code = (
+        "import contextlib, io, sys\nfrom resizefix.cli import main\n"
+        f"with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main({list(words)!r})\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = done.stdout.split()
+    own = {name.removeprefix("resizefix.") for name in names if name.startswith("resizefix.")}
+    return own, set(names) & set(HEAVY)
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_inspect_imports_only_what_it_needs(words):
+    own, heavy = modules_of("inspect", str(SRCNN), *words)
+    assert "origins.size_flow" in own  # the command has run
+    for room, needed in FOR_INSPECT.items():
+        found = {name.partition(".")[2] for name in own if name.startswith(f"{room}.")}
+        assert found <= needed, f"{room}: import it where it is used"
+    assert not own & {"lowerings", "interop", "reports.html", "reports.markdown"}
+    assert not (words and own & {*NOT_FOR_JSON, "targets"}), "not for --json"
+    assert heavy == {"click", "google.protobuf", "numpy", "onnx"}
+
+
+def test_help_imports_neither_a_command_nor_what_reads_a_model():
+    own, heavy = modules_of("--help")
+    assert heavy == {"click"}
+    assert {name.partition(".")[0] for name in own} & {*FOR_INSPECT, "dialects", "document", "faults"} == set()

@@ -12,8 +12,7 @@ from onnx import numpy_helper
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.faults.table import FINDERS
-from resizefix.operations.repair import faults_in
+from resizefix.faults.table import FINDERS, faults_in
 from resizefix.outcome import Status
 
 BROKEN = Path(__file__).parents[2] / "fixtures" / "broken"

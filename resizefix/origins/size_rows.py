@@ -308,7 +308,10 @@ def resized_by(dims: Dims, kind: ExtentKind, axes: Sequence[int] | None, operand
         raise UnknownSizesError
     made = list(dims)
     for axis, number in zip(axes, operand, strict=True):
-        made[axis] = int(number) if kind is ExtentKind.SIZES else kernel_length(number, dims[axis])
+        if kind is ExtentKind.SIZES:
+            made[axis] = int(number)
+        elif number != 1 or dims[axis] > _EXACT:
+            made[axis] = kernel_length(number, dims[axis])
     return tuple(made)
 
 
@@ -323,6 +326,7 @@ def inferred(view: View) -> list[Dims | None]:
     return made
 
 
+_EXACT = 2**24  # up to here every size is a float32
 _CHANNEL_PARAMETERS = ("BatchNormalization", "InstanceNormalization", "GroupNormalization", "ImageScaler")
 _AXIS_PARAMETERS = ("LayerNormalization", "RMSNormalization", "QuantizeLinear", "DequantizeLinear")
 _REDUCING = ("Max", "Min", "Mean", "Sum", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")

@@ -92,7 +92,9 @@ def _show_site(
         out.below((f"warning: {printable(site.warning)}", "yellow"))
     for fault in surveyed.faults:
         does = "repair" if fault.change is not None else "not repairable"
-        out.below((printable(f"fault {fault.name}: {fault.because}; {does}: {fault.fix}"), "yellow"))
+        text = f"{fault.because}; {does}: {fault.fix}"
+        first = reasons.setdefault(text, site.index)
+        out.below((printable(f"fault {fault.name}: {text if first == site.index else f'as in #{first}'}"), "yellow"))
     if verbose:
         out.below(f"reads {printable(site.input)} {tensor(site.input_dims, site.elem_type)}")
         out.below(f"makes {printable(site.output)} {tensor(site.output_dims, site.elem_type)}")

@@ -123,8 +123,10 @@ def test_a_reason_that_many_share_is_told_once(piped, tmp_path):
     path = tmp_path / "m.onnx"
     onnx.save(model, path)
     text = piped("inspect", path)
-    assert text.count("ONNX wants float32 there") == 1
+    assert text.count("its scales 'scales_0' are float64; ONNX wants float32 there") == 1
     assert text.count("for the same reason as #0") == 2
+    assert text.count("fault operand-type: its scales are float64; ONNX wants float32 there; repair: ") == 1
+    assert text.count("fault operand-type: as in #0") == 2
 
 
 def test_a_warning_is_shown(piped, tmp_path):

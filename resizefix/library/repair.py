@@ -72,7 +72,10 @@ def repair(
         if site.index in wanted and not site.scope.path and isinstance(site, ReadSite)
     ]
     keeps = all(outcome.exact for outcome in changed)
-    verification = prove_repair(document, made.document, [] if remove_identity else nodes, rules, keeps_numbers=keeps)
+    left = list(dict.fromkeys(label for label, _ in known_faults(made.document)))
+    verification = prove_repair(
+        document, made.document, [] if remove_identity else nodes, rules, keeps_numbers=keeps, left=left
+    )
     if not verification.passed:
         result = Result(document, made.outcomes, (), verification)
         named = ", ".join(outcome.node for outcome in changed[:3])

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from onnx import TensorProto, helper
+
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.edits import apply_around, remove_unread
+from resizefix.document.edits import apply_around, insert_nodes, remove_unread
+from resizefix.document.scopes import Scope
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.faults.fault import Fault, Preferences
@@ -39,14 +42,14 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     """
     selected = {site.index: site for site in sites}
     fixed: dict[int, list[Fault]] = {index: [] for index in selected}
-    refused: dict[int, Fault] = {}
     current = document
     removed = 0
     for _ in range(_MOST_ROUNDS):
         view = ModelView(current)
+        refused: dict[int, Fault] = {}  # of this round: the fix of a node can tell the sizes that another one's needs
         found: list[tuple[int, ResizeNode, Fault]] = []
         for index, node in enumerate(resize_nodes(view)):
-            fault = first_fault(node, preferences) if index in selected and index not in refused else None
+            fault = first_fault(node, preferences) if index in selected else None
             if fault is not None and fault.change is None:
                 refused[index] = fault
             elif fault is not None:
@@ -72,6 +75,7 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
     made = document.copy()
     edited = ModelView(made)
     unread: list[Key] = []
+    constants: list[tuple[Scope, TensorProto]] = []  # a function has no initializers, and sees none of the main graph
     opset = None
     touched: set[tuple[object, int]] = set()
     # Behind first, so that positions before stay true.
@@ -86,6 +90,7 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
         read |= {name for index in change.others for name in node.scope.body.node[index].input if name}
         unread += [home.key for name in read if (home := node.definition(name)) is not None]
         scope = next(scope for scope in edited.scopes.all if scope.path == node.scope.path)
+        constants += [(scope, tensor) for tensor in change.initializers if scope.in_function]
         apply_around(
             made.proto,
             scope.body,
@@ -94,10 +99,12 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
             before=change.before,
             after=change.after,
             others=change.others,
-            initializers=change.initializers,
+            initializers=() if scope.in_function else change.initializers,
             types=change.types,
         )
         opset = max(opset or 0, change.opset) if change.opset is not None else opset
+    for scope, tensor in constants:  # last, so that the positions above stay true
+        insert_nodes(scope.body, 0, [helper.make_node("Constant", [], [tensor.name], value=tensor)])
     if opset is not None:
         from resizefix.opsets.raising import raised_to
 

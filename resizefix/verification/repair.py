@@ -51,15 +51,18 @@ def prove_repair(
     conditions: Conditions,
     *,
     keeps_numbers: bool,
+    left: Sequence[str],
 ) -> Verification:
     """Run the repaired model at both optimisation levels, and each of `nodes` alone; compare with `before` if it runs.
 
     `keeps_numbers`: every fix leaves the numbers of a file that runs as they were, so they must agree bit for bit.
+    `left`: the resizes of `after` that have a fault yet.
     """
     try:
         return _proof(before, after, nodes, conditions, keeps_numbers)
     except CannotLoadError as error:
-        reason = f"the repaired file still does not load: {error.reason}. That fault is not one of its resizes"
+        cause = f"{', '.join(left)} was not repaired" if left else "That fault is not one of its resizes"
+        reason = f"the repaired file still does not load: {error.reason}. {cause}"
         return Verification(Status.FAILED, reason)
     except (CannotRunError, BrokenOffError, UsageError) as error:
         return Verification(Status.FAILED, str(error))

@@ -245,6 +245,59 @@ def test_prefer_decides_between_two_operands(prefer, side):
 
 
 @pytest.mark.parametrize("opset", [11, 13, 18])
+@pytest.mark.parametrize("kind", ["int64", "double"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_resize_in_a_function_is_repaired_and_computes_what_it_did_in_the_main_graph(opset, kind, nested):
+    roi = "r" if opset < 13 else '""'
+    resize = f'Resize <mode = "linear"> (a, {roi}, s)'
+    constants = f"s = Constant <value = {kind}[4] {{1, 1, 2, 2}}> () r = Constant <value = float[0] {{}}> ()"
+    body = f"{constants} b = {resize}"
+    if nested:
+        branch = f"{constants} d = {resize}"
+        body = (
+            "c = Constant <value = bool {1}> () b = If (c) <"
+            + ", ".join(
+                f"{name} = {name[0]} () => (float[p, q, u, v] {name[0]}) {{ {branch.replace('d =', f'{name[0]} =')} }}"
+                for name in ("then_branch", "else_branch")
+            )
+            + ">"
+        )
+    imports = f'"" : {opset}, "d" : 1'
+    broken = onnx.parser.parse_model(
+        f"<ir_version: 8, opset_import: [{imports}]> g (float[1,3,8,8] x) => (float[h, i, j, k] y) {{ y = d.F (x) }}"
+        f'<domain: "d", opset_import: ["" : {opset}]> F (a) => (b) {{ {body} }}'
+    )
+    result = resizefix.repair(broken)
+    assert result.verification.passed
+    plain = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[1,3,8,8] a) => (float[h, i, j, k] y)'
+        f"<float[4] s = {{1, 1, 2, 2}}, float[0] r = {{}}> {{ y = {resize} }}"
+    )
+    image = np.random.RandomState(0).rand(1, 3, 8, 8).astype(np.float32)
+    (wanted,) = session(plain, optimized=False).run(None, {"a": image})
+    (found,) = session(result.model, optimized=False).run(None, {"x": image})
+    assert np.array_equal(wanted, found)
+
+
+TWO_EXTENTS_TWICE = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[a, b, c, d] y)
+  <float[4] s = {1, 1, 2, 2}, int64[4] z = {1, 3, 16, 16}, int64[4] w = {1, 3, 32, 32}> {
+    [first] h = Resize (x, "", s, z) [second] y = Resize (h, "", s, w)
+  }"""
+
+
+def test_a_node_whose_sizes_the_repair_of_another_tells_is_repaired_too():
+    result = resizefix.repair(onnx.parser.parse_model(TWO_EXTENTS_TWICE))
+    assert [outcome.status for outcome in result.outcomes] == [Status.CHANGED] * 2
+    (output,) = session(result.model).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    assert output.shape == (1, 3, 32, 32)
+
+
+def test_a_file_that_does_not_load_for_a_resize_that_was_not_selected_names_it():
+    with pytest.raises(resizefix.VerificationFailedError, match="second was not repaired"):
+        resizefix.repair(onnx.parser.parse_model(TWO_EXTENTS_TWICE), node="first")
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18])
 @pytest.mark.parametrize("batch", [1, 2, 3])
 def test_sizes_that_freeze_the_batch_follow_it_afterwards(opset, batch):
     roi = "e, e" if opset == 11 else '"", ""'

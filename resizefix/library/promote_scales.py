@@ -119,6 +119,17 @@ def promote_scales(
         return replace(made, outcomes=tuple(outcomes))
 
     candidate = promoted({})
+    if candidate.inputs and not verify and not allow_coupled:
+        # What a run would show, as far as the sizes show it.
+        candidate, _ = without_coupled(
+            candidate,
+            sites,
+            promoted,
+            lambda _: _by_sizes_for(by_sizes(), shared),
+            shared=shared,
+            retry_args=lambda: _options_by_sizes(by_sizes(), shared),
+            by_sizes=by_sizes,
+        )
     if not candidate.inputs or not verify:
         asked_trials(candidate.inputs, at)
         reason = "nothing was promoted" if not candidate.inputs else "switched off (--no-verify)"
@@ -166,6 +177,20 @@ def promote_scales(
         _ask_live(document, candidate, verification)
     ran = verification.runs[0].shapes if verification.runs else {}
     return _result(candidate, sites, model, verification, integers, {**ran, **(run.get("shape") or {})})
+
+
+def _by_sizes_for(found: Mapping[Key, Coupling], shared: bool) -> dict[Key, Coupling]:
+    """What sizes alone say of the sites; with one shared input, of all together."""
+    return {
+        key: replace(coupling, verdict=Freedom.FREE) if shared and coupling.shared else coupling
+        for key, coupling in found.items()
+    }
+
+
+def _options_by_sizes(found: Mapping[Key, Coupling], shared: bool) -> tuple[str, ...]:
+    """The option with which coupled sites are promoted: one input for all where their sizes fit together then."""
+    coupled = [coupling for coupling in found.values() if coupling.verdict is Freedom.COUPLED]
+    return ("--shared",) if not shared and all(coupling.shared for coupling in coupled) else ("--allow-coupled",)
 
 
 def _require_raised_alike(original: Document, candidate: Promotion, sites: Sequence[Site], rules: Conditions) -> None:

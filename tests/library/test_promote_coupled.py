@@ -1,6 +1,9 @@
 """Which sites are refused as coupled, where the promotion of others decides it."""
 
+from pathlib import Path
+
 import onnx.parser
+import pytest
 
 import resizefix
 from resizefix.outcome import Status
@@ -64,3 +67,13 @@ def test_a_short_axis_that_rounding_keeps_does_not_pass_for_free():
     )
     (outcome,) = resizefix.promote_scales(model).outcomes
     assert "breaks the model" in (outcome.reason or "")
+
+
+@pytest.mark.parametrize("name", ["unet_nearest_opset11", "unet_linear_dynamo23"])
+def test_without_verification_what_sizes_show_to_be_coupled_is_refused_too(name):
+    path = Path(__file__).parents[2] / "fixtures" / f"{name}.onnx"
+    unverified = resizefix.promote_scales(path, verify=False)
+    verified = resizefix.promote_scales(path)
+    assert [outcome.status for outcome in unverified.outcomes] == [outcome.status for outcome in verified.outcomes]
+    assert [outcome.reason for outcome in unverified.outcomes] == [outcome.reason for outcome in verified.outcomes]
+    assert resizefix.promote_scales(path, verify=False, allow_coupled=True).changed

@@ -17,7 +17,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from resizefix.document.document import Document
 from resizefix.document.operator_semantics.expression import Expression, Size, UntraceableError, evaluate, sizes_in
 from resizefix.document.operator_semantics.operand import Known
-from resizefix.document.operator_semantics.table import SHAPE_READERS
+from resizefix.document.operator_semantics.table import SHAPE_READERS, SIZED_BY
 from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, subgraphs
 from resizefix.document.shapes import Key
@@ -33,8 +33,6 @@ _MOST_BYTES = 1 << 28  # of a chain of shapes and scales: a hostile one doubles 
 _RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
 )
-# What gives the output its size, by operator: fed sizes there, a chain of a few numbers would fill the memory.
-_GROWING = {"ConstantOfShape": (0,), "Expand": (1,), "Tile": (1,), "Range": (0, 1, 2), "OneHot": (1,), "Pad": (1,)}
 # Integers divided by zero end the process, not the run.
 _DIVISIONS = frozenset({"Div", "Mod"})
 
@@ -172,7 +170,7 @@ class _Cutter:
             raise UntraceableError("origins.its", operator=node.op_type, incomplete=incomplete)
         if definition.scope.opset != self._opset:
             raise UntraceableError("origins.chain-crosses-function-another")
-        for position in _GROWING.get(node.op_type, ()):
+        for position in SIZED_BY.get(node.op_type, ()):
             self._require_constant(definition, node, position)
         if node.op_type in _DIVISIONS:
             if len(node.input) != 2:  # of an opset that onnx does not know, nothing else says so

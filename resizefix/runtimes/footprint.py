@@ -11,12 +11,15 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from onnx import ModelProto, TensorProto, helper
+from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.shapes import shapes_of
+from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
-from resizefix.document.scopes import Scope
+from resizefix.document.names import FreshNames
+from resizefix.document.operator_semantics.table import SIZED_BY
+from resizefix.document.scopes import Scope, bodies, names_in
 from resizefix.document.shapes import Key, Shapes
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN
@@ -32,6 +35,7 @@ def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
     for value in model.graph.input:
         if value.name in shapes:
             set_shape(value, list(shapes[value.name]))
+    _write_sizes(document, model)
     known = shapes_of(model)
     scopes = View(model).scopes
     sizes = {scope.path: _sizes(scope, known) for scope in scopes.all}
@@ -42,6 +46,25 @@ def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
             holder = scope.parent.path, str(scope.owner)
             inner[holder] = max(inner.get(holder, 0), peak)
     return _peak(scopes.main, sizes[MAIN], inner)
+
+
+def _write_sizes(document: Document, model: ModelProto) -> None:
+    """Give nodes of a copy the values that decide their sizes as constants beside them: shape inference follows few of
+    the chains that compute them, and reads no constant of an outer graph."""
+    view = View(document.proto)
+    constants = Constants(document, view.scopes)
+    names = FreshNames(names_in(model))
+    for path, body in bodies(model):
+        for node in body.node if isinstance(body, GraphProto) else ():
+            for position in SIZED_BY.get(node.op_type, ()):
+                name = node.input[position] if position < len(node.input) else ""
+                definition = view.scopes.definition(view.scopes.by_path[path], name) if name else None
+                if definition is None or (definition.tensor is not None and not path):  # which inference knows
+                    continue
+                found = constants.value_of(view.scopes.by_path[path], name)
+                if isinstance(found, Constant):
+                    node.input[position] = names.fresh(name)
+                    body.initializer.append(numpy_helper.from_array(found.value, node.input[position]))
 
 
 def _sizes(scope: Scope, shapes: Shapes) -> dict[str, int]:

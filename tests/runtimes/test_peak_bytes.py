@@ -1,6 +1,7 @@
 """What the tensors of a run take, worked out from the file."""
 
 import onnx
+import pytest
 
 from resizefix.document.document import Document
 from resizefix.runtimes.footprint import peak_bytes
@@ -38,3 +39,30 @@ def test_a_body_counts_beside_the_node_that_holds_it():
                       else_branch = e () => (float[1,1,10,10] b) { b = Relu (x) }> }"""
     )
     assert peak_bytes(branches, {"x": (1, 1, 10, 10), "c": ()}) >= 4 * 400
+
+
+@pytest.mark.parametrize("place", ["main", "body"])
+@pytest.mark.parametrize(
+    "chain",
+    [
+        "m = Mul (r, r) v = ConstantOfShape (m)",
+        "m = Div (n, two) v = ConstantOfShape (m)",
+        "m = Max (n, two) v = Expand (f, m)",
+        "m = Max (n, two) v = Tile (f, m)",
+        "m = Squeeze (n) v = Range (zero, m, one)",
+    ],
+)
+def test_a_size_that_is_computed_from_constants_counts(chain, place):
+    made = f"{chain} w = Cast <to = 1> (v) z = Slice (w, o, two)"
+    otherwise = "else_branch = e () => (float[?] u) { u = Identity (f) }"
+    body = f"{made} y = Identity (z)"
+    if place == "body":
+        body = f"y = If (c) <then_branch = t () => (float[?] z) {{ {made} }}, {otherwise}>"
+    large = document(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (bool c) => (float[?] y)
+        <int64[1] r = {{20000}}, int64[1] n = {{400000000}}, int64[1] two = {{2}}, float[1] f = {{1}},
+         int64[1] o = {{0}}, int64 zero = {{0}}, int64 one = {{1}}> {{ {body} }}"""
+    )
+    before = large.proto.SerializeToString()
+    assert peak_bytes(large, {"c": ()}) > 4 * 200_000_000
+    assert large.proto.SerializeToString() == before

@@ -19,6 +19,8 @@ from resizefix.document.values import longest_extent
 
 # These read the shape of their operand and not its data: what lies behind them is not followed.
 SHAPE_READERS = frozenset({"Shape", "Size"})
+# The operands that give an output its size, by position: a few numbers there make a tensor of any length.
+SIZED_BY = {"ConstantOfShape": (0,), "Expand": (1,), "Tile": (1,), "Range": (0, 1, 2), "OneHot": (1,), "Pad": (1,)}
 _REDUCTIONS = {"ReduceMax": "Max", "ReduceMin": "Min", "ReduceSum": "Add", "ReduceProd": "Mul"}
 _REDUCING = {"Max": np.maximum, "Min": np.minimum, "Add": np.add, "Mul": np.multiply}
 

@@ -25,7 +25,7 @@ def test_fed_what_is_proposed_a_promoted_model_is_the_old_one(path, form, turned
     pair = (result.model, Document.open(path)) if turned else (Document.open(path), result.model)
     with pytest.raises(UsageError) as missing:
         verify(*pair)
-    proposed = dict(word.split("=") for word in missing.value.again[1::2])
+    proposed = dict(word.split("=") for word in missing.value.retry_args[1::2])
     assert list(proposed) == [source.name for source in result.inputs]
     feed = {name: [float(value) for value in values.split(",")] for name, values in proposed.items()}
     assert feed == {source.name: list(source.value) for source in result.inputs}
@@ -52,4 +52,4 @@ def test_other_scales_than_those_of_the_export_are_proposed():
     frozen = freeze_scales(promoted, set={"s": [1, 1, 2.5, 1.8]}, verify=False).model
     with pytest.raises(UsageError) as missing:
         verify(frozen, promoted)
-    assert missing.value.again == ("--feed", "s=1,1,2.5,1.8")
+    assert missing.value.retry_args == ("--feed", "s=1,1,2.5,1.8")

@@ -121,30 +121,30 @@ NAMES = ["dot", "detour", "absolute", "symbolic link", "link of a link", "hard l
 
 
 @pytest.mark.parametrize("how", NAMES)
-def test_in_and_out_may_be_one_file_by_two_names_only_with_force(worker, folder, expected, how):
+def test_in_is_never_replaced_by_another_name_of_it(worker, folder, how):
     out = same_file(folder, how)
     old, before = (folder / "model.onnx").read_bytes(), sorted(os.listdir(folder))
-    run = promoted(worker, folder, "model.onnx", out)
-    assert run.code == 2
-    assert re.search("onnx:? exists", run.stderr)
-    assert (folder / "model.onnx").read_bytes() == old
-    assert promoted(worker, folder, "model.onnx", out, "--force").code == 0
-    assert (folder / out).read_bytes() == expected
-    # A hard link is a file of two names: the name that was not named keeps the model that it had.
-    assert (folder / "model.onnx").read_bytes() == (old if how == "hard link" else expected)
-    assert (folder / out).is_symlink() == ("link" in how and "hard" not in how and "folder" not in how)
-    assert sorted(os.listdir(folder)) == before
+    for words in ((), ("--force",)):
+        run = promoted(worker, folder, "model.onnx", out, *words)
+        assert run.code == 2
+        assert "is the model that is read" in run.stderr
+        assert "--in-place" in run.stderr
+        assert (folder / "model.onnx").read_bytes() == old
+        assert sorted(os.listdir(folder)) == before
 
 
-def test_in_place_keeps_mode_and_symbolic_links_and_leaves_other_hard_links_the_old_model(worker, folder, expected):
+def test_in_place_keeps_mode_and_symbolic_links_and_detaches_no_hard_link(worker, folder, expected):
     (folder / "away" / "link.onnx").symlink_to("../model.onnx")
     (folder / "other.onnx").hardlink_to(folder / "model.onnx")
     old = (folder / "model.onnx").read_bytes()
+    assert promoted(worker, folder, "away/link.onnx", "--in-place").code == 2
+    assert (folder / "model.onnx").samefile(folder / "other.onnx")
+    assert (folder / "model.onnx").read_bytes() == old
+    (folder / "other.onnx").unlink()
     assert promoted(worker, folder, "away/link.onnx", "--in-place").code == 0
     assert os.readlink(folder / "away" / "link.onnx") == "../model.onnx"
     assert (folder / "model.onnx").stat().st_mode & 0o777 == 0o640
     assert (folder / "model.onnx").read_bytes() == expected
-    assert (folder / "other.onnx").read_bytes() == old
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may give files away")

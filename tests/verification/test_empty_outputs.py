@@ -50,7 +50,7 @@ def proven(scale_after: float) -> Verification:
     ]
     before, after = (Document.from_proto(parser.parse_model(text)) for text in texts)
     sites = {site.key: site.input for site in find_sites(before)}
-    return prove_rewrite(before, after, sites, 0.0, conditions(None, 0, ()))
+    return prove_rewrite(before, after, sites, 0.0, conditions())
 
 
 def test_where_only_the_outputs_are_empty_the_nodes_are_compared() -> None:

@@ -71,7 +71,7 @@ def test_all_inputs_that_are_missing_are_named_with_what_to_type() -> None:
         "Only BEFORE has the input 's' (float[2]). Only AFTER has the inputs 't' (float[4]), 'u' (int64[1]). "
         "Say what to feed them, for example --feed s=3,3 --feed t=1,1,3,3 --feed u=3"
     )
-    assert error.value.again == ("--feed", "s=3,3", "--feed", "t=1,1,3,3", "--feed", "u=3")
+    assert error.value.retry_args == ("--feed", "s=3,3", "--feed", "t=1,1,3,3", "--feed", "u=3")
 
 
 @pytest.mark.parametrize(
@@ -87,14 +87,14 @@ def test_all_inputs_that_are_missing_are_named_with_what_to_type() -> None:
 def test_what_is_known_of_the_other_model_is_proposed_where_the_input_can_hold_it(type_, known, shown) -> None:
     with pytest.raises(UsageError) as error:
         common_inputs(document(""), document(type_), {}, lambda: {"f": known})
-    assert error.value.again == ("--feed", f"f={shown}")
+    assert error.value.retry_args == ("--feed", f"f={shown}")
 
 
 @pytest.mark.parametrize("type_", ["float[n] f", "float[2,3] f"])
 def test_what_cannot_be_typed_is_not_proposed(type_: str) -> None:
     with pytest.raises(UsageError) as error:
         common_inputs(document(""), document(type_), {})
-    assert error.value.again == ()
+    assert error.value.retry_args == ()
 
 
 def test_an_input_of_one_side_with_a_default_is_left_to_it() -> None:

@@ -306,6 +306,8 @@ def resized_by(dims: Dims, kind: ExtentKind, axes: Sequence[int] | None, operand
     axes = range(len(dims)) if axes is None else axes
     if len(axes) != len(operand) or not all(-len(dims) <= axis < len(dims) for axis in axes):
         raise UnknownSizesError
+    if not all(map(math.isfinite, operand)):
+        raise UnknownSizesError
     made = list(dims)
     for axis, number in zip(axes, operand, strict=True):
         if kind is ExtentKind.SIZES:

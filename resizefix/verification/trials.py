@@ -100,7 +100,8 @@ def _moved(driven: Driven, step: _Step) -> tuple[float, ...]:
             operand[position] = _moved_size(int(old), driven.resized_dims[position] or int(old), step)
         else:
             operand[position] = max(driven.min_scale, _moved_scale(old, step))
-    return tuple(float(np.float32(value)) if driven.kind is ExtentKind.SCALES else value for value in operand)
+    with np.errstate(over="ignore"):  # beyond float32 a scale is infinite, and no size is known
+        return tuple(float(np.float32(value)) if driven.kind is ExtentKind.SCALES else value for value in operand)
 
 
 def _moved_scale(old: float, step: _Step) -> float:

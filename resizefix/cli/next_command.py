@@ -9,10 +9,12 @@ from typing import Any
 
 import click
 
+from resizefix.diagnostics import code_of
 from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
 from resizefix.reports.next_step import NextStep
 
 _TARGETS = NextStep("see the names of all targets", ("check", "--target", "list"))
+_NOT_THERE = ("document.such-file", "document.folder-name-onnx-file")
 # What a command that changes resizes does not say by itself: what each of them is.
 _CHANGING = frozenset({"promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair"})
 
@@ -22,8 +24,7 @@ def after_error(error: ResizefixError, command: str, model: str, typed: Sequence
     if error.retry_args and typed:
         return NextStep("do so", (*typed, *error.retry_args))
     if isinstance(error, UnreadableModelError):
-        named = next((word for word in typed if not os.path.lexists(word) and _near(word)), model)
-        near = _near(named)
+        near = _near(error.diagnostic.arguments["path"]) if code_of(error.diagnostic) in _NOT_THERE else None
         return None if near is None else NextStep(f"read {near}", ("inspect", near))
     if not isinstance(error, UsageError):
         return None

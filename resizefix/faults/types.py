@@ -21,6 +21,12 @@ STALE_TYPE = "stale-type"
 CAST_PAIR = "cast-pair"
 _BITS_OF_A_PLAIN_FACTOR = 4  # 2, 1.5, 0.25, 1.625: nobody rounded these
 _LARGEST_DENOMINATOR = 16
+_NO_NUMBERS = (
+    TensorProto.STRING,
+    TensorProto.COMPLEX64,
+    TensorProto.COMPLEX128,
+)  # onnxruntime casts these to no number
+_NO_NUMBERS_FIX = "these are not numbers that a Cast makes; export the model again, or correct it"
 _HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
@@ -61,6 +67,8 @@ def scales_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     name = FLOAT16_EXTENT if operand.elem_type in _HALVES else OPERAND_TYPE
     because = f"its scales are {_type_name(operand.elem_type)}; ONNX wants float32 there"
+    if operand.elem_type in _NO_NUMBERS:
+        return Fault(name, because, _NO_NUMBERS_FIX)
     if operand.value is None or operand.value.dtype.kind not in "fiu":
         return _cast(node, operand, FLOAT, name, because)
     value, why = _unrounded(node, operand.value)
@@ -139,6 +147,8 @@ def sizes_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
     if operand is None or operand.elem_type in (None, INT64) or operand.is_empty:
         return None
     because = f"its sizes are {_type_name(operand.elem_type)}; ONNX wants int64 there"
+    if operand.elem_type in _NO_NUMBERS:
+        return Fault(OPERAND_TYPE, because, _NO_NUMBERS_FIX)
     if operand.value is None:
         return _cast(node, operand, INT64, OPERAND_TYPE, because)
     whole = operand.value.astype(np.int64)

@@ -40,7 +40,8 @@ def show_result(result: Result, *, texts: bool, sessions: bool = False, told: Ou
         if len(why) > _SHORT and first != outcome.node:
             why = f"for the same reason as {first}"
         text = printable(f"{outcome.node}: {why}" if why else outcome.node)
-        at = proof.shapes_text(outcome.measured_at or {})
+        new = {source.name for source in result.inputs}  # holds numbers of a scale, not an image
+        at = proof.shapes_text({name: shape for name, shape in (outcome.measured_at or {}).items() if name not in new})
         measured = f" (measured difference {outcome.max_abs_diff:.2g} at {at})" if outcome.max_abs_diff else ""
         out.wrapped((f"{outcome.status.value:<9} ", _STYLES[outcome.status]), f"{text}{measured}", hang=4)
         if texts and outcome.status is Happened.CHANGED:
@@ -75,9 +76,16 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
 
 
 def show_copy(reason: str, path: str | None) -> None:
-    """That OUT is the model as it was, and why."""
-    where = "" if path is None else f"; wrote {printable(path)} as a copy"
-    screen(2).wrapped(("copied    ", "dim"), f"{printable(reason)}{where}", hang=4)
+    """That OUT is the model as it was, and why; no path: that it would be."""
+    what, where = (
+        ("unchanged ", "nothing was written (--dry-run)")
+        if path is None
+        else (
+            "copied    ",
+            f"wrote {printable(path)} as a copy",
+        )
+    )
+    screen(2).wrapped((what, "dim"), f"{printable(reason)}; {where}", hang=4)
 
 
 def show_profile(flags: str) -> None:
@@ -139,10 +147,15 @@ def show_written(path: str | None) -> None:
 def show_lost_targets(lost: Sequence[Target], kept: Sequence[Target]) -> None:
     """A warning where TensorRT no longer accepts the model; `kept` are those that would, promoted for TensorRT."""
     if lost:
-        told = f"{_named(lost)} accepted the model before and refuse it now"
+        told = f"{_named(lost)} accepted the model before and {_plural('refuse', lost)} it now"
         if kept:
-            told += f"; {'they' if len(kept) == len(lost) else _named(kept)} accept what --for tensorrt makes"
+            who = "they" if len(kept) == len(lost) > 1 else _named(kept)
+            told += f"; {who} {_plural('accept', kept)} what --for tensorrt makes"
         screen(2).wrapped(("warning: ", "yellow"), told, hang=4)
+
+
+def _plural(verb: str, targets: Sequence[Target]) -> str:
+    return verb if len(targets) > 1 else f"{verb}s"
 
 
 def _named(targets: Sequence[Target]) -> str:

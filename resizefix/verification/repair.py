@@ -168,7 +168,7 @@ def _against(
 ) -> bool:
     """Whether the repaired file differs from the broken one only where it should, if that runs."""
     try:
-        old = _open(before, conditions, optimized=False)
+        old = _open(before, conditions, optimized=False, label="the file")
         comparison = compare(old.run(plain.taken(feeds)), found)
     except (CannotLoadError, CannotRunError) as error:
         notes.append(f"the broken file does not run, so the models were not compared as a whole: {error.reason}")
@@ -188,11 +188,19 @@ def _run(comparison: Comparison, shapes: Mapping[str, tuple[int, ...]]) -> Run:
     return Run({}, dict(shapes), False, comparison.bitwise, comparison.max_abs_diff, comparison.max_rel_diff, 0.0)
 
 
-def _open(document: Document, conditions: Conditions, *, optimized: bool, extra_outputs: Sequence[str] = ()) -> Session:
+def _open(
+    document: Document,
+    conditions: Conditions,
+    *,
+    optimized: bool,
+    extra_outputs: Sequence[str] = (),
+    label: str = "the repaired model",
+) -> Session:
     return open_session(
         document,
         optimized=optimized,
         extra_outputs=extra_outputs,
         custom_op_libraries=conditions.custom_op_libraries,
         limits=conditions.limits,
+        label=label,
     )

@@ -194,7 +194,9 @@ class _Pair:
         return fused  # the session goes, before another is opened: each maps or holds all weights
 
     def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
-        label = side if document.path is None else f"{side} ({document.path})"
+        # What was made of BEFORE has its path until it is saved, and is in no file.
+        is_file = document.path is not None and (side == "BEFORE" or document.path != self.before.path)
+        label = f"{side} ({document.path})" if is_file else side
         if optimized:
             label += " at the default optimisation level"
         self.sessions += 1

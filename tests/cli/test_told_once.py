@@ -4,9 +4,13 @@ import re
 import shutil
 from pathlib import Path
 
+import onnx
+import onnx.parser
 import pytest
 
 from resizefix.cli import main
+from resizefix.reports.text import show_lost_targets
+from resizefix.targets.catalogue import target_named
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SRCNN, UNET, BISENET = (
@@ -83,3 +87,61 @@ def test_trt_legacy_reports_the_verdict_of_the_version_that_was_asked_for(run):
     assert [line.split()[1] for line in out.splitlines() if "tensorrt" in line] == ["tensorrt-7.0"]
     _, out, _ = run("trt-legacy", BISENET, "b.onnx", "-v")
     assert sum(line.startswith(("* tensorrt", "  tensorrt")) for line in out.splitlines()) == 6
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("repair",), ("freeze-scales", "--copy-unchanged"), ("legalize", "--target", "tensorrt-10", "--copy-unchanged")],
+)
+def test_a_dry_run_that_would_copy_does_not_call_it_copied(run, command):
+    code, out, err = run(command[0], SRCNN, "out.onnx", *command[1:], "--dry-run")
+    assert code == 0
+    assert "copied" not in out + err
+    assert "nothing was written (--dry-run)" in out + err
+
+
+def test_a_measured_difference_names_the_sizes_of_images_and_no_input_that_holds_scales(run):
+    _, out, err = run("promote-scales", SRCNN, "out.onnx", "--for", "tensorrt", "--denominator", "10")
+    assert "at input 1×3×20×24)" in out + err
+
+
+def test_a_rewritten_model_that_does_not_run_is_not_called_by_the_path_of_the_one_before(run, tmp_path):
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,h,4] x) => (float[a, b, c, d] y, float[1,1,h,4] z)
+        <float[4] s = {1, 1, 2, 2}, int64[1] zero = {0}, int64[1] two = {2}> {
+            z = Relu (x) n = Slice (x, zero, zero, two)
+            [up] y = Resize <mode = "linear", coordinate_transformation_mode = "half_pixel"> (n, "", s)
+        }"""
+    )
+    onnx.save(model, tmp_path / "empty.onnx")
+    _, out, err = run("legalize", "empty.onnx", "out.onnx", "--target", "tensorrt-7.0")
+    assert "AFTER cannot be run at node" in out + err
+
+
+def test_no_other_model_is_suggested_where_the_one_that_was_named_is_there(run, tmp_path):
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,4,4] x) => (float[1,1,8,8] y)
+        <float[4] s = {1, 1, 2, 2}> { y = Resize (x, "", s) }"""
+    )
+    weights = model.graph.initializer[0]
+    weights.ClearField("float_data")
+    weights.ClearField("raw_data")
+    weights.data_location = onnx.TensorProto.EXTERNAL
+    weights.external_data.add(key="location", value="w.bin")
+    weights.external_data.add(key="offset", value="1000000")
+    (tmp_path / "w.bin").write_bytes(bytes(16))
+    (tmp_path / "broken.onnx").write_bytes(model.SerializeToString())
+    shutil.copy(SRCNN, tmp_path / "result1.onnx")
+    code, _, err = run("promote-scales", "broken.onnx", "result2.onnx")
+    assert code == 2
+    assert "next" not in err
+    _, _, err = run("inspect", "result2.onnx")
+    assert "resizefix inspect result1.onnx" in err
+
+
+def test_one_target_that_is_lost_refuses_and_several_refuse(capsys):
+    one, other = target_named("tensorrt-7.1"), target_named("tensorrt-7.2")
+    show_lost_targets([one], [one])
+    assert "tensorrt-7.1 accepted the model before and refuses it now; tensorrt-7.1 accepts" in capsys.readouterr().out
+    show_lost_targets([one, other], [one, other])
+    assert "and refuse it now; they accept what" in capsys.readouterr().out

@@ -244,6 +244,16 @@ def test_prefer_decides_between_two_operands(prefer, side):
     assert output.shape == (1, 3, side, side)
 
 
+@pytest.mark.parametrize("place", ["s", "z"])
+def test_an_operand_of_strings_is_refused_and_no_cast_is_tried(place):
+    inputs = {"s": 'x, "", s', "z": 'x, "", "", s'}[place]
+    document = small(13, f"y = Resize ({inputs})", SCALES)
+    document.proto.graph.initializer[0].CopyFrom(onnx.helper.make_tensor("s", 8, [4], [b"1", b"1", b"2", b"two"]))
+    (outcome,) = resizefix.repair(document.to_proto()).outcomes
+    assert outcome.status is Status.REFUSED
+    assert "string" in outcome.reason
+
+
 @pytest.mark.parametrize("opset", [11, 13, 18])
 @pytest.mark.parametrize("kind", ["int64", "double"])
 @pytest.mark.parametrize("nested", [False, True])

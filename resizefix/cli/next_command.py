@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from resizefix.diagnostics import code_of
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
 from resizefix.reports.next_step import NextStep
 
@@ -24,7 +24,10 @@ def after_error(error: ResizefixError, command: str, model: str, typed: Sequence
     if error.retry_args and typed:
         return NextStep("do so", (*typed, *error.retry_args))
     if isinstance(error, UnreadableModelError):
-        near = _near(error.diagnostic.arguments["path"]) if code_of(error.diagnostic) in _NOT_THERE else None
+        told = error.diagnostic
+        near = None
+        if isinstance(told, Diagnostic) and told.code in _NOT_THERE:
+            near = _near(told.arguments["path"])
         return None if near is None else NextStep(f"read {near}", ("inspect", near))
     if not isinstance(error, UsageError):
         return None

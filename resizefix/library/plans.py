@@ -236,7 +236,9 @@ def targets_kept_by_integers(before: Document, outcomes: Sequence[Outcome], lost
 
     changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
     sites = [site for site in find_sites(before) if site.index in changed] if lost else []
-    promoted = promote_scales(before, sites, integers=Integers()) if sites else None
+    promoted = (
+        promote_scales(before, sites, integers=Integers(), target=target_named("tensorrt-rtx")) if sites else None
+    )
     return _accepting(promoted.document, lost) if promoted is not None and promoted.inputs else []
 
 

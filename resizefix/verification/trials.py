@@ -142,6 +142,8 @@ def _asked(
     driven = source.sites[0]
     said = f"--at {','.join(f'{number:g}' for number in numbers)}: {source.name}"
     if len(numbers) not in (1, len(driven.scaled)) or (driven.form is Form.FACTOR and len(set(numbers)) > 1):
+        if driven.form is Form.FACTOR:
+            raise UsageError("verification.one-factor-for-all", said=said)
         raise UsageError(
             "verification.scales-give-number-each", said=said, scaled=counted(len(driven.scaled), "axis", "axes")
         )

@@ -145,3 +145,17 @@ def test_one_target_that_is_lost_refuses_and_several_refuse(capsys):
     assert "tensorrt-7.1 accepted the model before and refuses it now; tensorrt-7.1 accepts" in capsys.readouterr().out
     show_lost_targets([one, other], [one, other])
     assert "and refuse it now; they accept what" in capsys.readouterr().out
+
+
+def test_the_promotion_for_tensorrt_is_advised_only_where_it_is_made(run):
+    scripted_if = FIXTURES / "scripted_if_opset11.onnx"
+    _, out, err = run("promote-scales", scripted_if, "out.onnx")
+    assert "refuse it now" in out + err
+    assert "--for tensorrt" not in out + err
+    assert run("promote-scales", scripted_if, "integers.onnx", "--for", "tensorrt")[0] == 1
+
+
+def test_two_numbers_for_one_factor_are_refused_with_the_reason(run):
+    code, _, err = run("promote-scales", SRCNN, "out.onnx", "--form", "factor", "--at", "2,3.5")
+    assert code == 2
+    assert "holds one number for all axes; give one number" in err

@@ -23,6 +23,7 @@ SENTENCES = {
     "verification.default-input-sparse-only": "The default of input '{name}' is sparse and only one model has it. Give it with --feed.",
     "verification.say-what-feed-example": "{only}. Say what to feed {what}, for example {feeds}",
     "verification.input-either-model-their": "There is no input '{name}' in either model. Their inputs: {known}.",
+    "verification.one-factor-for-all": "{said} holds one number for all axes; give one number",
     "verification.scales-give-number-each": "{said} scales {scaled}; give one number, or one for each",
     "verification.holds-none": "{said} holds {holds}, and {lacking:.9g} is none; {instead}",
     "verification.input-fixed-size-scale": "--at {scale:g}: the input of {label} has no fixed size, so a scale says no output size",

@@ -77,6 +77,10 @@ def promote_scales(
     if for_ == "tensorrt" and keep_default:
         raise UsageError("library.keep-default-tensorrt-tensorrt-takes")
     document = opened(model)
+    if denominator is not None and for_ != "tensorrt":
+        raise UsageError(
+            "library.denominator-tensorrt-alone", retry_args=("--for", "tensorrt"), denominator=denominator
+        )
     current = default_opset(document.proto.opset_import, fallback=1)
     if opset is not None and opset < current:
         raise UsageError("library.opset-only-raised", current=current, opset=opset)

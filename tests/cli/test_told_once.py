@@ -159,3 +159,9 @@ def test_two_numbers_for_one_factor_are_refused_with_the_reason(run):
     code, _, err = run("promote-scales", SRCNN, "out.onnx", "--form", "factor", "--at", "2,3.5")
     assert code == 2
     assert "holds one number for all axes; give one number" in err
+
+
+def test_a_denominator_that_would_be_ignored_is_refused(run):
+    code, _, err = run("promote-scales", SRCNN, "out.onnx", "--denominator", "10", "--dry-run")
+    assert code == 2
+    assert "--denominator 10 --dry-run --for tensorrt" in err

@@ -1,6 +1,7 @@
 """What is said of library."""
 
 SENTENCES = {
+    "library.denominator-tensorrt-alone": "--denominator {denominator} divides the factor of --for tensorrt; without that the input holds fractions as they are",
     "library.opset-only-raised": "--opset {opset}: the model imports opset {current} already, and a model can only be raised",
     "library.nothing-to-do": "there is nothing to do",
     "library.memory-ran-out-memory-limit": "memory ran out (--memory-limit)",

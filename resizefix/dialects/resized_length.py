@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Lengths = npt.NDArray[np.int64]
+_LARGE = 10**38  # below the largest float32
 
 
 def kernel_length(scale: float, size: int) -> int:
@@ -26,6 +27,8 @@ def inference_length(scale: float, size: int) -> int:
 
 
 def _is_finite(scale: float, size: int) -> bool:
+    if -_LARGE < scale < _LARGE and -_LARGE < size < _LARGE and -_LARGE < scale * size < _LARGE:
+        return True
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.float32(scale) * np.float32(size)))
 

@@ -7,6 +7,7 @@ everything stored that depends on it is forgotten, and the rest is inferred agai
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -176,6 +177,7 @@ class _Known:
         self._rule = rule
         self._functions = {FunctionName.of(function): function for function in model.functions}
         self._nodes: list[tuple[ScopePath, NodeProto]] = []
+        self._arrays: dict[Key, Array | None] = {}
         self._constants: dict[Key, NodeProto | TensorProto] = {(MAIN, tensor.name): tensor for tensor in defaults}
         for path, body in bodies(model):
             for node in body.node:
@@ -243,7 +245,9 @@ class _Known:
         constants = self._constants
         found = next((constants[scope, name] for scope in path.visible if (scope, name) in constants), None)
         if isinstance(found, TensorProto):
-            return _array(found)
+            if (path, name) not in self._arrays:  # many nodes may read one constant
+                self._arrays[path, name] = _array(found)
+            return self._arrays[path, name]
         if found is not None:
             attribute = next((attribute for attribute in found.attribute), None)
             if attribute is None or not attribute.ref_attr_name:
@@ -282,7 +286,7 @@ class _Known:
 
 
 def _array(tensor: TensorProto) -> Array | None:
-    if tensor.data_location == TensorProto.EXTERNAL or int(np.prod(tensor.dims, dtype=object)) > _MOST_NUMBERS:
+    if tensor.data_location == TensorProto.EXTERNAL or math.prod(tensor.dims) > _MOST_NUMBERS:
         return None
     try:
         return numpy_helper.to_array(tensor)

@@ -13,8 +13,8 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.constants import Constant
 from resizefix.document.document import Document
 from resizefix.document.scopes import Definition, DefinitionKind, Scope
-from resizefix.document.shapes import Dims
-from resizefix.scope_path import Key, ScopePath
+from resizefix.document.shapes import Dims, dims_of
+from resizefix.scope_path import MAIN, Key, ScopePath
 
 _MOST_INLINE_ELEMENTS = 4096
 _MOST_KEPT = 8  # a size up to this one is a batch or colours, and stays where sizes are opened
@@ -76,6 +76,14 @@ class _Source(ModelView):
     def inputs(self) -> dict[str, ValueInfoProto]:
         return {value.name: value for value in self.document.proto.graph.input}
 
+    def stated(self, definition: Definition) -> tuple[int | None, Dims | None]:
+        """The element type and the sizes of a tensor, as far as they are known. An input states its own: shapes are
+        inferred where others are asked for."""
+        value = self.inputs.get(definition.name) if definition.key[0] == MAIN else None
+        if definition.kind is DefinitionKind.INPUT and value is not None and value.type.tensor_type.HasField("shape"):
+            return value.type.tensor_type.elem_type or None, dims_of(value.type)
+        return self.shapes.elem_type(definition.key), self.shapes.dims(definition.key)
+
     def extract(self, data: Mapping[Key, str], open_sizes: bool) -> Document:
         cutter = _Cutter(self, open_sizes)
         for (path, output), resized in data.items():
@@ -114,8 +122,7 @@ class _Cutter:
         node = scope.body.node[scope.producers[output]]
         if data not in self._have:
             home = self._source(scope, data)
-            dims = None if home is None else self._from.shapes.dims(home.key)
-            elem_type = None if home is None else self._from.shapes.elem_type(home.key)
+            elem_type, dims = (None, None) if home is None else self._from.stated(home)
             if dims is None:
                 dims = self._rank_from_operand(scope, node)
             if self._open_sizes and dims is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from onnx import NodeProto
@@ -12,7 +12,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.constants import Constant, NotConstant
 from resizefix.document.operator_semantics.table import SHAPE_READERS
 from resizefix.document.provenance import readers_first
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, node_label, subgraphs
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, node_label, subgraphs
 from resizefix.document.shapes import Dims, Key
 from resizefix.origins.origin import Origin, OriginKind
 
@@ -29,7 +29,7 @@ class Classifier:
     def __init__(self, view: ModelView, recoverer: Callable[[], Recoverer]) -> None:
         self._view = view
         self._recoverer = recoverer
-        self._readers_of: dict[Key, list[tuple[NodeProto | None, str]]] = {}
+        self._readers_of: dict[Key, _Readers] = {}
 
     def classify(self, scope: Scope, operand: str, reader: NodeProto) -> tuple[Origin, Constant | None]:
         """The origin of tensor `operand` as `reader` reads it in `scope`, and its value where it is constant."""
@@ -51,7 +51,7 @@ class Classifier:
         return self._moving_origin(walk, operand, found), None
 
     def _constant_origin(self, constant: Constant, operand: str, reader: NodeProto) -> Origin:
-        others = tuple(label for node, label in self._readers(constant.definition) if node is not reader)
+        others = self._readers(constant.definition).but(reader)
         if constant.definition.kind is DefinitionKind.INITIALIZER:
             return Origin(OriginKind.INITIALIZER, constant.definition.name, others)
         node = constant.definition.node
@@ -59,14 +59,10 @@ class Classifier:
             return Origin(OriginKind.CONSTANT, operand, others)
         return Origin(OriginKind.COMPUTED, operand, others, tuple(link.op_type for link in constant.chain))
 
-    def _readers(self, definition: Definition) -> list[tuple[NodeProto | None, str]]:
+    def _readers(self, definition: Definition) -> _Readers:
         # Remembered: where all sites share one constant, all of them ask for all of them.
         if definition.key not in self._readers_of:
-            self._readers_of[definition.key] = [
-                (node, "graph output" if node is None else node_label(node, place.node_index or 0))
-                for place in self._view.scopes.readers(definition)
-                for node in (place.node,)
-            ]
+            self._readers_of[definition.key] = _Readers(self._view.scopes.readers(definition))
         return self._readers_of[definition.key]
 
     def _moving_origin(self, walk: _Walk, operand: str, why: NotConstant) -> Origin:
@@ -78,6 +74,29 @@ class Classifier:
         if chain == ("Constant",):
             return Origin(OriginKind.CONSTANT, operand, reason=f"differ from call to call: {why.reason}")
         return Origin(OriginKind.COMPUTED, operand, chain=chain)
+
+
+class _Readers:
+    """All that read one value, as labels."""
+
+    def __init__(self, readers: Sequence[Reader]) -> None:
+        self._nodes = [reader.node for reader in readers]  # kept, so that each node keeps its id
+        self._labels = tuple(
+            "graph output" if reader.node is None else node_label(reader.node, reader.node_index or 0)
+            for reader in readers
+        )
+        self._places: dict[int, list[int]] = {}
+        for place, node in enumerate(self._nodes):
+            self._places.setdefault(id(node), []).append(place)
+
+    def but(self, node: NodeProto) -> tuple[str, ...]:
+        """Those that are not the node; in slices, as thousands of nodes may read one constant."""
+        found: tuple[str, ...] = ()
+        start = 0
+        for place in self._places.get(id(node), ()):
+            found += self._labels[start:place]
+            start = place + 1
+        return found + self._labels[start:]
 
 
 class _Walk:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import math
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, wait
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -179,24 +179,33 @@ class Session:
             self._session = self._load()  # back to the first draw
         options = ort.RunOptions()
         options.log_severity_level = _FATAL
-        found: Future[Sequence[Value]] = Future()
+        found: list[Sequence[Value]] = []
+        failed: list[BaseException] = []
+        running = threading.Lock()
+        running.acquire()
 
         def work() -> None:
             try:
-                found.set_result(self._results(feeds, options))
+                found.append(self._results(feeds, options))
             except BaseException as error:  # raised where it is waited for
-                found.set_exception(error)
+                failed.append(error)
+            finally:
+                running.release()
 
-        # In a thread of its own: Ctrl-C is heard between two steps of Python, and this is one.
-        threading.Thread(target=work, daemon=True).start()
+        # In a thread of its own: Ctrl-C is heard between two steps of Python, and this is one. A bare one, since a
+        # thousand short runs would spend more on threading.Thread than on running.
+        _thread.start_new_thread(work, ())
         try:
-            wait((found,), left)
-            options.terminate = True  # of no effect on what is done
-            return found.result()
+            if not running.acquire(timeout=-1 if left is None else min(left, threading.TIMEOUT_MAX)):
+                options.terminate = True
+                running.acquire()
         except KeyboardInterrupt:
             options.terminate = True
-            wait((found,), _UNTIL_LEFT)
+            running.acquire(timeout=_UNTIL_LEFT)
             raise
+        if failed:
+            raise failed[0]
+        return found[0]
 
     def _results(self, feeds: Feeds, options: ort.RunOptions) -> Sequence[Value]:
         if self._rare:

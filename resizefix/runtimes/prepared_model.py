@@ -66,12 +66,14 @@ def prepare_for_ort(document: Document, extra_outputs: Sequence[str] = ()) -> Pr
 
 
 def _external_bytes(tensor: TensorProto) -> int:
+    if not tensor.external_data:
+        return 0
     lengths = (entry.value for entry in tensor.external_data if entry.key == "length")
     return sum(int(length) for length in lengths if re.fullmatch("[0-9]{1,19}", length))
 
 
 def _pin_seed(node: NodeProto) -> bool:
-    if node.domain not in DEFAULT_DOMAINS or node.op_type not in _SEED_TYPE:
+    if node.op_type not in _SEED_TYPE or node.domain not in DEFAULT_DOMAINS:
         return False
     if node.op_type == "Dropout" and not any(node.input[2:]):
         return False  # it draws in training mode alone, which its third input (opset 12) turns on

@@ -221,7 +221,7 @@ def bodies(model: ModelProto) -> Iterator[tuple[ScopePath, GraphProto | Function
 
 def _inside(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[ScopePath, GraphProto, int, int]]:
     """The bodies that nodes of a body hold: path, graph, which node, and which of that node's."""
-    holders = [(index, node) for index, node in enumerate(body.node) if node.attribute and any(subgraphs(node))]
+    holders = [(index, node) for index, node in enumerate(body.node) if _holds_graphs(node)]
     if not holders:
         return []
     names = Counter(node.name for node in body.node)
@@ -240,6 +240,14 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
         elif attribute.graphs:
             for index, graph in enumerate(attribute.graphs):
                 yield f"{attribute.name}[{index}]", graph
+
+
+def _holds_graphs(node: NodeProto) -> bool:
+    """Whether `subgraphs` gives any; asked of every node, many times."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH or attribute.graphs or attribute.HasField("g"):
+            return True
+    return False
 
 
 def _holder(node: NodeProto, names: Counter[str]) -> str:

@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 
 import resizefix
 from resizefix.dialects.output_size import RESIZED
-from resizefix.dialects.resized_length import inference_length, kernel_length
+from resizefix.dialects.resized_length import _is_finite, inference_length, kernel_length
 from resizefix.dialects.shapes import rederive, shapes_of
 from resizefix.document.shapes import Shapes
 from resizefix.scope_path import BodyName, ScopePath
@@ -184,3 +184,11 @@ def test_no_other_room_asks_for_shapes_without_the_rule():
             assert not called, f"{path.name} calls Shapes, which believes onnx's sizes; it wants shapes_of"
             imported = isinstance(node, ast.ImportFrom) and node.module == "resizefix.document.shapes"
             assert not imported or "rederive" not in {name.name for name in node.names}, path.name
+
+
+@pytest.mark.parametrize("scale", [1.8, 0.0, 1e-45, 1e30, 3.4e38, 1e39, float("inf"), float("nan"), -2.0])
+@pytest.mark.parametrize("size", [0, 5, 10**9, 10**38, 10**39])
+def test_a_length_is_agreed_only_where_its_product_is_a_finite_float32(scale, size):
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(np.float32(scale) * np.float32(size))
+    assert _is_finite(scale, size) == finite

@@ -3,6 +3,7 @@ import pytest
 from chain_models import only_site
 
 from resizefix.document.document import Document
+from resizefix.operations.sites import find_sites
 from resizefix.origins.origin import OriginKind
 
 
@@ -137,3 +138,13 @@ def test_a_node_that_is_not_valid_has_an_origin_all_the_same(node, kind):
     found = site(node, "float[1,3,8,8] x, float[4] f", TWO)
     assert found.interpolation is None or kind is OriginKind.RUNTIME
     assert found.origin.kind is kind
+
+
+def test_a_constant_is_shared_by_all_nodes_but_the_one_that_reads_it():
+    nodes = "a = Add (s, s) b = Resize (x, , s) y = Resize (b, , s)"
+    text = f'<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (y, a, s) {TWO} {{ {nodes} }}'
+    found = find_sites(Document.from_proto(onnx.parser.parse_model(text)))
+    assert [site.origin.shared_by for site in found] == [
+        ("Add#0", "Add#0", "Resize#2", "graph output"),
+        ("Add#0", "Add#0", "Resize#1", "graph output"),
+    ]

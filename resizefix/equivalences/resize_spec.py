@@ -35,7 +35,8 @@ class Axis:
     @property
     def factor(self) -> int | None:
         """The scale where it is a whole number ≥ 1."""
-        return int(self.scale) if self.scale is not None and self.scale >= 1 and self.scale == int(self.scale) else None
+        whole = self.scale is not None and self.scale >= 1 and self.scale.is_integer()
+        return int(self.scale) if self.scale is not None and whole else None
 
     @property
     def divisor(self) -> int | None:

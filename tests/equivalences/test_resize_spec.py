@@ -87,6 +87,7 @@ def third() -> float:
 def test_a_factor_is_a_whole_scale():
     axes = (Axis(5, 10, 2.0), Axis(5, 5, 1.0), Axis(5, 7, 1.5), Axis(5, 2, 0.5), Axis(None, 8, None))
     assert [axis.factor for axis in axes] == [2, 1, None, None, None]
+    assert Axis(5, None, float("inf")).factor is None
 
 
 def test_a_divisor_is_k_where_the_scale_is_the_float32_next_to_1_over_k():

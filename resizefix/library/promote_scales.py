@@ -103,7 +103,7 @@ def promote_scales(
             return outcome
         if integers is not None and "--for" not in words and not (taken()[site.index] and _is_taken(document)):
             return replace(outcome, retry_args=())
-        coupled = not allow_coupled and by_sizes()[site.key].verdict is Freedom.COUPLED
+        coupled = not allow_coupled and by_sizes()[site.key].verdict is not Freedom.FREE  # unknown: it may be
         return replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled else outcome
 
     def promoted(refused: Mapping[int, Refusal], *, share: bool = shared) -> Promotion:

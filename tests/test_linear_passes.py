@@ -45,7 +45,7 @@ def inspect(document: Document) -> None:
 
 
 def promote(document: Document) -> None:
-    assert resizefix.promote_scales(document, verify=False).changed
+    assert resizefix.promote_scales(document, verify=False, allow_coupled=True).changed
 
 
 def legalize(document: Document) -> None:

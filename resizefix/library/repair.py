@@ -73,7 +73,7 @@ def repair(
     ]
     keeps = all(outcome.exact for outcome in changed)
     left = list(dict.fromkeys(label for label, _ in known_faults(made.document)))
-    verification = prove_repair(
+    verification, largest = prove_repair(
         document, made.document, [] if remove_identity else nodes, rules, keeps_numbers=keeps, left=left
     )
     if not verification.passed:
@@ -82,9 +82,10 @@ def repair(
         raise VerificationFailedError(
             "library.verification-failed-4", named=named, why=verification.reason, result=result
         )
-    largest = max((run.max_abs_diff for run in verification.runs), default=0.0)
     difference = largest if math.isfinite(largest) else None  # another shape: no number says it
+    at = verification.runs[0].shapes if verification.runs and difference else None
     outcomes = tuple(
-        replace(outcome, max_abs_diff=difference) if not outcome.exact else outcome for outcome in made.outcomes
+        outcome if outcome.exact else replace(outcome, max_abs_diff=difference, measured_at=at)
+        for outcome in made.outcomes
     )
     return Result(returned(made.document, model), outcomes, (), verification)

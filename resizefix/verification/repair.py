@@ -52,14 +52,29 @@ def prove_repair(
     *,
     keeps_numbers: bool,
     left: Sequence[str],
-) -> Verification:
+) -> tuple[Verification, float]:
     """Run the repaired model at both optimisation levels, and each of `nodes` alone; compare with `before` if it runs.
 
     `keeps_numbers`: every fix leaves the numbers of a file that runs as they were, so they must agree bit for bit.
+    Otherwise the largest difference from them comes with the verdict (0 where the file did not run).
     `left`: the resizes of `after` that have a fault yet.
     """
+    differences: list[float] = []
+    verification = _verdict(before, after, nodes, conditions, keeps_numbers, left, differences)
+    return verification, max(differences, default=0.0)
+
+
+def _verdict(
+    before: Document,
+    after: Document,
+    nodes: Sequence[RepairedNode],
+    conditions: Conditions,
+    keeps_numbers: bool,
+    left: Sequence[str],
+    differences: list[float],
+) -> Verification:
     try:
-        return _proof(before, after, nodes, conditions, keeps_numbers)
+        return _proof(before, after, nodes, conditions, keeps_numbers, differences)
     except CannotLoadError as error:
         cause = f"{', '.join(left)} was not repaired" if left else "That fault is not one of its resizes"
         reason = f"the repaired file still does not load: {error.reason}. {cause}"
@@ -69,7 +84,12 @@ def prove_repair(
 
 
 def _proof(
-    before: Document, after: Document, nodes: Sequence[RepairedNode], conditions: Conditions, keeps_numbers: bool
+    before: Document,
+    after: Document,
+    nodes: Sequence[RepairedNode],
+    conditions: Conditions,
+    keeps_numbers: bool,
+    differences: list[float],
 ) -> Verification:
     plain = _open(after, conditions, optimized=False)
     feeder = Feeder(plain.inputs, conditions.shapes, conditions.seed, {}, conditions.limits.bytes)
@@ -86,7 +106,9 @@ def _proof(
 
     notes: list[str] = []
     passed = _alone(after, nodes, feeds, conditions, shapes, runs, notes)
-    passed = passed and _against(before, plain, feeds, found, conditions, shapes, runs, notes, keeps_numbers)
+    passed = passed and _against(
+        before, plain, feeds, found, conditions, shapes, runs, notes, keeps_numbers, differences
+    )
     if not passed:
         return Verification(Status.FAILED, notes[-1], tuple(runs))
     return Verification(Status.PASSED, "; ".join(notes), tuple(runs))
@@ -165,6 +187,7 @@ def _against(
     runs: list[Run],
     notes: list[str],
     keeps_numbers: bool,
+    differences: list[float],
 ) -> bool:
     """Whether the repaired file differs from the broken one only where it should, if that runs."""
     try:
@@ -173,13 +196,15 @@ def _against(
     except (CannotLoadError, CannotRunError) as error:
         notes.append(f"the broken file does not run, so the models were not compared as a whole: {error.reason}")
         return True
-    runs.append(_run(comparison, shapes))
+    if keeps_numbers or comparison.bitwise:
+        runs.append(_run(comparison, shapes))
     if comparison.bitwise:
         notes.append("the model computes what it did before")
         return True
     if keeps_numbers and not within(comparison, relative_bounds(found, 0.0)):
         notes.append(f"the repaired model differs from the broken one: {comparison.reason}")
         return False
+    differences.append(comparison.max_abs_diff)  # what the repair is for: no run that had to agree
     notes.append(f"the broken model ran and computed something else: {comparison.reason}")
     return True
 

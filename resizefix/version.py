@@ -1,3 +1,3 @@
 """The package's version: the number in pyproject.toml, written down, since asking for it costs as much as `click`."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

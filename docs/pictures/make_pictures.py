@@ -22,7 +22,7 @@ import resizefix
 
 HERE = Path(__file__).parent
 FROZEN = HERE.parents[1] / "fixtures" / "srcnn_x3_opset11.onnx"
-FACTORS = (2, 3, 4)
+FACTORS = (1, 2, 3, 4)
 # A pixel of an image takes this many in the picture; space between images; room for a label.
 ZOOM, SPACE, LABEL = 3, 18, 36
 GREY = (128, 128, 128, 255)
@@ -42,7 +42,7 @@ def pictures() -> dict[str, bytes]:
         resizefix.promote_scales(FROZEN, input_name="scales", verify=False).model.save(path)
         promoted = onnx.load(path)
     small = scene(24, 20)
-    images = {1: small} | {factor: enlarged(promoted, small, factor) for factor in FACTORS}
+    images = {factor: enlarged(promoted, small, factor) for factor in FACTORS}
     return {
         "srcnn_at_any_scale.png": png(side_by_side(images)),
         "before.svg": graph(onnx.load(FROZEN), "Before: a Constant holds the scales of the Resize.").encode(),

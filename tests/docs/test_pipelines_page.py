@@ -1,4 +1,7 @@
-"""docs/how-to/pipelines.md, typed as it stands; Ray and Dask where they are installed."""
+"""docs/how-to/pipelines.md, typed as it stands; Ray and Dask where they are installed.
+
+tests/interop/test_right_after_export.py types its script for a folder of models.
+"""
 
 import importlib.util
 import re
@@ -39,7 +42,7 @@ def test_the_commands_do_what_the_page_says(folder, capsys):
 LAST_RUN_WITH = {"ray": "ray 2.60.0", "dask": "dask 2026.8.0"}
 
 
-@pytest.mark.parametrize("engine", ["multiprocessing", "ray", "dask"])
+@pytest.mark.parametrize("engine", ["ray", "dask"])
 def test_the_calls_run_under_an_engine(folder, engine):
     if importlib.util.find_spec(engine) is None:
         pytest.skip(f"{engine} is not installed; the block last ran with {LAST_RUN_WITH[engine]}")

@@ -1,4 +1,4 @@
-"""The README's recipes, run as they stand there."""
+"""The recipes of the pages for Python and pipelines, run as they stand there."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import onnxruntime
 import pytest
 from kinds_of_model import FIXTURES
 
-README = Path(__file__).parents[2] / "README.md"
+DOCS = Path(__file__).parents[2] / "docs"
+LIBRARY, PIPELINES = DOCS / "library.md", DOCS / "how-to" / "pipelines.md"
 
 
-def blocks_of(heading: str, language: str = "python") -> list[str]:
-    section = README.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+def blocks_of(page: Path, heading: str, language: str = "python") -> list[str]:
+    section = page.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
 
 
@@ -45,7 +46,7 @@ assert y.shape == (1, 1, 24, 28)
 def test_two_lines_after_an_export_of_torch(position, tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
     pytest.importorskip("onnxscript", reason="onnxscript, which torch exports with, is not installed")
-    recipe = blocks_of("Right after an export")[position]
+    recipe = blocks_of(LIBRARY, "Right after an export")[position]
     assert len([line for line in recipe.splitlines() if line and not line.startswith("#")]) == 2
     script = f"{NETWORK}{recipe}{RUN}"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -89,7 +90,7 @@ def test_two_lines_after_a_converter(packages, export, converter, larger, tmp_pa
     for package in packages:
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
-    recipe = next(block for block in blocks_of("Right after an export", "sh") if converter in block)
+    recipe = next(block for block in blocks_of(LIBRARY, "Right after an export", "sh") if converter in block)
     assert len(recipe.splitlines()) == 2
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     (tmp_path / "export.py").write_text(export, encoding="utf-8")  # paddle reads the source of what it traces
@@ -106,7 +107,7 @@ def test_two_lines_after_a_converter(packages, export, converter, larger, tmp_pa
 
 def test_a_graph_of_graphsurgeon(tmp_path):
     os.symlink(FIXTURES, tmp_path / "fixtures")
-    recipe = next(block for block in blocks_of("Right after an export") if "resizefix.graphsurgeon" in block)
+    recipe = next(block for block in blocks_of(LIBRARY, "Right after an export") if "resizefix.graphsurgeon" in block)
     script = f"{recipe}\nassert resizefix.inspect('any_scale.onnx')[0].origin.kind.value == 'graph-input'"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -117,7 +118,8 @@ def test_a_folder_of_models_two_at_a_time(tmp_path):
         target = tmp_path / "exported" / Path(f"{name}.onnx").name
         target.parent.mkdir(exist_ok=True)
         target.write_bytes((FIXTURES / f"{name}.onnx").read_bytes())
-    script = next(block for block in blocks_of("Many models") if "ProcessPoolExecutor" in block)
+    under_an_engine = blocks_of(PIPELINES, "From Python, under an engine that you have")
+    script = next(block for block in under_an_engine if "ProcessPoolExecutor" in block)
     (tmp_path / "every_model.py").write_text(script, encoding="utf-8")
     done = subprocess.run([sys.executable, "every_model.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

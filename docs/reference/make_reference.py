@@ -145,9 +145,9 @@ def _targets() -> str:
         "parsers, which is open, at the commits named, and held to a table of nodes that were read beside it.\n"
     )
     for target in TARGETS:
-        text.append(f"## {target.name}\n\n{target.parser}\n\n| rule | effect | source | mend |\n|---|---|---|---|")
+        text.append(f"## {target.name}\n\n{target.parser}\n\n| rule | effect | source | fix |\n|---|---|---|---|")
         for rule in target.rules:
-            text.append(f"| `{rule.name}` | {rule.effect.value} | {_cell(rule.source)} | {_cell(rule.mend)} |")
+            text.append(f"| `{rule.name}` | {rule.effect.value} | {_cell(rule.source)} | {_cell(rule.fix)} |")
         text.append("")
     return "\n".join(text).rstrip() + "\n"
 

@@ -159,7 +159,7 @@ class _Legalizer:
             subject = subject_of(site)
         except RefusedError as error:
             raise RefusedError(
-                "operations.to-mend-it", why=why, mend=first.mend, error=error, node=site.label, rule=first.rule
+                "operations.to-mend-it", why=why, mend=first.fix, error=error, node=site.label, rule=first.rule
             ) from error
         why += self._dispute(subject)
         try:

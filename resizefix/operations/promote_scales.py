@@ -156,7 +156,7 @@ class _Promote(Operation[Driven]):
         for site, violations in broken_rules(view, changed, self._target) if self._target is not None else ():
             first = next((violation for violation in violations if violation.effect is Effect.REJECTED), None)
             if first is not None:
-                rule = {"rule_name": first.rule, "because": first.because, "mend": first.mend}
+                rule = {"rule_name": first.rule, "because": first.because, "mend": first.fix}
                 found[site.key] = Diagnostic("operations.tensorrt-refuses-node-first", **rule)
         return found
 

@@ -127,7 +127,7 @@ def fact_list(told: dict[str, Markup | str], other: dict[str, Markup | str] | No
 
 
 def verdicts(found: Sequence[Verdict], broken: Sequence[Broken], heading: str, *, is_open: bool) -> Markup:
-    """Every target as a badge, and the rules that are broken, each with its reason and mend."""
+    """Every target as a badge, and the rules that are broken, each with its reason and fix."""
     badges = element("ul", *(_badge(verdict) for verdict in found), class_="verdicts", aria_label="Verdict per target")
     rules = None
     if broken:
@@ -159,7 +159,7 @@ def _rule(entry: Broken) -> Markup:
             " ",
             element("span", f"{word} {listed(runs_of_targets(entry.targets))}", class_=colour),
         ),
-        element("p", f"{_sentence(entry.because)} ", element("strong", "Mend: "), _sentence(entry.mend, raised=False)),
+        element("p", f"{_sentence(entry.because)} ", element("strong", "Fix: "), _sentence(entry.fix, raised=False)),
         element("p", f"Source: {'; '.join(entry.sources)}", class_="quiet"),
     )
 

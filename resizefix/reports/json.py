@@ -162,7 +162,8 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
                 "effect": violation.effect.value,
                 "because": violation.because,
                 "source": violation.source,
-                "mend": violation.mend,
+                "fix": violation.fix,
+                "mend": violation.fix,  # the same by its first name, which readers know
             }
             for violation in verdict.violations
         ],

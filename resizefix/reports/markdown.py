@@ -128,7 +128,7 @@ def _told(surveyed: Surveyed) -> str:
 
 def _rule(broken: Broken) -> str:
     names = listed([code(run) for run in runs_of_targets(broken.targets)])
-    return f"- {code(broken.rule)} ({names}): {prose(broken.because)}. Mend: {prose(broken.mend)}."
+    return f"- {code(broken.rule)} ({names}): {prose(broken.because)}. Fix: {prose(broken.fix)}."
 
 
 def _diagram(picture: Neighbourhood | None) -> str:
@@ -152,8 +152,8 @@ def _pair(pair: Pair, *, is_open: bool) -> str:
     parts += ["After:", _diagram(pair.after_picture)]
     if pair.after is not None:
         lines = [_told(pair.after), *(_rule(broken) for broken in new if broken not in old)]
-        mended = [code(broken.rule) for broken in old if broken not in new]
-        parts.append("\n".join([*lines, *([f"- Rules no longer broken: {listed(mended)}."] if mended else [])]))
+        fixed = [code(broken.rule) for broken in old if broken not in new]
+        parts.append("\n".join([*lines, *([f"- Rules no longer broken: {listed(fixed)}."] if fixed else [])]))
     elif pair.fate is Fate.REPLACED:
         parts.append("Other operators make this tensor; no Upsample or Resize does.")
     line = f"{summary(place(known.site))} {pair.fate.value}"

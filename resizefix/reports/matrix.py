@@ -77,7 +77,7 @@ def matrix_markdown(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]
         parts.append(table(headings, cells))
     lines = [
         f"- {code(row.title)}: {code(broken.rule)} ({listed([code(run) for run in runs_of_targets(broken.targets)])}): "
-        f"{prose(broken.because)}. Fix: {prose(broken.mend)}."
+        f"{prose(broken.because)}. Fix: {prose(broken.fix)}."
         for row in rows
         for broken in broken_rules(row.verdicts)
     ]

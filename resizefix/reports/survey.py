@@ -30,7 +30,7 @@ class Broken(NamedTuple):
     rule: str
     effect: Effect
     because: str
-    mend: str
+    fix: str
     targets: tuple[str, ...]
     sources: tuple[str, ...]
 
@@ -122,7 +122,7 @@ def broken_rules(verdicts: Sequence[Verdict]) -> tuple[Broken, ...]:
     groups: dict[tuple[str, Effect, str, str], list[tuple[str, Violation]]] = {}
     for verdict in verdicts:
         for violation in verdict.violations:
-            key = violation.rule, violation.effect, violation.because, violation.mend
+            key = violation.rule, violation.effect, violation.because, violation.fix
             groups.setdefault(key, []).append((verdict.target.name, violation))
     return tuple(
         Broken(

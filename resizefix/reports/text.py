@@ -104,7 +104,7 @@ def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
         out.line(f"{mark} {verdict.target.name:<13} ", word)
         for violation in verdict.violations:
             out.below(printable(f"{violation.node}: {violation.because} [{violation.rule}; {violation.source}]"))
-            out.wrapped((printable(violation.mend), "dim"), indent=6)
+            out.wrapped((printable(violation.fix), "dim"), indent=6)
         if verdict.live is not None:
             _show_live(out, verdict.live, {violation.node for violation in verdict.violations})
 

@@ -12,7 +12,8 @@ from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
 TARGETS: tuple[Target, ...] = (*TENSORRT_TARGETS, ONNXRUNTIME)
 
-_VERSIONED = re.compile(r"(?P<runtime>[a-z]+)-(?P<version>[0-9]{1,4}(\.[0-9]{1,4}){0,3})")
+_VERSION = r"[0-9]{1,4}(\.[0-9]{1,4}){0,3}"
+_VERSIONED = re.compile(rf"(?P<runtime>[a-z]+)-(?P<version>{_VERSION})")
 Row = tuple[tuple[int, ...], str]
 
 
@@ -46,23 +47,21 @@ def covered() -> dict[str, str]:
 
 
 def _covers(target: Target) -> str:
-    found = _VERSIONED.fullmatch(target.name)
-    if found is None:
+    if not re.fullmatch(_VERSION, target.version):
         return target.parser
-    version = _numbers(found["version"])
-    rows = _rows(found["runtime"])
-    later = [row[0] for row in rows if row[0] > version and row[0][0] == version[0]]
+    version = _numbers(target.version)
+    later = [row[0] for row in _rows(target.runtime) if row[0] > version and row[0][0] == version[0]]
     if not later:
-        before = "" if len(version) == 1 or version[1] == 0 else f"{found['version']} and later "
+        before = "" if len(version) == 1 or version[1] == 0 else f"{target.version} and later "
         return f"{before}{version[0]}.x"
     last = f"{version[0]}.{later[0][1] - 1}"
-    return found["version"] if last == found["version"] else f"{found['version']} to {last}"
+    return target.version if last == target.version else f"{target.version} to {last}"
 
 
 def _rows(runtime: str) -> list[Row]:
     """The numbered targets of a runtime, oldest first."""
-    found = (_VERSIONED.fullmatch(target.name) for target in TARGETS)
-    return sorted((_numbers(row["version"]), row[0]) for row in found if row is not None and row["runtime"] == runtime)
+    versioned = (target for target in TARGETS if target.runtime == runtime and re.fullmatch(_VERSION, target.version))
+    return sorted((_numbers(target.version), target.name) for target in versioned)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -52,6 +52,7 @@ class SiteFacts:
     op_type: str
     opset: int  # that the model (or function) imports
     ir_version: int
+    producer_name: str = ""  # of the model: OpenCV reads files of `pytorch` otherwise
     attributes: frozenset[str] = frozenset()  # names of those written
     mode: str = "nearest"
     coordinate_transformation_mode: str = "half_pixel"
@@ -87,6 +88,11 @@ class SiteFacts:
     def __post_init__(self) -> None:
         if self.input_shape is not None and self.rank != len(self.input_shape):
             raise ValueError(f"rank {self.rank} with input_shape {self.input_shape}")
+
+    @property
+    def is_static(self) -> bool:
+        """Every size of the input is known before run time."""
+        return self.input_shape is not None and None not in self.input_shape
 
     @property
     def shown_input_shape(self) -> str:

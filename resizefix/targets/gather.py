@@ -102,6 +102,7 @@ class _Gatherer:
             op_type=node.op_type,
             opset=scope.opset,
             ir_version=self._document.proto.ir_version,
+            producer_name=self._document.proto.producer_name,
             attributes=frozenset(written),
             **spelled,
             n_inputs=len(node.input),

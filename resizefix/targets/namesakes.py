@@ -8,7 +8,6 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.gather import namesake_facts
 from resizefix.targets.target import Effect, Target, Violation, judge
-from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
 _SOURCE = "onnx-tensorrt a9a47bb … 96e7811, ModelImporter.cpp, parseNode; measured on TensorRT-RTX 1.7.1"
 
@@ -19,7 +18,7 @@ def namesakes_of(view: ModelView, target: Target) -> tuple[Violation, ...]:
     Its parsers look importers up by the operator's name, whatever its domain, and before local functions. So such a
     node is refused where it has not the form of ONNX's operator, and otherwise computes what that does.
     """
-    if target not in TENSORRT_TARGETS:
+    if target.runtime != "tensorrt":
         return ()
     return tuple(_violation(domain, facts, judge(target, facts)) for domain, facts in namesake_facts(view))
 
@@ -33,7 +32,7 @@ def _violation(domain: str, facts: SiteFacts, as_resize: Sequence[Violation]) ->
         because=f"it is {facts.op_type} of the domain {domain}; this parser goes by the name alone, takes it for "
         f"ONNX's {facts.op_type}, and {fate}",
         source=_SOURCE,
-        mend="rename the operator, and the local function if there is one, or inline that first "
+        fix="rename the operator, and the local function if there is one, or inline that first "
         "(onnx.inliner.inline_local_functions)",
         effect=Effect.REJECTED if refusal else Effect.DIFFERENT,
     )

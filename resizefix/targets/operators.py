@@ -1,7 +1,4 @@
-"""What a runtime does not take of the operators that may stand in a node's place: rows of data, like its rules.
-
-"documented": docs/operators.md of onnx-tensorrt, which lists the types of every operator since 8.0.
-"""
+"""What a runtime does not take of the operators that may stand in a node's place: rows of data, like its rules."""
 
 from __future__ import annotations
 
@@ -16,12 +13,19 @@ EVERY_MOVE = frozenset({"Concat", "Gather", "Reshape", "Shape", "Slice", "Unsque
 
 @dataclass(frozen=True)
 class OperatorLimit:
-    """Operators that take no tensor of these element types, or of these ranks."""
+    """Operators that take no tensor of these element types, or of these ranks.
+
+    `only_at_the_edges`: no tensor inside the network has these types, but its inputs and outputs may, through a Cast.
+    It holds for the releases from `since` to `until`, both included, like a rule.
+    """
 
     operators: frozenset[str]
     source: str
     types: frozenset[int] = frozenset()
     ranks: frozenset[int] = frozenset()
+    only_at_the_edges: bool = False
+    since: str = ""
+    until: str = ""
 
     def refuses(self, operators: Collection[str], elem_type: int, rank: int) -> str | None:
         """Why one of `operators` does not take such a tensor; None: they all do, as far as this row knows."""
@@ -30,24 +34,3 @@ class OperatorLimit:
             return None
         what = TensorProto.DataType.Name(elem_type).lower() if elem_type in self.types else f"rank {rank}"
         return f"takes no {what} in {', '.join(refused)}"
-
-
-BEFORE_6_0 = OperatorLimit(
-    frozenset({"ConvTranspose"}), "onnx-tensorrt 5.0 and 5.1, importer of ConvTranspose", ranks=frozenset({5})
-)
-BEFORE_7_0 = OperatorLimit(
-    frozenset({"AveragePool"}), "onnx-tensorrt 5.0 to 6.0, importer of AveragePool", ranks=frozenset({5})
-)
-NO_UINT8 = OperatorLimit(
-    EVERY_MOVE | {"Identity"},
-    "onnx-tensorrt 5.0 to 8.4, convertDtype: there is no such tensor",
-    types=frozenset({TensorProto.UINT8}),
-)
-UINT8_IS_CAST = OperatorLimit(
-    EVERY_MOVE,
-    "documented from 8.5 on; measured on TensorRT-RTX 1.7.1 (bool, int8, int32 and int64 are taken everywhere)",
-    types=frozenset({TensorProto.UINT8}),
-)
-AT_THE_EDGES = frozenset({TensorProto.UINT8})
-"""Documented from 8.6 on ("Cast"); measured on TensorRT-RTX 1.7.1: "TensorRT does not support UINT8 types for
-intermediate tensors"."""

@@ -1,8 +1,8 @@
-"""A target is a list of rules; judging a node by it gives the rules that the node breaks, each with reason and mend."""
+"""A target is the rules that hold for one release of a runtime; judging a node by it gives the rules that it breaks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -23,31 +23,51 @@ class Rule:
     """One condition of a target.
 
     `holds` sees the facts of one node and nothing else. A fact that is not known breaks no rule: a verdict tells what
-    is known to fail. `because` and `mend` are templates that may quote facts, as in "mode is {f.mode}".
-    `source` says where the rule was read or measured, so that it can be checked again.
+    is known to fail. `because` and `fix` are templates that may quote facts, as in "mode is {f.mode}".
+    `source` says where the rule was read or measured, so that it can be checked again. The rule holds for the releases
+    of its runtime from `since` to `until`, both included; empty: from the first one on, to the newest.
     """
 
     name: str
     holds: Callable[[SiteFacts], bool]
     because: str
     source: str
-    mend: str
+    fix: str
     effect: Effect = Effect.REJECTED
+    since: str = ""
+    until: str = ""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One row of `--target`: the runtime's name and this version (empty where the runtime has one row).
+
+    `parser` says which source or release the rules stand for.
+    """
+
+    version: str
+    parser: str
 
 
 @dataclass(frozen=True)
 class Target:
-    """A runtime by the name that `--target` takes; `parser` says which source or release the rules stand for.
+    """One release of a runtime, with the rules that hold for it and what it does not take of other operators."""
 
-    `limits` are those of the operators that may stand in a node's place. Tensors of `edge_types` are only taken as
-    inputs and outputs of the network, where a Cast makes them of another type.
-    """
-
-    name: str
+    runtime: str
+    version: str
     parser: str
     rules: tuple[Rule, ...]
     limits: tuple[OperatorLimit, ...] = ()
-    edge_types: frozenset[int] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """What `--target` takes: `tensorrt-8.5`, `onnxruntime`."""
+        return f"{self.runtime}-{self.version}" if self.version else self.runtime
+
+    @property
+    def edge_types(self) -> frozenset[int]:
+        """The element types of which tensors are only taken as inputs and outputs of the network."""
+        return frozenset(elem_type for limit in self.limits if limit.only_at_the_edges for elem_type in limit.types)
 
     def why_not(self, operators: Collection[str], elem_type: int, rank: int) -> str | None:
         """Why the runtime does not take these operators over such tensors; None: it does."""
@@ -61,6 +81,33 @@ class Target:
             raise ValueError(f"{self.name} names a rule twice: {sorted(twice)}")
 
 
+def targets_of(
+    runtime: str, releases: Sequence[Release], rules: Iterable[Rule], limits: Iterable[OperatorLimit] = ()
+) -> tuple[Target, ...]:
+    """A target for each release, oldest first, with the rows that hold for it.
+
+    Raises ValueError where a row names a release that is not there.
+    """
+    versions = [release.version for release in releases]
+    rules, limits = tuple(rules), tuple(limits)
+
+    def holds_at(row: Rule | OperatorLimit, at: int) -> bool:
+        first = versions.index(row.since) if row.since else 0
+        last = versions.index(row.until) if row.until else len(versions) - 1
+        return first <= at <= last
+
+    return tuple(
+        Target(
+            runtime,
+            release.version,
+            release.parser,
+            tuple(rule for rule in rules if holds_at(rule, at)),
+            tuple(limit for limit in limits if holds_at(limit, at)),
+        )
+        for at, release in enumerate(releases)
+    )
+
+
 @dataclass(frozen=True)
 class Violation:
     """A rule that a node breaks, in words."""
@@ -69,8 +116,13 @@ class Violation:
     rule: str
     because: str
     source: str
-    mend: str
+    fix: str
     effect: Effect = Effect.REJECTED
+
+    @property
+    def mend(self) -> str:
+        """`fix`, by the name that it had first."""
+        return self.fix
 
 
 def judge(target: Target, facts: SiteFacts) -> tuple[Violation, ...]:
@@ -81,7 +133,7 @@ def judge(target: Target, facts: SiteFacts) -> tuple[Violation, ...]:
             rule=rule.name,
             because=rule.because.format(f=facts),
             source=rule.source,
-            mend=rule.mend.format(f=facts),
+            fix=rule.fix.format(f=facts),
             effect=rule.effect,
         )
         for rule in target.rules

@@ -80,7 +80,7 @@ def test_the_json_has_the_promised_fields_for_each_target(call) -> None:
         "live_reason": None,
     }
     (broken,) = answer["targets"]["tensorrt-8.0"]["violations"]
-    assert {"node", "rule", "because", "source", "mend", "effect"} == broken.keys()
+    assert {"node", "rule", "because", "source", "fix", "mend", "effect"} == broken.keys()
     assert broken["rule"] == "not-cubic"
 
 

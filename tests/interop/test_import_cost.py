@@ -41,7 +41,8 @@ FOR_INSPECT = {
     "origins": {"classify", "origin", "output_lengths", "size_flow", "size_reach", "size_rows", "size_view"},
     "runtimes": {"inputs"},
     "targets": {"catalogue", "facts", "gather", "onnxruntime_target", "operators", "target", "tensorrt"}
-    | {"tensorrt_any", "tensorrt_5_to_7", "tensorrt_8_to_9", "tensorrt_10_to_rtx"},
+    | {"conditions", "shared_rules"}
+    | {f"tensorrt_{part}" for part in ("extent", "form", "sampling", "sources", "tensors")},
     "verification": {"sizing", "trials"},
 }
 NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports.screen"}

@@ -40,8 +40,8 @@ def test_the_hybrid_of_old_tutorials_is_told_once_for_what_it_is(target: str) ->
     found = rules("upsample9_hybrid", target)
     told = found.pop("upsample-not-hybrid")
     assert "form of old tutorials, which is no valid ONNX and which no parser since 5.1 takes" in told.because
-    assert "give the scales as second input" in told.mend
-    assert "import opset 8" in told.mend
+    assert "give the scales as second input" in told.fix
+    assert "import opset 8" in told.fix
     assert "upsample-form-of-its-opset" not in found
     assert "exactly-two-inputs" not in found
 
@@ -57,8 +57,8 @@ def test_a_float_input_is_refused_with_the_way_to_an_integer_one(target: str) ->
     told = rules("scales_graph_input", target)["runtime-extent-is-integer"]
     assert told.effect is Effect.REJECTED
     assert "neither int32 nor int64" in told.because
-    assert "freeze them" in told.mend
-    assert "int64 factor" in told.mend
+    assert "freeze them" in told.fix
+    assert "int64 factor" in told.fix
 
 
 @pytest.mark.parametrize("target", NAMES[6:])
@@ -68,7 +68,7 @@ def test_an_initializer_that_is_an_input_too_is_noted_as_a_silent_constant(targe
     assert verdict.accepted
     assert told.effect is Effect.NOTED
     assert "the network has no such input any more" in told.because
-    assert "that TensorRT takes" in told.mend
+    assert "that TensorRT takes" in told.fix
 
 
 @pytest.mark.parametrize("target", NAMES)
@@ -81,7 +81,7 @@ def test_a_node_of_another_domain_is_taken_for_onnx_s_where_it_has_its_form(targ
     (told,) = rules("foreign_upsample", target).values()
     assert (told.rule, told.effect) == ("domain-is-overlooked", Effect.DIFFERENT)
     assert "Upsample of the domain acme" in told.because
-    assert "rename the operator" in told.mend
+    assert "rename the operator" in told.fix
 
 
 def foreign(text: str) -> onnx.ModelProto:

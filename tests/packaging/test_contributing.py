@@ -35,12 +35,13 @@ def test_the_dialect_has_what_was_added_and_what_was_there():
 def test_the_rule_is_broken_by_three_dimensions_and_kept_by_four(helpers):
     from nodes import RESIZE_11, changed
 
-    from resizefix.targets.target import Target, judge
+    from resizefix.targets.target import Release, judge, targets_of
 
-    target = Target("a-parser", "1a2b3c4", (example("Add a target rule")["RANK_4"],))
-    (violation,) = judge(target, changed(RESIZE_11, rank=3))
+    releases = (Release("7.2", "1a2b3c4"), Release("8.0", "5d6e7f8"))
+    old, new = targets_of("a-parser", releases, (example("Add a target rule")["RANK_4"],))
+    (violation,) = judge(old, changed(RESIZE_11, rank=3))
     assert violation.because == "the tensor has 3 dimensions; this parser scales four"
-    assert judge(target, RESIZE_11) == ()
+    assert judge(old, RESIZE_11) == judge(new, changed(RESIZE_11, rank=3)) == ()
 
 
 def test_the_equivalence_says_what_the_table_says_in_its_place():

@@ -49,7 +49,7 @@ def test_every_target_has_its_verdict_with_rule_reason_mend_and_source():
     for broken in site.broken:
         assert broken.rule in text
         assert broken.because[1:] in text
-        assert broken.mend in text
+        assert broken.fix in text
         assert broken.sources[0] in text
 
 

@@ -19,8 +19,9 @@ from resizefix.targets.gather import facts_of
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
-from resizefix.targets.tensorrt_8_to_9 import TF_IS_FOR_NEAREST
-from resizefix.targets.tensorrt_10_to_rtx import INT8_FROM_1_5, TENSORRT_10, TENSORRT_RTX
+
+TENSORRT_10, TENSORRT_RTX = TENSORRT_TARGETS[-2:]
+RULES = {rule.name: rule for rule in TENSORRT_RTX.rules}
 
 with (Path(__file__).with_name("matrix.tsv")).open(newline="") as lines:
     MATRIX = list(csv.DictReader(lines, delimiter="\t"))
@@ -114,14 +115,14 @@ def test_the_parser_sets_its_layer_up_as_onnx_says_where_no_rule_says_that_it_di
         mode, coordinates, rounding, selector = row["resize_layer"].split()
         made = (mode, coordinates, rounding if mode == "NEAREST" else "", selector)
         node = facts(row["case"])[0]
-        assert (made == asked_for(node)) == TF_IS_FOR_NEAREST.holds(node), row
+        assert (made == asked_for(node)) == RULES["tf-half-pixel-is-for-nearest"].holds(node), row
         seen += 1
     assert seen == 675
 
 
 def test_release_1_4_differs_for_int8_alone() -> None:
     differing = {row["case"] for row in MATRIX if row["rtx_1.4.0"] != row["rtx_1.7.1"]}
-    int8 = {row["case"] for row in MATRIX if not INT8_FROM_1_5.holds(facts(row["case"])[0])}
+    int8 = {row["case"] for row in MATRIX if not RULES["int8-from-1.5"].holds(facts(row["case"])[0])}
     assert int8 <= differing
     assert all("int8" in case for case in differing - int8)  # QuantizeLinear and DequantizeLinear around the node
 
@@ -132,7 +133,7 @@ def test_every_target_gives_every_case_a_verdict_in_words(target: Target) -> Non
         for node in facts(row["case"]):
             for violation in judge(target, node):
                 assert violation.node
-                assert "{" not in violation.because + violation.mend
+                assert "{" not in violation.because + violation.fix
                 assert (
                     "onnx-tensorrt" in violation.source
                     or "measured" in violation.source

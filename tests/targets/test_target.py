@@ -10,11 +10,12 @@ from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
-from resizefix.targets.target import Effect, Rule, Target, Violation, accepted, judge
+from resizefix.targets.operators import OperatorLimit
+from resizefix.targets.target import Effect, Release, Rule, Target, Violation, accepted, judge, targets_of
 
 NEAREST_ALONE = Rule("nearest-alone", lambda f: f.mode == "nearest", "mode is {f.mode}", "here", "take nearest")
 NO_HALVES = Rule("no-halves", lambda f: f.mode != "cubic", "cubic", "here", "", Effect.NOTED)
-TARGET = Target("some", "some parser", (NEAREST_ALONE, NO_HALVES))
+TARGET = Target("some", "", "some parser", (NEAREST_ALONE, NO_HALVES))
 
 
 def test_a_node_that_breaks_no_rule_has_no_violations_and_is_accepted() -> None:
@@ -22,14 +23,14 @@ def test_a_node_that_breaks_no_rule_has_no_violations_and_is_accepted() -> None:
     assert accepted(())
 
 
-def test_a_violation_says_which_node_which_rule_why_by_whom_and_how_to_mend_it() -> None:
+def test_a_violation_says_which_node_which_rule_why_by_whom_and_how_to_fix_it() -> None:
     found = judge(TARGET, changed(RESIZE_11, node="r", mode="linear"))
     assert found == (Violation("r", "nearest-alone", "mode is linear", "here", "take nearest", Effect.REJECTED),)
     assert not accepted(found)
 
 
 def test_a_note_alone_leaves_a_node_accepted() -> None:
-    notes = judge(Target("some", "", (NO_HALVES,)), changed(RESIZE_11, mode="cubic"))
+    notes = judge(Target("some", "", "", (NO_HALVES,)), changed(RESIZE_11, mode="cubic"))
     assert [note.effect for note in notes] == [Effect.NOTED]
     assert accepted(notes)
 
@@ -40,7 +41,40 @@ def test_a_node_that_is_computed_otherwise_is_not_accepted() -> None:
 
 def test_two_rules_of_one_name_are_a_mistake() -> None:
     with pytest.raises(ValueError, match="names a rule twice: \\['nearest-alone'\\]"):
-        Target("some", "", (NEAREST_ALONE, NEAREST_ALONE))
+        Target("some", "", "", (NEAREST_ALONE, NEAREST_ALONE))
+
+
+RELEASES = tuple(Release(version, f"a-parser {version}") for version in ("5.0", "7.1", "7.2", "8.0", "rtx"))
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "having"),
+    [
+        ("", "", ["5.0", "7.1", "7.2", "8.0", "rtx"]),
+        ("7.1", "", ["7.1", "7.2", "8.0", "rtx"]),
+        ("", "7.2", ["5.0", "7.1", "7.2"]),
+        ("7.2", "7.2", ["7.2"]),
+        ("rtx", "", ["rtx"]),
+    ],
+)
+def test_a_row_holds_for_the_releases_from_since_to_until_both_included(
+    since: str, until: str, having: list[str]
+) -> None:
+    rule = Rule("nearest-alone", NEAREST_ALONE.holds, "", "here", "", since=since, until=until)
+    limit = OperatorLimit(frozenset({"Slice"}), "here", ranks=frozenset({5}), since=since, until=until)
+    made = targets_of("some", RELEASES, (rule,), (limit,))
+    assert [target.name for target in made] == ["some-5.0", "some-7.1", "some-7.2", "some-8.0", "some-rtx"]
+    assert [target.version for target in made if target.rules == (rule,)] == having
+    assert [target.version for target in made if target.why_not({"Slice"}, TensorProto.FLOAT, 5)] == having
+
+
+def test_a_row_for_a_release_that_there_is_not_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match=r"6\.0"):
+        targets_of("some", RELEASES, (Rule("r", NEAREST_ALONE.holds, "", "here", "", since="6.0"),))
+
+
+def test_a_runtime_of_one_release_is_named_by_itself_alone() -> None:
+    assert [target.name for target in targets_of("some", (Release("", "some 1.2"),), ())] == ["some"]
 
 
 def test_the_targets_have_the_names_that_the_command_line_promises() -> None:

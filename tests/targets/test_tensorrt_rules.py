@@ -285,7 +285,7 @@ def test_a_rule_is_broken_by_its_example_and_kept_just_outside(example: Example)
 def test_no_violation_speaks_of_none_to_a_user(example: Example) -> None:
     facts = changed(example.base, **example.broken)
     said = [violation for target in TENSORRT_TARGETS for violation in judge(target, facts)]
-    assert not [violation for violation in said if "None" in f"{violation.because} {violation.mend}"]
+    assert not [violation for violation in said if "None" in f"{violation.because} {violation.fix}"]
 
 
 def test_every_rule_of_every_target_has_an_example() -> None:

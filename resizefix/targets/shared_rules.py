@@ -1,0 +1,75 @@
+"""Rules that several runtimes have, each with values of its own: what they take, and what they say of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from onnx import TensorProto
+
+from resizefix.targets.target import Rule
+
+
+def element_types(allowed: Collection[int], source: str, *, since: str = "", until: str = "") -> Rule:
+    """The types of X that a parser takes."""
+    names = ", ".join(TensorProto.DataType.Name(elem_type).lower() for elem_type in sorted(allowed))
+    return Rule(
+        name="input-type",
+        holds=lambda f: f.elem_type is None or f.elem_type in allowed,
+        because=f"the tensor to resize is {{f.type_name}}; this parser resizes {names}",
+        source=source,
+        since=since,
+        until=until,
+        fix="put a Cast to float before the node and one back after it",
+    )
+
+
+def resize_modes(allowed: Collection[str], source: str, *, since: str = "", until: str = "") -> Rule:
+    """The spellings of `mode` that a parser takes at Resize from opset 11 on, where it looks at all."""
+    return Rule(
+        name="resize-mode",
+        holds=lambda f: f.is_upsample or f.mode in allowed,
+        because=f"mode is {{f.mode}}; this parser has {', '.join(sorted(allowed))}",
+        source=source,
+        since=since,
+        until=until,
+        fix="replace the node, or take a later release",
+    )
+
+
+def upsample_modes(allowed: Collection[str], source: str, *, since: str = "", until: str = "") -> Rule:
+    """The spellings of `mode` that a parser takes at Upsample."""
+    return Rule(
+        name="upsample-mode",
+        holds=lambda f: not f.is_upsample or f.mode in allowed,
+        because=f"mode is {{f.mode}}; this parser has {', '.join(sorted(allowed))} for Upsample",
+        source=source,
+        since=since,
+        until=until,
+        fix="replace the node, or take a later release",
+    )
+
+
+def coordinate_modes(allowed: Collection[str], says: str, source: str, *, since: str = "", until: str = "") -> Rule:
+    """The coordinate transformation modes that a parser takes, and what it says of others."""
+    return Rule(
+        name="coordinate-transformation-mode",
+        holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode in allowed,
+        because=f'coordinate_transformation_mode is {{f.coordinate_transformation_mode}} ("{says}")',
+        source=source,
+        since=since,
+        until=until,
+        fix="rewrite it in an equal mode where there is one",
+    )
+
+
+def not_inside(containers: Collection[str], source: str, *, since: str = "", until: str = "") -> Rule:
+    """Bodies that a parser does not enter."""
+    return Rule(
+        name="body-is-imported",
+        holds=lambda f: not f.enclosing & frozenset(containers),
+        because=f"it stands in a body of {{f.bodies}}; this parser enters none of {', '.join(sorted(containers))}",
+        source=source,
+        since=since,
+        until=until,
+        fix="inline the function or take the branch out of the If before converting",
+    )

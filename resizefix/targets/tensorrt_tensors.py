@@ -1,0 +1,235 @@
+"""TensorRT: rank, axes and element type of the tensor that is resized, and the body that the node stands in."""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from resizefix.targets.conditions import WEIGHTS, S, trailing_ones
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.shared_rules import element_types, not_inside
+from resizefix.targets.target import Effect, Rule
+from resizefix.targets.tensorrt_sources import MEASURED
+
+_HALF_OR_FLOAT = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16})
+_UP_TO_INT8 = _HALF_OR_FLOAT | {TensorProto.INT8}
+_IMPORTED = _UP_TO_INT8 | {TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL}
+_TYPES_8 = _UP_TO_INT8 | {TensorProto.DOUBLE}
+_TYPES_9 = _TYPES_8 | {TensorProto.BFLOAT16}
+
+
+def _counted_from_the_front(f: SiteFacts) -> set[int]:
+    """The listed axes as the parser counts them, those that the input does not have included."""
+    return {axis + (f.rank or 1 << 30) if axis < 0 else axis for axis in f.axes or ()}
+
+
+CUBIC_TRAILING_AXES = Rule(
+    name="cubic-last-two-axes",
+    # It looks at as many of the full scales as the operand has, less two, and neither at tensors nor at sizes.
+    holds=lambda f: (
+        f.mode != "cubic"
+        or not f.by_scales
+        or f.source not in WEIGHTS | {S.CONSTANT_LIST}
+        or f.full_scales is None
+        or all(scale == 1 for scale in f.full_scales[: max(0, len(f.values or ()) - 2)])
+    ),
+    because="cubic changes axes {f.resized_axes} of {f.rank_name}; the parser takes the last two",
+    source="onnx-tensorrt 3b008c4 … 96e7811, canUseNDResize; " + MEASURED,
+    fix="move the axes to the end by a Transpose",
+    since="8.5",
+)
+
+TENSORS: tuple[Rule, ...] = (
+    Rule(
+        name="rank",
+        holds=lambda f: f.rank is None or 1 <= f.rank <= 8,
+        because="the input is of rank {f.rank_name}; TensorRT has 1 to 8 dimensions",
+        source="onnx-tensorrt 84b5be1 … 96e7811, importers of Upsample and Resize; measured on TensorRT-RTX 1.7.1",
+        fix="reshape around the node",
+        since="7.0",
+    ),
+    Rule(
+        name="rank-4",
+        holds=lambda f: f.rank in (None, 4),
+        because="the input is of rank {f.rank_name}; the plugin takes NCHW",
+        source="onnx-tensorrt a9a47bb … 8b52755, importer of Upsample",
+        fix="reshape to rank 4 around the node",
+        until="5.1",
+    ),
+    Rule(
+        name="upsample-rank",
+        holds=lambda f: not f.is_upsample or f.rank in (None, 4, 5),
+        because="the input is of rank {f.rank_name}; this parser upsamples rank 4 and 5",
+        source="onnx-tensorrt 400df73, importer of Upsample",
+        fix="write Resize-10",
+        since="6.0",
+        until="6.0",
+    ),
+    Rule(
+        name="upsample-linear-rank",
+        holds=lambda f: not f.is_upsample or f.mode != "linear" or f.rank is None or f.rank <= 3,
+        because="linear Upsample is taken up to rank 3; the input is of rank {f.rank_name} "
+        '("Assertion failed: (nbDims >= 1) && (nbDims <= 3)")',
+        source="onnx-tensorrt 84b5be1, importer of Upsample (fixed by 0c3a957)",
+        fix="write Resize-10",
+        since="7.0",
+        until="7.0",
+    ),
+    Rule(
+        name="linear-last-three-axes",
+        holds=lambda f: f.mode not in ("linear", "bilinear") or f.source is S.FOLDED or trailing_ones(f, 3),
+        because="linear changes axes {f.resized_axes} of {f.rank_name}; TensorRT interpolates along the last three at "
+        "most",
+        source="onnx-tensorrt 1cf89dd … 96e7811, canUseLinearResize/canUseNDResize; " + MEASURED,
+        fix="split the node in two, or move the axes to the end by a Transpose",
+        since="7.1",
+    ),
+    Rule(
+        name="linear-by-a-tensor-is-not-checked",
+        holds=lambda f: f.mode not in ("linear", "bilinear") or f.source is not S.FOLDED or trailing_ones(f, 3),
+        because="linear changes axes {f.resized_axes} of {f.rank_name} by a tensor, which nothing checks; but "
+        "TensorRT has linear along the last three axes at most",
+        source="NvInfer.h, ResizeMode; parsed and built on TensorRT-RTX 1.7.1, never run",
+        fix="split the node in two, or move the axes to the end by a Transpose",
+        effect=Effect.DIFFERENT,
+        since="8.4",
+    ),
+    CUBIC_TRAILING_AXES,
+    Rule(
+        name="cubic-elsewhere-is-not-checked",
+        holds=lambda f: f.mode != "cubic" or trailing_ones(f, 2) or not CUBIC_TRAILING_AXES.holds(f),
+        because="cubic changes axes {f.resized_axes} of {f.rank_name} by sizes, a tensor or `axes`, which nothing "
+        "checks; but TensorRT has cubic along the last two axes alone",
+        source="NvInfer.h, ResizeMode; parsed and built on TensorRT-RTX 1.4.0 … 1.7.1, never run",
+        fix="move the axes to the end by a Transpose",
+        effect=Effect.DIFFERENT,
+        since="8.5",
+    ),
+    Rule(
+        name="axes-ignored",
+        holds=lambda f: f.axes_are_trivial,
+        because="this parser knows no attribute `axes` and takes {f.extent_name} for all axes in order; axes is "
+        "{f.axes}",
+        source="onnx-tensorrt 84b5be1 … 1def182, importer of Resize",
+        fix="write one value per dimension instead",
+        effect=Effect.DIFFERENT,
+        since="7.0",
+        until="9",
+    ),
+    Rule(
+        name="axes-are-unique",
+        holds=lambda f: f.axes is None or len(_counted_from_the_front(f)) == len(f.axes),
+        because="axes {f.axes} name an axis twice",
+        source="onnx-tensorrt 973d68d … 96e7811, checker of Resize; " + MEASURED,
+        fix="name each axis once",
+        since="10",
+    ),
+    Rule(
+        name="axes-of-the-input",
+        holds=lambda f: f.axes is None or f.rank is None or all(-f.rank <= axis <= f.rank for axis in f.axes),
+        because='axes {f.axes} of an input of rank {f.rank_name}, which is no valid ONNX ("Axis must be in the range '
+        '[0, nbDims]")',
+        source="onnx-tensorrt 973d68d … 96e7811, convertAxis; measured on TensorRT-RTX 1.7.1",
+        fix="name axes that the input has",
+        since="10",
+    ),
+    Rule(
+        name="axis-behind-the-last",
+        holds=lambda f: f.axes is None or f.rank is None or f.rank not in f.axes,
+        because="axes {f.axes} of an input of rank {f.rank_name}, which is no valid ONNX; this parser counts one axis "
+        "more than there are",
+        source="onnx-tensorrt 973d68d … 96e7811, convertAxis; parsed and built on TensorRT-RTX 1.7.1, never run",
+        fix="name axes that the input has",
+        effect=Effect.DIFFERENT,
+        since="10",
+    ),
+    Rule(
+        name="axes-with-tensor-scales",
+        holds=lambda f: not f.by_scales or f.axes_are_trivial or f.source in WEIGHTS | {S.ATTRIBUTE, S.CONSTANT_LIST},
+        because="axes {f.axes} go with constant scales, or with sizes; the scales are: {f.source.value}",
+        source="onnx-tensorrt 973d68d … 96e7811, importer of Resize; " + MEASURED,
+        fix="give one scale per dimension (Concat), or sizes",
+        since="10",
+    ),
+    Rule(
+        name="axes-with-constant-sizes",
+        holds=lambda f: (
+            not f.by_sizes
+            or f.axes_are_trivial
+            or f.source not in WEIGHTS | {S.CONSTANT_LIST}
+            or f.input_shape is None
+            or all(
+                size is not None or axis in {listed % len(f.input_shape) for listed in f.axes or ()}
+                for axis, size in enumerate(f.input_shape)
+            )
+        ),
+        because="with axes {f.axes} and constant sizes every other axis must be static; the input is "
+        "{f.shown_input_shape}",
+        source="onnx-tensorrt 973d68d … 96e7811, importer of Resize; " + MEASURED,
+        fix="give sizes for all axes as Concat(Shape(x)[:2], hw), or scales",
+        since="10",
+    ),
+    element_types(_HALF_OR_FLOAT, "onnx-tensorrt a9a47bb … 8b52755, plugin.cpp, supportsFormat", until="5.1"),
+    element_types(
+        _IMPORTED, "onnx-tensorrt 400df73 … 84b5be1, convert_dtype or convertDtype", since="6.0", until="7.0"
+    ),
+    element_types(
+        _UP_TO_INT8,
+        "onnx-tensorrt 1cf89dd … eb559b6, importers of Upsample and Resize, convertDtype",
+        since="7.1",
+        until="7.2",
+    ),
+    element_types(
+        _TYPES_8,
+        "onnx-tensorrt 8fea430 … 6ba67d3, importers of Upsample and Resize, docs/operators.md",
+        since="8.0",
+        until="8.5",
+    ),
+    element_types(
+        _TYPES_9,
+        "onnx-tensorrt 9d2d786 … 1def182, importers of Upsample and Resize, docs/operators.md",
+        since="9",
+        until="9",
+    ),
+    element_types(
+        _TYPES_9,
+        "onnx-tensorrt 973d68d … 96e7811, importers of Upsample and Resize, docs/operators.md; " + MEASURED,
+        since="10",
+    ),
+    Rule(
+        name="double-computed-as-float",
+        holds=lambda f: f.elem_type != TensorProto.DOUBLE,
+        because="the tensor is float64, and TensorRT makes the network float32",
+        source="onnx-tensorrt 8fea430 … 96e7811, convertDtype; " + MEASURED,
+        fix="cast to float32 where that is wanted",
+        effect=Effect.NOTED,
+        since="8.0",
+    ),
+    Rule(
+        name="int8-from-1.5",
+        holds=lambda f: f.elem_type != TensorProto.INT8,
+        because="the tensor is int8, which TensorRT-RTX 1.4 parses and then fails to build",
+        source="measured on TensorRT-RTX 1.4.0 (fails), 1.5.0, 1.6.1, 1.7.1 (build)",
+        fix="take TensorRT-RTX 1.5 or later",
+        effect=Effect.NOTED,
+        since="rtx",
+    ),
+    not_inside(
+        {"If", "Loop", "Scan", "function"},
+        "onnx-tensorrt a9a47bb … 400df73, builtin_op_importers.cpp, operators.md",
+        until="6.0",
+    ),
+    not_inside({"If", "function"}, "onnx-tensorrt 84b5be1 … eb559b6, operators.md", since="7.0", until="7.2"),
+    not_inside(
+        {"function"}, "onnx-tensorrt 8fea430 … 6ba67d3, ModelImporter.cpp (added by 66b2536)", since="8.0", until="8.5"
+    ),
+    Rule(
+        name="loop-keeps-shapes",
+        holds=lambda f: "Loop" not in f.enclosing or f.resized_axes == (),
+        because="it stands in the body of a Loop; where it changes the shape of a tensor that the loop carries from "
+        "turn to turn, the model parses but no engine is built (IRecurrenceLayer)",
+        source="measured on TensorRT-RTX 1.7.1; NvInfer.h, IRecurrenceLayer",
+        fix="unroll the loop, or resize outside of it",
+        effect=Effect.NOTED,
+        since="8.0",
+    ),
+)

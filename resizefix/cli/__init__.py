@@ -7,6 +7,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -21,11 +22,11 @@ from resizefix.version import __version__
 _COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("inspect", "inspect", "Show every Upsample/Resize, where its scales come from, and what can be done with it."),
     ("promote-scales", "promote_scales", "Turn constant scales into graph inputs."),
-    ("freeze-scales", "freeze_scales", "Turn fed or computed scales into constants: the way back."),
-    ("trt-legacy", "trt_legacy", "Write the form TensorRT's first parsers read: Upsample-7, opset 8."),
-    ("legalize", "legalize", "Rewrite resizes into ones that a target accepts."),
+    ("freeze-scales", "freeze_scales", "Turn scales that are fed or computed into constants."),
+    ("trt-legacy", "trt_legacy", "Write the form that TensorRT 5 to 7 reads: Upsample-7, opset 8."),
+    ("legalize", "legalize", "Rewrite resizes so that a target accepts them."),
     ("repair", "repair", "Fix resizes that a converter broke or left fragile."),
-    ("check", "check", "Say whether a target takes the resizes, rule by rule."),
+    ("check", "check", "Say whether a target accepts the resizes, rule by rule."),
     ("verify", "verify", "Run two models in onnxruntime and compare them."),
     ("diff", "diff", "Show what changed between two models, and that nothing else did."),
 )
@@ -59,6 +60,8 @@ class _Commands(click.Group):
 def group() -> None:
     """Repairs the Upsample/Resize operators of ONNX files that somebody else exported.
 
+    `resizefix MODEL` is short for `resizefix inspect MODEL`.
+
     Example: resizefix promote-scales x3.onnx any.onnx
     """
 
@@ -69,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     As a program, without `arguments`, the command works in a process of its own wherever one can be forked, and this
     one waits for it.
     """
-    call = Call(tuple(sys.argv[1:] if arguments is None else arguments))
+    call = Call(_with_command(tuple(sys.argv[1:] if arguments is None else arguments)))
     gc.set_threshold(_MORE_THAN_IMPORTS_MAKE)
     atexit.register(gc.freeze)  # no search for garbage in a process that ends: a tenth of the time of a short command
     # Only a command's name is followed by a model: an option first asks for the help or the version.
@@ -88,6 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = 2
         note(answered=code)
     end(code)
+
+
+def _with_command(typed: tuple[str, ...]) -> tuple[str, ...]:
+    """A model alone is inspected: a first word that is no command, and is a file or written like one."""
+    if not typed or typed[0].startswith("-") or typed[0] in {name for name, _, _ in _COMMANDS}:
+        return typed
+    like_a_file = typed[0].endswith(".onnx") or os.path.basename(typed[0]) != typed[0]
+    return ("inspect", *typed) if like_a_file or os.path.isfile(typed[0]) else typed
 
 
 def _run(call: Call) -> int:

@@ -50,30 +50,32 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
     "--target",
     "targets",
     multiple=True,
-    help="Whose rules to judge by (repeatable); `list` prints them all.  [default: all, as a matrix]",
+    help="Check the rules of this runtime (repeatable); `list` prints the names.  [default: all, as a matrix]",
 )
 @click.option(
     "--live",
     is_flag=True,
-    help="Also ask a real parser: TensorRT-RTX (pip install 'resizefix[tensorrt]'), which stands in for TensorRT 10.",
+    help="Also ask a real parser: TensorRT-RTX (pip install 'resizefix[tensorrt]'), for TensorRT 10.",
 )
-@click.option("--build", is_flag=True, help="--live, and have it build the engine; no GPU is needed.")
+@click.option("--build", is_flag=True, help="Like --live, and build the engine; no GPU is needed.")
 @_shapes("--min-shapes", "--minShapes", text="Smallest shapes for --build, or values of inputs that decide shapes.")
-@_shapes("--opt-shapes", "--optShapes", text="Usual shapes; given alone, the only ones.")
-@_shapes("--max-shapes", "--maxShapes", text="Largest shapes. Where none are given, ranges are chosen and shown.")
+@_shapes("--opt-shapes", "--optShapes", text="Usual shapes for --build; given alone, the only ones.")
+@_shapes(
+    "--max-shapes", "--maxShapes", text="Largest shapes for --build; where none are given, ranges are chosen and shown."
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=300.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for one answer of --live.",
+    help="Wait this long for one answer of --live.",
 )
 @reporting
 def command(model: str, targets: tuple[str, ...], as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
-    """Say whether TARGET takes the Upsample/Resize nodes of MODEL, rule by rule.
+    """Say whether TARGET accepts the Upsample/Resize nodes of MODEL, rule by rule.
 
-    Exit code 0: every target accepts them, and where --live asked a real parser, that accepts the whole model; 1: one
+    Exit code 0: every target accepts them, and with --live the real parser accepts the whole model. Exit code 1: one
     does not.
     """
     how = manner_of(as_json, quiet, verbose)

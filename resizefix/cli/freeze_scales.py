@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 @click.argument("out", required=False, type=click.Path())
 @many_written
 @click.option(
-    "--set", "values", type=FeedOption(), multiple=True, help="The value an input is frozen at, INPUT=2,2 (repeatable)."
+    "--set", "values", type=FeedOption(), multiple=True, help="Freeze this input at this value, INPUT=2,2 (repeatable)."
 )
 @writing
 @running
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
-    """Make scales that are fed or computed at run time constants: the way back from promote-scales."""
+    """Turn scales that are fed or computed at run time into constants: the way back from promote-scales."""
     conduct(
         "freeze-scales",
         model,

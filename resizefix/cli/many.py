@@ -37,7 +37,9 @@ def many_read(function: F) -> F:
 def many_written(function: F) -> F:
     """Lets a command that writes take several models where `--output-dir` says where to."""
     wrapped = _many(function, writes=True)
-    return click.option("--output-dir", metavar="DIR", help="Take several models, and write each into DIR.")(wrapped)
+    return click.option("--output-dir", metavar="DIR", help="Take several models, and write each result into DIR.")(
+        wrapped
+    )
 
 
 def _many(function: F, *, writes: bool) -> F:
@@ -68,7 +70,7 @@ def _many(function: F, *, writes: bool) -> F:
         default=1,
         show_default=True,
         metavar="NUMBER",
-        help="How many models at a time.",
+        help="Work on this many models at a time.",
     )(call)
     return cast(F, click.argument("more", nargs=-1, metavar="[IN]...", type=click.Path())(counted))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -12,12 +13,49 @@ from click.shell_completion import CompletionItem
 from resizefix.cli.envelope import Answer, Call, Manner, conduct
 from resizefix.cli.progress import progress_line
 from resizefix.process import DEFAULT_TIMEOUT
+from resizefix.version import __version__
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+# Options that few calls need: `--help` names them, `--help-all` explains them.
+_RARELY_NEEDED = frozenset(
+    (
+        "output_dir",
+        "jobs",
+        "opset",
+        "denominator",
+        "min_shapes",
+        "opt_shapes",
+        "max_shapes",
+        "copy_unchanged",
+        "save_as_external_data",
+        "timeout",
+        "memory_limit",
+        "shape",
+        "seed",
+        "custom_op_library",
+    )
+)
+_EXPLAIN_ALL = "resizefix.explain_all_options"
+
+
 class _Command(click.Command):
-    """A command that takes no empty words: they come of a variable that is not set."""
+    """A command that takes no empty words (they come of a variable that is not set), and whose help fits a screen."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options that most calls need with their texts, the others by name."""
+        if ctx.meta.get(_EXPLAIN_ALL):
+            super().format_options(ctx, formatter)
+            return
+        params = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        often = [param for param in params if param.name not in _RARELY_NEEDED]
+        with formatter.section("Options"):
+            formatter.write_dl([row for row in (param.get_help_record(ctx) for param in often) if row], col_max=24)
+        names = [param.opts[0] for param in params if param.name in _RARELY_NEEDED]
+        if names:
+            told = f"Also, explained by --help-all: {', '.join(names)}"
+            formatter.write(f"\n{textwrap.fill(told, formatter.width, break_on_hyphens=False)}\n")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Raises BadParameter for an empty value, whatever its type would make of it."""
@@ -34,10 +72,30 @@ def subcommand(name: str, *, example: str) -> Callable[[Callable[..., Any]], cli
     """A command of the program, with what every command has: --json, --quiet, --verbose, --version, an example."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        made = click.command(name, cls=_Command, epilog=f"Example: {example}")(function)
-        return click.version_option(package_name="resizefix", prog_name="resizefix")(manner(made))
+        made = manner(click.command(name, cls=_Command, epilog=f"Example: {example}")(function))
+        if any(param.name in _RARELY_NEEDED for param in made.params):
+            made = _help_all(made)
+        return click.version_option(__version__, prog_name="resizefix")(made)
 
     return decorate
+
+
+def _help_all(made: click.Command) -> click.Command:
+    def explain(context: click.Context, _: click.Parameter, asked: bool) -> None:
+        if asked and not context.resilient_parsing:
+            context.meta[_EXPLAIN_ALL] = True
+            click.echo(context.get_help())
+            context.exit()
+
+    decorate = click.option(
+        "--help-all",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=explain,
+        help="Explain every option and exit.",
+    )
+    return decorate(made)
 
 
 class ShapeOption(click.ParamType):  # type: ignore[type-arg]
@@ -107,6 +165,26 @@ class TargetOption(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(name) for name in (*names, "list") if name.startswith(incomplete.lower())]
 
 
+class NodeOption(click.ParamType):  # type: ignore[type-arg]
+    """A glob on the names of nodes, or `#K`; the shell completes the names of the model that was typed before."""
+
+    name = "PATTERN"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The labels of the model's sites; none where the model cannot be read."""
+        from resizefix.document.document import Document
+        from resizefix.errors import ResizefixError
+        from resizefix.operations.sites import find_sites
+
+        # The option lacks its value yet, and there click leaves the arguments unread.
+        model = ctx.params.get("model") or next(iter(ctx.args), "")
+        try:
+            sites = find_sites(Document.open(str(model)))
+        except ResizefixError:
+            return []
+        return [CompletionItem(site.label) for site in sites if site.label.startswith(incomplete)]
+
+
 class NumbersOption(click.ParamType):  # type: ignore[type-arg]
     """`S` or `H,W`: numbers above zero with commas between."""
 
@@ -151,7 +229,7 @@ def manner(made: click.Command) -> click.Command:
     for decorate in (
         click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document to stdout."),
         click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
-        click.option("-v", "--verbose", is_flag=True, help="Print more."),
+        click.option("-v", "--verbose", is_flag=True, help="Print details."),
     ):
         decorate(made)
     return made
@@ -163,13 +241,13 @@ def bounds(function: F) -> F:
         click.option(
             "--memory-limit",
             type=SizeOption(),
-            help="What the tensors of a run may take, as 4G.  [default: half of the free memory]",
+            help="Memory that the tensors of a run may take, such as 4G.  [default: half of the free memory]",
         ),
         click.option(
             "--timeout",
             type=click.FloatRange(min=0, min_open=True),
             metavar="SECONDS",
-            help=f"End the command then.  [default: {DEFAULT_TIMEOUT:g}]",
+            help=f"Stop after this time; nothing is written.  [default: {DEFAULT_TIMEOUT:g}]",
         ),
     ):
         function = decorate(function)
@@ -183,14 +261,16 @@ def running(function: F) -> F:
             "--custom-op-library",
             multiple=True,
             metavar="PATH",
-            help="A library of custom operators for onnxruntime (repeatable).",
+            help="Load this library of custom operators into onnxruntime (repeatable).",
         ),
-        click.option("--seed", type=int, default=0, show_default=True, help="Seed of the values that inputs are fed."),
+        click.option(
+            "--seed", type=int, default=0, show_default=True, help="Seed of the random values that inputs are fed."
+        ),
         click.option(
             "--shape",
             type=ShapeOption(),
             multiple=True,
-            help="The shape an input is run at, NAME:1,3,224,224 (repeatable).",
+            help="Run the model with an input of this shape, NAME:1,3,224,224 (repeatable).",
         ),
     ):
         function = decorate(function)
@@ -226,18 +306,18 @@ def writing(function: F) -> F:
             "--save-as-external-data", is_flag=True, help="Put large tensors into a file OUT.data beside OUT."
         ),
         click.option("--copy-unchanged", is_flag=True, help="If nothing needs to change, copy IN to OUT."),
-        click.option("--no-verify", is_flag=True, help="Do not run the models; write what was made unproven."),
+        click.option("--no-verify", is_flag=True, help="Write the result without running the models."),
         click.option(
             "-n",
             "--node",
             multiple=True,
-            metavar="PATTERN",
+            type=NodeOption(),
             help="Only these nodes: a glob on the name, or #K (repeatable).",
         ),
         click.option("--dry-run", is_flag=True, help="Show each node before and after; write nothing."),
         click.option("--in-place", is_flag=True, help="Replace the input file."),
         click.option("--force", is_flag=True, help="Replace OUT if it exists."),
-        click.option("-o", "--output", "output_option", metavar="OUT", help="Another way to give OUT."),
+        click.option("-o", "--output", "output_option", metavar="OUT", help="The same as OUT."),
     ):
         function = decorate(function)
     return function
@@ -246,8 +326,15 @@ def writing(function: F) -> F:
 def rewriting(function: F) -> F:
     """What a rewrite may do."""
     for decorate in (
-        click.option("--lower/--no-lower", default=True, show_default=True, help="May other operators replace a node?"),
-        click.option("--allow-inexact", is_flag=True, help="Also approximate, and report the measured difference."),
+        click.option(
+            "--lower/--no-lower",
+            default=True,
+            show_default=True,
+            help="Replace a node by other operators where needed.",
+        ),
+        click.option(
+            "--allow-inexact", is_flag=True, help="Allow approximate rewrites; the measured difference is reported."
+        ),
     ):
         function = decorate(function)
     return function

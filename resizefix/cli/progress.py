@@ -1,4 +1,5 @@
-"""A line on stderr that says how far a verification has come and how long it will take; on a terminal alone."""
+"""A line on stderr that says what a verification runs, how far it has come and how long it will take; on a terminal
+alone."""
 
 from __future__ import annotations
 
@@ -8,7 +9,10 @@ from typing import Any
 
 import click
 
+from resizefix.printable import printable
+
 _QUIET_FOR = 1.0  # seconds; what is done sooner needs no progress
+_LABEL = 44  # columns; with the bar and the estimate a line of 100
 _KEY = "resizefix.progress"
 
 
@@ -21,13 +25,16 @@ class ProgressLine:
 
     def __call__(self, made: int, total: int, what: str) -> None:
         """So many of so many steps are done; `what` is what was done last."""
+        from resizefix.reports.wording import shortened  # which imports onnx
+
         if self._bar is None:
             if time.monotonic() - self._began < _QUIET_FOR:
                 return
-            self._bar = click.progressbar(length=total, label="verifying", file=sys.stderr, width=24)
+            self._bar = click.progressbar(length=total, label="verifying", file=sys.stderr, width=16)
             self._bar.start = self._began  # the estimate counts the steps that were not shown
             self._bar.__enter__()
         self._bar.length = total
+        self._bar.label = shortened(printable(f"verifying: {what}"), _LABEL).ljust(_LABEL)
         self._bar.update(made - self._bar.pos)
 
     def close(self) -> None:

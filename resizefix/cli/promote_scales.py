@@ -25,31 +25,33 @@ _OWN = ("form", "opset", "input_name", "shared", "keep_default", "for_", "denomi
 @click.option(
     "--form",
     type=click.Choice(["scales", "spatial", "factor", "sizes"]),
-    help="The input holds all scales (the default), those of the scaled axes, one factor, or the output sizes.",
+    help="What the input holds: all scales (the default), those of the scaled axes, one factor, or the output size.",
 )
-@click.option("--input-name", metavar="NAME", help="The new input's name.  [default: the node's name + _scales]")
-@click.option("--shared", is_flag=True, help="One input drives all selected nodes.")
-@click.option("--keep-default", is_flag=True, help="The old value stays as the input's default.")
+@click.option("--input-name", metavar="NAME", help="Name of the new input.  [default: NODE_scales]")
+@click.option("--shared", is_flag=True, help="Use one input for all selected nodes.")
+@click.option("--keep-default", is_flag=True, help="Keep the old value as the input's default.")
 @click.option(
     "--for",
     "for_",
     type=click.Choice(["onnxruntime", "tensorrt"]),
     default="onnxruntime",
     show_default=True,
-    help="Who runs it: TensorRT takes no float input, so it gets an int64 factor.",
+    help="Runtime of the new model; for TensorRT the input is an int64 factor.",
 )
 @click.option(
-    "--denominator", type=click.IntRange(min=1), help="What TensorRT's factor is divided by.  [default: 1 or 1000]"
+    "--denominator",
+    type=click.IntRange(min=1),
+    help="The number that TensorRT's factor is divided by.  [default: 1, or 1000 for a fraction]",
 )
 @click.option("--opset", type=int, metavar="N", help="Raise the model to opset N first, operator by operator.")
 @click.option("--at", type=NumbersOption(), multiple=True, help="Also verify at this scale (repeatable).")
-@click.option("--allow-coupled", is_flag=True, help="Promote nodes whose scale cannot move alone, too.")
+@click.option("--allow-coupled", is_flag=True, help="Also promote nodes that another scale would break.")
 @writing
 @running
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
-    """Turn the constant scales of IN's Upsample/Resize nodes into graph inputs, prove it, and write OUT.
+    """Turn the constant scales of IN's Upsample/Resize nodes into graph inputs, verify the result, and write OUT.
 
-    Without -n, every node whose scale can move while the model still runs is promoted.
+    Without -n, every node is promoted whose scale can change alone.
     """
     conduct(
         "promote-scales",

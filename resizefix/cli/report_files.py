@@ -27,9 +27,9 @@ def reporting(function: F) -> F:
             is_flag=False,
             flag_value=_STDOUT,
             metavar="[FILE]",
-            help="Write a report for a pull request, with diagrams; to stdout without FILE or with -.",
+            help="Write a report for a pull request; to stdout without FILE or with -.",
         ),
-        click.option("--html", metavar="FILE", help="Write a page with every node drawn; it needs no network."),
+        click.option("--html", metavar="FILE", help="Write a page with every node drawn."),
     ):
         function = decorate(function)
     return function

@@ -38,9 +38,9 @@ _TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
     only=_TARGETS,
     default=_TARGETS[0],
     show_default=True,
-    help="Whose verdict to report: tensorrt-5.0 to -7.2; `list` prints them.",
+    help="Report whether this TensorRT (5.0 to 7.2) accepts the result; `list` prints the names.",
 )
-@click.option("--hybrid", is_flag=True, help="Import opset 9 all the same, as old tutorials do: no valid ONNX.")
+@click.option("--hybrid", is_flag=True, help="Import opset 9, as old tutorials do; the file is not valid ONNX.")
 @rewriting
 @writing
 @running

@@ -26,15 +26,14 @@ if TYPE_CHECKING:
 @click.option(
     "--rtol", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Relative difference allowed."
 )
-@click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="How many feeds to compare on.")
+@click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="Compare on this many feeds.")
 @reporting
 @running
 def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
-    """Run BEFORE and AFTER in onnxruntime on the same feeds and compare their outputs, bit by bit unless told
-    otherwise.
+    """Run BEFORE and AFTER in onnxruntime on the same feeds and compare their outputs.
 
-    Exit code 0: they compute the same; 1: they do not, or one of them cannot be run. Reports, of what was run and of
-    what diff shows, are written in both cases.
+    Outputs must be equal bit for bit unless --atol or --rtol allow a difference. Exit code 0: they are; 1: they are
+    not, or a model cannot be run. Reports are written in both cases.
     """
     how, reports = manner_of(as_json, quiet, verbose), report_files_of(options)
     conduct("verify", before, how, lambda: _work(before, after, how, reports, options))

@@ -10,18 +10,29 @@ import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from resizefix import process
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
-from resizefix.interop import opened, returned
+from resizefix.interop import Model, opened, returned
 from resizefix.library.options import checked_options, with_run_options
 from resizefix.library.result import Result
 from resizefix.verification.verification import Status, Verification
 
+if TYPE_CHECKING:
+    import os
+    from typing import Concatenate, ParamSpec
+
+    from onnx import ModelProto
+
+    P = ParamSpec("P")
+else:
+    P = TypeVar("P")
+
 F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M")
 
 WORKER = "resizefix.library.bounded:work"
 
@@ -67,6 +78,25 @@ def bounded(function: F) -> F:
 
     signature = with_run_options(call)
     return call  # type: ignore[return-value]
+
+
+class Operation(Protocol[P]):
+    """A call that makes a model of another: of a path or a document a document, of any other kind the same kind."""
+
+    # First, since without protobuf's stubs its class passes for anything.
+    @overload
+    def __call__(self, model: ModelProto, /, *args: P.args, **options: P.kwargs) -> Result[ModelProto]: ...
+    @overload
+    def __call__(
+        self, model: str | os.PathLike[str] | Document, /, *args: P.args, **options: P.kwargs
+    ) -> Result[Document]: ...
+    @overload
+    def __call__(self, model: M, /, *args: P.args, **options: P.kwargs) -> Result[M]: ...
+
+
+def operation(function: Callable[Concatenate[Model, P], Result]) -> Operation[P]:
+    """A bounded call whose result has the type of its model."""
+    return bounded(function)
 
 
 def _ask(

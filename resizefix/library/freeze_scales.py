@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from resizefix.dialects.model_view import ModelView
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
-from resizefix.library.bounded import bounded
+from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.plans import Plans
 from resizefix.library.result import Result
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-@bounded
+@operation
 def freeze_scales(
     model: Model,
     *,

@@ -14,7 +14,7 @@ from resizefix.document.scopes import default_opset
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
-from resizefix.library.bounded import bounded
+from resizefix.library.bounded import operation
 from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.live import live_verdict
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-@bounded
+@operation
 def promote_scales(
     model: Model,
     *,

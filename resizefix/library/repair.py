@@ -13,7 +13,7 @@ from resizefix.errors import VerificationFailedError
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened, returned
-from resizefix.library.bounded import bounded
+from resizefix.library.bounded import operation
 from resizefix.library.result import Result
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import ReadSite
@@ -33,7 +33,7 @@ def known_faults(model: Model) -> list[tuple[str, Fault]]:
     return [(site.label, fault) for site, faults in pairs for fault in faults]
 
 
-@bounded
+@operation
 def repair(
     model: Model,
     *,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic
 
-from onnx import ModelProto
-
-from resizefix.document.document import Document
 from resizefix.library.tensorrt_profile import Range
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome, Status
@@ -16,16 +14,25 @@ from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
 from resizefix.verification.verification import Verification
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    ModelT = TypeVar("ModelT", default=Any)
+else:
+    from typing import TypeVar
+
+    ModelT = TypeVar("ModelT")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Generic[ModelT]):
     """What an operation made.
 
-    `model` is of the type given (for a path: a document with `.save(path)`); `outcomes` holds one entry for each
+    `model` is of the type given, as type checkers know (for a path: a document with `.save(path)`); `outcomes` holds one entry for each
     selected site; `inputs` the new graph inputs, each with the value that gives the old numbers.
     """
 
-    model: Document | ModelProto
+    model: ModelT
     outcomes: tuple[Outcome, ...]
     inputs: tuple[PromotedInput, ...]
     verification: Verification

@@ -11,7 +11,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
-from resizefix.library.bounded import bounded
+from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.result import Result
@@ -38,7 +38,7 @@ INEXACT_BOUND = 0.5
 NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
 
 
-@bounded
+@operation
 def legalize(
     model: Model,
     *,
@@ -71,7 +71,7 @@ def legalize(
     return _proven(model, document, made.document, made.outcomes, changed, allow_inexact, rules)
 
 
-@bounded
+@operation
 def trt_legacy(
     model: Model,
     *,

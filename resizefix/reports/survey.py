@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ from resizefix.faults.fault import Fault
 from resizefix.faults.table import faults_in
 from resizefix.library.size_coupling import sites_with_coupling
 from resizefix.operations.site import Site
-from resizefix.reports.wording import Standing, standing
+from resizefix.reports.wording import Standing, extent, meaning, operator, origin_kind, standing
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.library.plans import Plans
@@ -115,6 +115,36 @@ class Survey:
         """The targets that do not take every site."""
         columns = zip(*self._verdicts, strict=True)
         return [column[0].target.name for column in columns if not all(verdict.accepted for verdict in column)]
+
+
+_FEWEST_ALIKE = 4
+
+
+def alike(sites: Sequence[Surveyed]) -> list[list[Surveyed]]:
+    """Sites in the order of the model; at least four that a reader could not tell apart are one group, at the place of
+    the first: the same operator, meaning, scales, kind of origin, standing and faults, in the same body."""
+    groups: dict[Hashable, list[Surveyed]] = {}
+    for surveyed in sites:
+        site = surveyed.site
+        same = (
+            *(operator(site), meaning(site.interpolation), extent(site.extent)),
+            *(
+                origin_kind(site.origin),
+                site.origin.says,
+                standing(site),
+                site.reason,
+                site.warning,
+                site.scope.path.steps,
+            ),
+            tuple((fault.name, fault.because, fault.fix) for fault in surveyed.faults),
+        )
+        groups.setdefault(same, []).append(surveyed)
+    found = [
+        part
+        for group in groups.values()
+        for part in ([group] if len(group) >= _FEWEST_ALIKE else [[surveyed] for surveyed in group])
+    ]
+    return sorted(found, key=lambda group: group[0].site.index)
 
 
 def broken_rules(verdicts: Sequence[Verdict]) -> tuple[Broken, ...]:

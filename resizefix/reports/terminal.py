@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep, next_step
 from resizefix.reports.screen import Screen, screen
-from resizefix.reports.survey import Survey, Surveyed
+from resizefix.reports.survey import Survey, Surveyed, alike
 from resizefix.reports.wording import (
     Standing,
     columns,
     count,
-    coupling,
+    coupled_at,
+    coupling_advice,
     extent,
     listed,
     meaning,
+    numbered,
     operator,
     origin,
     place,
@@ -47,8 +49,14 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
     if sum(widths) + 2 * len(widths) + out.indent + _WIDEST > out.width:
         widths = [0] * len(widths)
     reasons: dict[str, int] = {}
-    for surveyed, row in zip(survey.sites, rows, strict=True):
-        _show_site(out, surveyed, row, widths, reasons, verbose=verbose)
+    for group in [[site] for site in survey.sites] if verbose else alike(survey.sites):
+        _show_site(out, group[0], rows[group[0].site.index], widths, reasons, verbose=verbose)
+        if len(group) > 1:
+            others = numbered([surveyed.site.index for surveyed in group[1:]])
+            out.below((f"{len(group)} nodes alike: also {others} (-v lists each)", "dim"))
+    coupled = [one.site for one in survey.sites if standing(one.site) is Standing.COUPLED]
+    for advice in dict.fromkeys(filter(None, map(coupling_advice, coupled))):
+        out.wrapped(f"coupled nodes: {advice}")
     out.line()
     out.wrapped(_summary(survey))
     show_step(next_step(model, survey))
@@ -87,7 +95,7 @@ def _show_site(
         first = reasons.setdefault(site.reason, site.index)
         out.below((printable(site.reason) if first == site.index else f"for the same reason as #{first}", "dim"))
     if standing(site) is Standing.COUPLED:
-        out.below((printable(coupling(site)), "dim"))
+        out.below((printable(coupled_at(site)), "dim"))
     if site.warning is not None:
         out.below((f"warning: {printable(site.warning)}", "yellow"))
     for fault in surveyed.faults:

@@ -104,13 +104,23 @@ def standing(site: Site) -> Standing:
 
 def coupling(site: Site) -> str:
     """Why the scales of a coupled site cannot change alone, and what can be done instead."""
+    return "; ".join(filter(None, (coupled_at(site), coupling_advice(site))))
+
+
+def coupled_at(site: Site) -> str:
+    """Why the scales of a coupled site cannot change alone."""
     assert site.coupling is not None
     found = site.coupling
-    partner = "" if found.partner is None else f", where its size must be that of {found.partner!r}"
-    text = f"another scale of it alone breaks the model at {found.breaks_at!r}{partner}"
-    if found.shared:
-        return f"{text}; with --shared, one input scales all sites"
-    return text if found.partner is None else f"{text}; for another output size give the model an input of another size"
+    partner = "" if found.partner is None else f", where the size must equal that of {found.partner!r}"
+    return f"another scale here alone breaks the model at {found.breaks_at!r}{partner}"
+
+
+def coupling_advice(site: Site) -> str | None:
+    """What can be done where the scales of a coupled site cannot change alone; None: not known."""
+    assert site.coupling is not None
+    if site.coupling.shared:
+        return "use --shared: one input then scales all of them"
+    return None if site.coupling.partner is None else "for another output size, give the model an input of another size"
 
 
 def tensor(dims: Dims | None, elem_type: int | None) -> str:
@@ -147,6 +157,18 @@ def listed(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def numbered(indices: Sequence[int]) -> str:
+    """Sites by number, neighbours as a range: `#1 to #4, #7`."""
+    runs: list[list[int]] = []
+    for index in indices:
+        if runs and index == runs[-1][-1] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    told = [f"#{run[0]} to #{run[-1]}" if len(run) > 2 else ", ".join(f"#{index}" for index in run) for run in runs]
+    return ", ".join(told)
 
 
 def runs_of_targets(names: Sequence[str]) -> list[str]:

@@ -49,6 +49,12 @@ def test_choices_and_targets_complete():
     assert completions("resizefix legalize --target onnx", 3) == ["onnxruntime"]
 
 
+def test_names_of_nodes_complete_from_the_model_that_was_typed():
+    model = PAGE.parents[2] / "fixtures" / "unet_nearest_opset11.onnx"
+    assert completions(f"resizefix promote-scales {model} out.onnx --node /Res", 5) == ["/Resize", "/Resize_1"]
+    assert "".join(completions("resizefix promote-scales nowhere.onnx out.onnx --node /Res", 5)) == ""
+
+
 def test_models_complete_as_files():
     for command in ("inspect", "check", "promote-scales", "verify", "diff"):
         assert asked(f"resizefix {command} ", 2) == ["file,"]

@@ -35,6 +35,20 @@ def test_no_line_is_wider_than_80_columns_and_the_last_is_an_example(help_of, co
     assert len(re.findall(r"^ +Example: resizefix .*$", said, re.MULTILINE)) == 1
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_screen_and_the_rest_is_one_option_away(help_of, command, capsys):
+    short = help_of(command)
+    assert len(short.splitlines()) <= 40
+    known = {name for param in group.get_command(None, command).params for name in param.opts if name[:2] == "--"}
+    assert {name for name in known if name not in short} <= {"--minShapes", "--optShapes", "--maxShapes"}
+    if "--help-all" in short:
+        with pytest.raises(SystemExit) as done:
+            main([command, "--help-all"])
+        assert done.value.code == 0
+        assert "Also, explained by" not in (everything := capsys.readouterr().out)
+        assert {name for name in known if name not in everything} == set()
+
+
 def test_the_examples_run_in_order(help_of, tmp_path, monkeypatch, capsys):
     shutil.copy(FIXTURES / "srcnn_x3_opset11.onnx", tmp_path / "x3.onnx")
     shutil.copy(FIXTURES / "bisenet_x8_nearest_opset9.onnx", tmp_path / "bisenet.onnx")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from report_models import COMPUTED, HOSTILE, ROUNDED, hostile, many, parsed
@@ -70,13 +71,34 @@ def long_names(tmp_path_factory):
 
 
 def test_a_real_terminal_of_eighty_columns_holds_everything_but_the_command_in_colour(long_names):
-    shown = at_a_terminal("inspect", long_names)
+    assert f"#0  {LONG.replace('.1/', '.0/').replace('.9/', '.0/')}" in plain(at_a_terminal("inspect", long_names))
+    shown = at_a_terminal("inspect", long_names, "-v")
     assert "\x1b[32mpromotable\x1b[0m" in shown
     lines = plain(shown).splitlines()
     assert f"#19 {LONG}" in lines
     assert "    Resize-13  linear half_pixel  scales 1×1×1×1  promotable" in lines
     assert all(len(line) <= 80 for line in lines[:-1])
     assert lines[-1].startswith("  resizefix promote-scales ")
+
+
+def test_nodes_that_are_alike_are_one_group_and_verbose_lists_each(piped, long_names):
+    text = piped("inspect", long_names)
+    assert text.count("Resize-13") == 1
+    assert "    25 nodes alike: also #1 to #24 (-v lists each)\n" in text
+    assert piped("inspect", long_names, "-v").count("Resize-13") == 25
+
+
+def test_nodes_that_differ_in_one_thing_are_no_group(piped, tmp_path):
+    model = many(6)
+    numbers = np.frombuffer(model.graph.initializer[2].raw_data, np.float32) * (1, 1, 2, 2)
+    model.graph.initializer[2].raw_data = numbers.astype(np.float32).tobytes()
+    path = tmp_path / "five_alike.onnx"
+    onnx.save(model, path)
+    text = piped("inspect", path)
+    assert "5 nodes alike: also #1, #3 to #5 (-v lists each)" in text
+    assert [line for line in text.splitlines() if "1×1×2×2" in line] != []
+    onnx.save(many(3), path)
+    assert "nodes alike" not in piped("inspect", path)
 
 
 def test_the_end_is_the_next_command_to_type(piped):
@@ -89,9 +111,10 @@ def test_of_coupled_sites_the_node_and_the_partner_are_named_and_no_promotion_is
     text = piped("inspect", UNET)
     assert "\n2 resizes, 0 promotable, 2 coupled; " in text
     assert (
-        "   another scale of it alone breaks the model at '/Concat', where its size must be that of "
-        "'/down2/down2.2/Relu_output_0'; for another output size give the model an input of another size\n"
+        "   another scale here alone breaks the model at '/Concat', where the size must equal that of "
+        "'/down2/down2.2/Relu_output_0'\n"
     ) in text
+    assert text.count("coupled nodes: for another output size, give the model an input of another size\n") == 1
     assert "promote-scales" not in text
 
 

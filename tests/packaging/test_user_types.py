@@ -1,0 +1,61 @@
+"""What a type checker, and with it an editor, knows in a user's script."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# A line with `# wrong` must be an error, every other must not.
+SCRIPT = """
+from pathlib import Path
+
+import onnx
+from onnx import ModelProto
+
+import resizefix
+
+labels: list[str] = [site.label for site in resizefix.inspect("model.onnx")]
+result = resizefix.promote_scales(Path("model.onnx"), form="factor", at=[[2], [4]], timeout=60)
+result.model.save("any.onnx")
+value: tuple[float, ...] = tuple(result.inputs[0].value)
+status: str = result.outcomes[0].status.value
+proto: ModelProto = resizefix.legalize(onnx.load("model.onnx"), target="tensorrt-8.0").model
+frozen: ModelProto = resizefix.freeze_scales(proto, set={"scales": [1, 1, 4, 4]}).model
+old: resizefix.Document = resizefix.trt_legacy("model.onnx").model
+right: resizefix.Document = resizefix.repair(old).model
+passed: bool = resizefix.verify("model.onnx", "any.onnx", atol=1e-5).passed
+taken: bool = resizefix.check("model.onnx", target="tensorrt-10").accepted
+changes: list[str] = [change.what for change in resizefix.diff("model.onnx", proto)]
+resizefix.promote_scales("model.onnx", frm="factor")  # wrong
+resizefix.promote_scales("model.onnx", at=3)  # wrong
+resizefix.check("model.onnx", target=8)  # wrong
+result.models  # wrong
+"""
+WRONG = {number for number, line in enumerate(SCRIPT.splitlines(), 1) if line.endswith("# wrong")}
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "user.py"
+    path.write_text(SCRIPT, encoding="utf-8")
+    return path
+
+
+def test_mypy_knows_every_call(script):
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache"), str(script)]
+    done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, check=False)
+    assert {int(line) for line in re.findall(r"user\.py:(\d+): error", done.stdout)} == WRONG, done.stdout
+
+
+def test_pyright_knows_every_call(script):
+    if importlib.util.find_spec("pyright") is None:
+        pytest.skip("pyright is not installed (pip install pyright; it brings its program from npm)")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(script)]
+    done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        pytest.skip(f"pyright does not run here: {(done.stderr or done.stdout).strip()[-200:]}")
+    assert {int(line) for line in re.findall(r"user\.py:(\d+):\d+ - error", done.stdout)} == WRONG, done.stdout

@@ -26,9 +26,9 @@ from onnx import TensorProto, helper, numpy_helper
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
 from resizefix.document.node_builder import NodeBuilder
+from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.lowerings import LOWERINGS, Lowered, ResizeSpec
-from resizefix.lowerings.lowering import Closeness
 
 OPSET = 13
 NOISE = 1.1  # times as long, that is no reason to choose otherwise
@@ -148,8 +148,14 @@ def alternatives(subject: ResizeSpec) -> list[Lowered]:
         builder = NodeBuilder(counted(), OPSET, "y")
         way(subject, builder)
         builder.nodes[-1].output[0] = "y"
-        closeness = Closeness(exact=False, bound=float("nan"), note="left out")
-        found.append(Lowered(f"({way.__name__})", tuple(builder.nodes), tuple(builder.initializers), **vars(closeness)))
+        found.append(
+            Lowered(
+                f"({way.__name__})",
+                tuple(builder.nodes),
+                tuple(builder.initializers),
+                ErrorBound(exact=False, bound=float("nan"), note="left out"),
+            )
+        )
     return found
 
 
@@ -186,11 +192,21 @@ def rows(subject: ResizeSpec, runs: int, *, with_alternatives: bool) -> tuple[li
         after = measure(lowered.nodes, lowered.initializers, subject, x, runs)
         taken[lowered.lowering] = after.milliseconds
         apart = float(np.abs(after.output.astype(np.float64) - before.output).max())
-        bound = "exact" if lowered.exact else "left out" if np.isnan(lowered.bound) else f"{lowered.bound:.1e}"
+        bound = (
+            "exact"
+            if lowered.error.exact
+            else "left out"
+            if np.isnan(lowered.error.bound)
+            else f"{lowered.error.bound:.1e}"
+        )
         ratio = after.milliseconds / before.milliseconds
         lines.append(f"| | | {lowered.lowering} | {after.milliseconds:.2f} | {ratio:.2g} | {apart:.1e} | {bound} |")
     chosen = candidates[0]
-    rivals = [one.lowering for one in candidates if (one.exact, one.bound > 0) == (chosen.exact, chosen.bound > 0)]
+    rivals = [
+        one.lowering
+        for one in candidates
+        if one.error.exact is chosen.error.exact and (one.error.bound > 0) == (chosen.error.bound > 0)
+    ]
     fastest = min(rivals, key=taken.__getitem__)
     return lines, Choice(subject, chosen.lowering, fastest, taken[chosen.lowering] / taken[fastest])
 

@@ -24,6 +24,7 @@ FLOORS = (
 )
 WORDS = {
     "diagnostics",
+    "error_bound",
     "errors",
     "interpolation",
     "outcome",

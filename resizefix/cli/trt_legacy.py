@@ -95,6 +95,6 @@ def _why_not(result: Result) -> No | None:
         parts.append(f"and {len(refused) - 1} more nodes")
     if kinds:
         first = result.blockers[0]
-        where = f"{first.node}: {first.reason}; {first.mend}"
+        where = f"{first.node}: {first.reason}; {first.fix}"
         parts.append(f"opset 8 cannot say {', '.join(kinds)} ({len(result.blockers)} in all; {where})")
     return No("nothing was written. " + "; ".join(parts), outcome=refused[0] if refused else None)

@@ -104,7 +104,7 @@ def trt_legacy(
         nothing = Verification(Status.SKIPPED, NOTHING_TO_DO)
         return Result(returned(document, model), made.outcomes, (), nothing)
     rules = conditions(**run) if verify else None
-    near = sorted({step.op_type for step in made.steps if not step.closeness.exact})
+    near = sorted({step.op_type for step in made.steps if not step.error.exact})
     outcomes = made.outcomes
     if near:  # the file as a whole comes near only
         note = f"older forms of {', '.join(near)} compute within rounding"

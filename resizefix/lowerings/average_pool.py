@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import TO_THE_END, NodeBuilder
 from resizefix.equivalences.error_bound import slope
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
+from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, Mode
 from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding
-from resizefix.lowerings.conditions import LONGEST_CHECKED, why_not_divided, why_not_image_axes
-from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.conditions import LONGEST_CHECKED, why_not_divided, why_not_image_axes, why_not_mode
+from resizefix.lowerings.lowering import Lowering
 
 
 def _why_not(subject: ResizeSpec) -> str | None:
     interpolation = subject.interpolation
     if interpolation.mode is not Mode.LINEAR or interpolation.antialias:
-        return (
-            f"the mode is {interpolation.mode.value}{' with antialias' if interpolation.antialias else ''}, not linear"
-        )
+        return why_not_mode(interpolation, Mode.LINEAR)
     mode = interpolation.coordinate_transformation_mode
     if mode not in LATTICE:
-        return f"{mode.value} has other weights for every output"
+        return Diagnostic("lowerings.weights-differ", mode=mode.value)
     reason = why_not_image_axes(subject)
     for axis in subject.scaled:
         reason = reason or why_not_divided(axis) or _why_off_lattice(mode, axis)
@@ -30,15 +30,15 @@ def _why_not(subject: ResizeSpec) -> str | None:
 
 def _why_off_lattice(mode: CoordinateTransformationMode, axis: Axis) -> str | None:
     if mode is CoordinateTransformationMode.PYTORCH_HALF_PIXEL and (axis.out is None or axis.out == 1):
-        return f"axis {axis.index} is or may be scaled to length 1, where pytorch_half_pixel takes the first sample"
+        return Diagnostic("lowerings.length-one", axis=axis.index)
     if mode is CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC and (
         axis.size is None or axis.size % (axis.divisor or 1)
     ):
-        return f"axis {axis.index} is or may be no multiple of {axis.divisor}, which shifts half_pixel_symmetric"
+        return Diagnostic("lowerings.no-multiple", axis=axis.index, divisor=axis.divisor)
     return None
 
 
-def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     a, b = LATTICE[subject.interpolation.coordinate_transformation_mode]
     strides = [axis.divisor or 1 for axis in subject.axes[2:]]
     positions = [0.0 if stride == 1 else a * stride + b for stride in strides]  # of output 0: whole, or a middle
@@ -51,13 +51,15 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
         ends = [-tails[k] if tails[k] else TO_THE_END for k in cut]
         x = builder.slice(x, [k + 2 for k in cut], [starts[k] for k in cut], ends)
     builder.add("AveragePool", x, kernel_shape=widths, strides=strides)
-    return Closeness(exact=False, bound=_bound(subject), conditions=_conditions(subject))
+    return ErrorBound(exact=False, bound=_bound(subject), conditions=_conditions(subject))
 
 
 def _conditions(subject: ResizeSpec) -> tuple[str, ...]:
     least = [axis.divisor or 1 for axis in subject.scaled if axis.size is None]
-    lengths = f"for axes of {max(least)} to {LONGEST_CHECKED}, where the output is not empty" if least else None
-    return (*finite_and_short(subject), *([lengths] if lengths else []))
+    if not least:
+        return finite_and_short(subject)
+    lengths = Diagnostic("lowerings.for-lengths", least=max(least), most=LONGEST_CHECKED)
+    return (*finite_and_short(subject), lengths)
 
 
 def _bound(subject: ResizeSpec) -> float:

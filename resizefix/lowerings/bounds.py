@@ -11,12 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.error_bound import DYNAMIC_SIZE, GROWS, UNIT, half_step, native_roundings
 from resizefix.equivalences.index_map import coordinates
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation
 
-FINITE = "for finite inputs"
+FINITE = Diagnostic("lowerings.for-finite")
 
 LATTICE: dict[CoordinateTransformationMode, tuple[float, float]] = {
     CoordinateTransformationMode.HALF_PIXEL: (0.5, -0.5),

@@ -12,14 +12,16 @@ from functools import reduce
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.error_bound import cubic_coefficients, gain, noise, slope
 from resizefix.equivalences.index_map import Floats
 from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding
-from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes, why_too_large
-from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes, why_not_whole, why_too_large
+from resizefix.lowerings.lowering import Lowering
 
 
 @dataclass(frozen=True)
@@ -72,23 +74,21 @@ def kernel(interpolation: Interpolation, factor: int) -> Kernel:
 def _why_not(subject: ResizeSpec) -> str | None:
     interpolation = subject.interpolation
     if interpolation.mode is Mode.NEAREST:
-        return "the mode is nearest"
+        return Diagnostic("lowerings.mode-is-nearest")
     if interpolation.antialias or interpolation.exclude_outside:
         option = "antialias" if interpolation.antialias else "exclude_outside"
-        return f"{option} normalises the weights at the border"
+        return Diagnostic("lowerings.border-is-normalised", option=option)
     if interpolation.coordinate_transformation_mode not in LATTICE:
-        return f"{interpolation.coordinate_transformation_mode.value} has other weights for every output"
-    for axis in subject.scaled:
-        if axis.factor is None:
-            return f"axis {axis.index} is not scaled by a whole number"
-    reason = why_not_image_axes(subject) or why_no_channel_count(subject)
+        return Diagnostic("lowerings.weights-differ", mode=interpolation.coordinate_transformation_mode.value)
+    reason = why_not_whole(subject.scaled) or why_not_image_axes(subject) or why_no_channel_count(subject)
+    if reason:
+        return reason
     taps = 2 if interpolation.mode is Mode.LINEAR else 4
-    return reason or why_too_large(
-        (subject.axes[1].size or 1) * math.prod(taps * (axis.factor or 1) for axis in subject.scaled)
-    )
+    per_channel = math.prod(taps * (axis.factor or 1) for axis in subject.scaled)
+    return why_too_large((subject.axes[1].size or 1) * per_channel)
 
 
-def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     channels = subject.axes[1].size
     assert channels is not None
     kernels = [COPY if axis.is_copied else kernel(subject.interpolation, axis.factor or 1) for axis in subject.axes[2:]]
@@ -105,7 +105,7 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
         strides=[one.stride for one in kernels],
         pads=[one.crop[0] for one in kernels] + [one.crop[1] for one in kernels],
     )
-    return Closeness(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
+    return ErrorBound(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
 
 
 def _bound(subject: ResizeSpec) -> float:

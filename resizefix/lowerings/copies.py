@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.index_map import TIE_TOLERANCES, Indices, nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
+from resizefix.error_bound import ErrorBound
 from resizefix.lowerings.conditions import LONGEST_CHECKED, up_to
-from resizefix.lowerings.lowering import Closeness
 
 
 def index_map(subject: ResizeSpec, axis: Axis, tie_tolerance: float = TIE_TOLERANCES[0]) -> Indices:
@@ -20,13 +21,13 @@ def index_map(subject: ResizeSpec, axis: Axis, tie_tolerance: float = TIE_TOLERA
     return nearest_indices(form, axis.scale, size, out, tie_tolerance)
 
 
-def copied(subject: ResizeSpec, longest: int = LONGEST_CHECKED) -> Closeness:
+def copied(subject: ResizeSpec, longest: int = LONGEST_CHECKED) -> ErrorBound:
     """Bit for bit up to the length `longest` of a dynamic axis; the note says where the node itself depends on the
     version of onnxruntime."""
-    note = "copies: infinities, NaN and negative zero come through"
+    note = Diagnostic("lowerings.copies")
     now, before = TIE_TOLERANCES
     for axis in subject.scaled:
         if not np.array_equal(index_map(subject, axis, now), index_map(subject, axis, before)):
-            note += f"; on axis {axis.index} onnxruntime before mid-2026 rounds a tie the other way, the node's own"
+            note = Diagnostic("lowerings.copies-but-ties", axis=axis.index)
             break
-    return Closeness(exact=True, bound=0.0, note=note, conditions=up_to(subject, longest))
+    return ErrorBound(note=note, conditions=up_to(subject, longest))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.error_bound import ErrorBound
+from resizefix.lowerings.lowering import Lowering
 
 
 def _why_not(subject: ResizeSpec) -> str | None:
-    return None if subject.is_copy else "the size changes, or may change"
+    return None if subject.is_copy else Diagnostic("lowerings.size-changes")
 
 
-def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     builder.add("Identity", x)
-    return Closeness(exact=True, bound=0.0, note="a copy")
+    return ErrorBound(note=Diagnostic("lowerings.copy"))
 
 
 IDENTITY = Lowering(

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onnx import NodeProto, TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.error_bound import ErrorBound
 from resizefix.lowerings.native import FLOATING, why_not_native
 
 
 @dataclass(frozen=True)
-class Closeness:
-    """How near the nodes of a lowering come to the node they replace.
-
-    `exact`: the same bits for every input. Otherwise `bound` limits the difference, given as the largest absolute one
-    for a finite input whose largest magnitude is 1 (multiply for others); 0 is equality of numbers. `note` says what to
-    know besides: infinities, NaN, negative zero. `conditions`: for which inputs all this holds; empty: for all.
-    """
-
-    exact: bool
-    bound: float
-    note: str = ""
-    conditions: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Lowered:
-    """The nodes that take the place of one, in order, and the constants they read; the rest as in `Closeness`.
+    """The nodes that take the place of one, in order, and the constants they read, and how near they come.
 
     The last node's output has the name asked for. A local function has no initializers: there the caller makes them
     Constant nodes; in a model of IR 3 it lists them among the graph's inputs.
@@ -38,10 +25,7 @@ class Lowered:
     lowering: str
     nodes: tuple[NodeProto, ...]
     initializers: tuple[TensorProto, ...]
-    exact: bool
-    bound: float
-    note: str
-    conditions: tuple[str, ...] = ()
+    error: ErrorBound
 
 
 @dataclass(frozen=True)
@@ -59,19 +43,20 @@ class Lowering:
     operators: frozenset[str]
     computes: bool
     condition: Callable[[ResizeSpec], str | None]
-    write: Callable[[ResizeSpec, str, NodeBuilder], Closeness]
+    write: Callable[[ResizeSpec, str, NodeBuilder], ErrorBound]
     since_opset: int = 7
     first_full_axis: int | None = None
 
     def applies(self, subject: ResizeSpec, opset: int) -> str | None:
         """None where `build` can write the replacement for a model of this opset; else the reason why it cannot."""
         if opset < self.since_opset:
-            return f"it needs opset {self.since_opset}, the model has {opset}"
+            return Diagnostic("lowerings.needs-opset", since=self.since_opset, opset=opset)
         reason = why_not_native(subject)
         if reason is None and self.name != "identity" and subject.is_copy:
-            reason = "nothing is scaled"
+            reason = Diagnostic("lowerings.nothing-scaled")
         if reason is None and self.computes and subject.element_type not in FLOATING:
-            reason = f"it computes with floats, the tensor is {TensorProto.DataType.Name(subject.element_type).lower()}"
+            kind = TensorProto.DataType.Name(subject.element_type).lower()
+            reason = Diagnostic("lowerings.computes-floats", kind=kind)
         return reason or self.condition(subject)
 
     def build(self, subject: ResizeSpec, *, x: str, y: str, opset: int, fresh: Callable[[str], str]) -> Lowered:
@@ -87,21 +72,14 @@ class Lowering:
         builder = NodeBuilder(fresh, opset, y)
         narrow = self.computes and subject.element_type == TensorProto.FLOAT16
         start = builder.add("Cast", x, to=TensorProto.FLOAT) if narrow else x
-        closeness = self.write(subject, start, builder)
+        error = self.write(subject, start, builder)
         if narrow:
             builder.add("Cast", builder.nodes[-1].output[0], to=TensorProto.FLOAT16)
         builder.nodes[-1].output[0] = y
         nodes, initializers = tuple(builder.nodes), tuple(builder.initializers)
-        full = ("where no axis is empty",) if self._may_be_empty(subject) else ()
-        return Lowered(
-            self.name,
-            nodes,
-            initializers,
-            closeness.exact,
-            closeness.bound,
-            closeness.note,
-            (*closeness.conditions, *full),
-        )
+        full = (Diagnostic("lowerings.where-not-empty"),) if self._may_be_empty(subject) else ()
+        error = replace(error, conditions=(*error.conditions, *full))
+        return Lowered(self.name, nodes, initializers, error)
 
     def _may_be_empty(self, subject: ResizeSpec) -> bool:
         first = self.first_full_axis

@@ -10,13 +10,15 @@ import math
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.index_map import Floats
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
+from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import Mode
 from resizefix.lowerings.bounds import FINITE, rounding
 from resizefix.lowerings.conditions import why_not_static, why_too_large
-from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.lowering import Lowering
 from resizefix.lowerings.weights import matrix
 
 SMALL = {Mode.NEAREST: 2**14, Mode.LINEAR: 2**14, Mode.CUBIC: 2**18}
@@ -31,7 +33,7 @@ def _why_not_small(subject: ResizeSpec) -> str | None:
         elements = (axis.size or 0) * (axis.out or 0)
         most = SMALL[subject.interpolation.mode]
         if elements > most:
-            return f"the matrix of axis {axis.index} has {elements} elements, more than {most}"
+            return Diagnostic("lowerings.matrix-too-large", axis=axis.index, elements=elements, most=most)
     return None
 
 
@@ -48,7 +50,7 @@ def _why_not(subject: ResizeSpec) -> str | None:
         return None
     for axis in subject.axes[first:]:
         if axis.size is None:
-            return f"the size of axis {axis.index}, behind the scaled axis {first}, is not static"
+            return Diagnostic("lowerings.size-behind-not-static", axis=axis.index, scaled=first)
     return None
 
 
@@ -59,7 +61,7 @@ def _matrix(subject: ResizeSpec, axis: Axis) -> Floats:
     return matrix(subject.interpolation, axis.size, axis.out, axis.scale)
 
 
-def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     sizes = [axis.size for axis in subject.axes]
     gains, taps = [], []
     for axis in reversed(subject.scaled):  # the last axis first, as the cubic and antialias kernels do
@@ -69,9 +71,10 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
         gains.append(float(np.abs(weights).sum(axis=1).max()))
         taps.append(int(np.count_nonzero(weights, axis=1).max()))
     if subject.interpolation.mode is Mode.NEAREST:
-        return Closeness(exact=False, bound=0.0, note="equal numbers; a negative zero becomes 0", conditions=(FINITE,))
+        return ErrorBound(exact=False, note=Diagnostic("lowerings.equal-numbers"), conditions=(FINITE,))
     bound = rounding(subject, gains, sum(taps) + len(taps))
-    return Closeness(exact=False, bound=bound, note="an infinity makes NaN of its whole row", conditions=(FINITE,))
+    note = Diagnostic("lowerings.infinity-spreads")
+    return ErrorBound(exact=False, bound=bound, note=note, conditions=(FINITE,))
 
 
 def _multiply(x: str, weights: Floats, axis: int, sizes: list[int | None], builder: NodeBuilder) -> str:

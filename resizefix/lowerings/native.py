@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
 
@@ -20,15 +21,15 @@ def why_not_native(subject: ResizeSpec) -> str | None:
     """None where onnxruntime runs the node and its samples are known beforehand; else the reason why not."""
     interpolation = subject.interpolation
     if None in subject.values:
-        return "neither scales nor sizes are constant; freeze them first"
+        return Diagnostic("lowerings.extent-not-constant")
     if interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
-        return "tf_crop_and_resize reads a roi and extrapolates, which no lowering does"
+        return Diagnostic("lowerings.crops")
     if interpolation.keep_aspect_ratio_policy is not None and any(axis < 0 for axis in interpolation.axes or ()):
-        return "onnxruntime ignores keep_aspect_ratio_policy for negative axes; write them from the front"
+        return Diagnostic("lowerings.policy-ignored")
     if subject.extent is ExtentKind.SCALES and any(not 0 < (scale or 0) < float("inf") for scale in subject.values):
-        return "a scale is not a positive number"
+        return Diagnostic("lowerings.scale-not-positive")
     if any(axis.size == 0 or axis.out == 0 for axis in subject.axes):
-        return "the output has no elements"
+        return Diagnostic("lowerings.output-empty")
     return _why_not_type(subject) or _why_not_rank(subject)
 
 
@@ -38,8 +39,8 @@ def _why_not_type(subject: ResizeSpec) -> str | None:
         return None
     name = TensorProto.DataType.Name(subject.element_type).lower()
     if subject.element_type in NEAREST_TOO and subject.interpolation.mode is Mode.LINEAR:
-        return f"linear on {name} cuts fractions off after every sum, which no lowering says"
-    return f"onnxruntime has no {subject.interpolation.mode.value} resize of {name} to compare with"
+        return Diagnostic("lowerings.linear-of-integers", kind=name)
+    return Diagnostic("lowerings.no-kernel-of-type", mode=subject.interpolation.mode.value, kind=name)
 
 
 def _why_not_rank(subject: ResizeSpec) -> str | None:
@@ -53,7 +54,7 @@ def _why_not_rank(subject: ResizeSpec) -> str | None:
     if rank == 5 and scaled <= {2, 3, 4} and mode is Mode.LINEAR:
         return None
     axes = ", ".join(str(axis) for axis in sorted(scaled))
-    return f"onnxruntime has no {mode.value} kernel for rank {rank} with axes {axes} scaled"
+    return Diagnostic("lowerings.no-kernel-of-rank", mode=mode.value, rank=rank, axes=axes)
 
 
 def _takes_channels_last(subject: ResizeSpec) -> bool:

@@ -12,15 +12,17 @@ import dataclasses
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.error_bound import slope
 from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
 from resizefix.lowerings.bounds import drift, finite_and_short, rounding
-from resizefix.lowerings.conditions import why_not_image_axes
-from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.conditions import why_not_image_axes, why_not_mode, why_not_whole
+from resizefix.lowerings.lowering import Lowering
 
 _CENTRES = frozenset(
     {
@@ -37,18 +39,13 @@ _ASYMMETRIC = Interpolation(Mode.LINEAR, CoordinateTransformationMode.ASYMMETRIC
 def _why_not(subject: ResizeSpec) -> str | None:
     interpolation = subject.interpolation
     if interpolation.mode is not Mode.LINEAR or interpolation.antialias:
-        return (
-            f"the mode is {interpolation.mode.value}{' with antialias' if interpolation.antialias else ''}, not linear"
-        )
+        return why_not_mode(interpolation, Mode.LINEAR)
     if interpolation.coordinate_transformation_mode not in _CENTRES:
-        return f"{interpolation.coordinate_transformation_mode.value} does not sample at pixel centres"
-    for axis in subject.scaled:
-        if axis.factor is None:
-            return f"axis {axis.index} is not scaled by a whole number"
-    return why_not_image_axes(subject)
+        return Diagnostic("lowerings.not-at-centres", mode=interpolation.coordinate_transformation_mode.value)
+    return why_not_whole(subject.scaled) or why_not_image_axes(subject)
 
 
-def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     scaled = [(axis.index, axis.factor or 1) for axis in subject.scaled]
     for index, _ in scaled:
         x = builder.repeat_edges(x, index, 1, 1)
@@ -59,7 +56,7 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
     starts = [(s + 1) // 2 for _, s in scaled]
     ends = [start - 2 * s if s % 2 else start + 1 - 2 * s for start, (_, s) in zip(starts, scaled, strict=True)]
     builder.slice(x, [index for index, _ in scaled], starts, ends)
-    return Closeness(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
+    return ErrorBound(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
 
 
 def _upsample(subject: ResizeSpec, x: str, builder: NodeBuilder) -> str:

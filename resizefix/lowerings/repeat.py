@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.index_map import nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
+from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.interpolation import Interpolation, Mode, NearestMode
+from resizefix.lowerings.conditions import why_not_mode, why_not_whole
 from resizefix.lowerings.copies import copied
-from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.lowering import Lowering
 
 REPEATING: frozenset[tuple[Coordinates, NearestMode]] = frozenset(
     {
@@ -60,21 +63,21 @@ def why_not_repeated(subject: ResizeSpec) -> str | None:
     """None where the whole subject is a repetition of samples; else the reason why it is not."""
     interpolation = subject.interpolation
     if interpolation.mode is not Mode.NEAREST:
-        return f"the mode is {interpolation.mode.value}, not nearest"
+        return why_not_mode(interpolation, Mode.NEAREST)
     for axis in subject.scaled:
         if axis.factor is None:
-            return f"axis {axis.index} is not scaled by a whole number"
+            return why_not_whole([axis])
         if not repeats(interpolation, axis):
-            coordinates, nearest = interpolation.coordinate_transformation_mode, interpolation.nearest_mode
-            assert nearest is not None
-            return (
-                f"{coordinates.value} with {nearest.value} does not repeat the samples of axis {axis.index} "
-                f"{axis.factor} times"
-            )
+            sampled = {
+                "coordinates": interpolation.coordinate_transformation_mode,
+                "nearest": interpolation.nearest_mode,
+            }
+            spelled = {name: mode.value for name, mode in sampled.items() if mode is not None}
+            return Diagnostic("lowerings.does-not-repeat", axis=axis.index, factor=axis.factor, **spelled)
     return None
 
 
-def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     copies = builder.unsqueeze(x, [axis.index + 1 + k for k, axis in enumerate(subject.scaled)])
     for k, axis in reversed(list(enumerate(subject.scaled))):  # single samples while there are few, then whole rows
         copies = builder.add("Concat", *[copies] * (axis.factor or 1), axis=axis.index + 1 + k)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import TO_THE_END, NodeBuilder
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
+from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, Mode
-from resizefix.lowerings.conditions import why_not_divided
+from resizefix.lowerings.conditions import why_not_divided, why_not_mode
 from resizefix.lowerings.copies import copied, index_map
-from resizefix.lowerings.lowering import Closeness, Lowering
+from resizefix.lowerings.lowering import Lowering
 
 _SIZE_DEPENDENT = frozenset(
     {CoordinateTransformationMode.ALIGN_CORNERS, CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC}
@@ -19,7 +21,7 @@ _SIZE_DEPENDENT = frozenset(
 
 def _why_not(subject: ResizeSpec) -> str | None:
     if subject.interpolation.mode is not Mode.NEAREST:
-        return f"the mode is {subject.interpolation.mode.value}, not nearest"
+        return why_not_mode(subject.interpolation, Mode.NEAREST)
     for axis in subject.scaled:
         reason = why_not_divided(axis) or _why_not_regular(subject, axis)
         if reason:
@@ -31,21 +33,22 @@ def _why_not_regular(subject: ResizeSpec, axis: Axis) -> str | None:
     interpolation = subject.interpolation
     mode = interpolation.coordinate_transformation_mode
     if axis.size is None and mode in _SIZE_DEPENDENT:
-        return f"the size of axis {axis.index} is not static, and {mode.value} depends on it"
+        return Diagnostic("lowerings.depends-on-size", axis=axis.index, mode=mode.value)
     indices = index_map(subject, axis)
     if not len(indices):
-        return f"axis {axis.index} has no output at any length that is checked"
+        return Diagnostic("lowerings.no-output", axis=axis.index)
     k = axis.divisor or 1
     regular = indices[0] % k + k * np.arange(len(indices))
     wrong = np.flatnonzero(indices != regular)
     if len(wrong):
-        return f"output {wrong[0]} of axis {axis.index} takes sample {indices[wrong[0]]}, not {regular[wrong[0]]}"
+        at = wrong[0]
+        return Diagnostic("lowerings.irregular", axis=axis.index, output=at, sample=indices[at], regular=regular[at])
     if axis.size is None and mode is CoordinateTransformationMode.PYTORCH_HALF_PIXEL and indices[0]:
-        return f"axis {axis.index} may be scaled to length 1, where pytorch_half_pixel takes the first sample"
+        return Diagnostic("lowerings.length-one", axis=axis.index)
     return None
 
 
-def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> Closeness:
+def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     axes = [axis.index for axis in subject.scaled]
     starts = [int(index_map(subject, axis)[0]) for axis in subject.scaled]
     steps = [axis.divisor or 1 for axis in subject.scaled]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.lowerings.average_pool import AVERAGE_POOL
@@ -58,14 +59,14 @@ def lower(
     """
     nothing_to_match = why_not_native(subject)
     if nothing_to_match:
-        raise RefusedError("lowerings.operators-replace", nothing_to_match=nothing_to_match, rule="lowering")
+        raise RefusedError("lowerings.nothing-to-match", why=nothing_to_match, rule="lowering")
     reasons = []
     for lowering in among:
         reason = lowering.applies(subject, opset) or why_not(lowering)
         if reason is None:
             lowered = lowering.build(subject, x=x, y=y, opset=opset, fresh=fresh)
-            if lowered.exact or not exact_only:
+            if lowered.error.exact or not exact_only:
                 return lowered
-            reason = "it comes near only, and an exact one is asked for"
+            reason = Diagnostic("lowerings.not-exact")
         reasons.append(f"{lowering.name}: {reason}")
-    raise RefusedError("no other operators can replace it. " + "; ".join(reasons), rule="lowering")
+    raise RefusedError("lowerings.none-applies", reasons="; ".join(reasons), rule="lowering")

@@ -166,8 +166,9 @@ def lowered(
 
     opset = site.scope.opset
     found = lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, why_not=why_not)
+    near = found.error
     return Replacement(
-        found.nodes, found.initializers, found.exact, found.bound, found.lowering, found.note, found.conditions
+        found.nodes, found.initializers, near.exact, near.bound, found.lowering, near.note, near.conditions
     )
 
 

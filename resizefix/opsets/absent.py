@@ -12,22 +12,22 @@ class Absent:
     """Why an operator is refused, and what the user can do about it."""
 
     reason: str
-    mend: str = OLDER_EXPORT
+    fix: str = OLDER_EXPORT
 
 
-_RESIZE = Absent("opsets.handled-here-must-stand", "opsets.rewrite-first")
-_QUANTIZED = Absent("opsets.quantised-operators-did-exist", "opsets.use-model-before-quantisation")
-_BITS = Absent("opsets.opset-operator-bits-multiplying")
-_SEQUENCE = Absent("opsets.opset-sequences", "opsets.let-model-pass-tensors")
-_OPTIONAL = Absent("opsets.opset-optional-values", "opsets.give-model-plain-tensor")
-_DATA_SHAPED = Absent("opsets.shape-result-depends-data")
-_SCATTER = Absent("opsets.writes-positions-given-data")
-_SPECTRAL = Absent("opsets.opset-fourier-transform-window")
-_CANCELLING = Absent("opsets.exponentials-logarithms-lose-relative")
-_TRAINING = Absent("opsets.operator-training", "opsets.export-model-inference")
-_TEXT = Absent("opsets.opset-operator-text-encoded", "opsets.do-work-outside-model")
-_SAMPLING = Absent("opsets.samples-coordinates-given-data")
-_STATEFUL = Absent("opsets.kernel-language-models-convolutional")
+_RESIZE = Absent("opsets.resize-is-no-row", "opsets.fix-rewrite-resize")
+_QUANTIZED = Absent("opsets.no-quantisation", "opsets.fix-unquantised")
+_BITS = Absent("opsets.no-bits")
+_SEQUENCE = Absent("opsets.no-sequences", "opsets.fix-pass-tensors")
+_OPTIONAL = Absent("opsets.no-optional-values", "opsets.fix-plain-inputs")
+_DATA_SHAPED = Absent("opsets.no-shape-from-data")
+_SCATTER = Absent("opsets.no-scatter")
+_SPECTRAL = Absent("opsets.no-spectrum")
+_CANCELLING = Absent("opsets.loses-precision-near-zero")
+_TRAINING = Absent("opsets.is-for-training", "opsets.fix-export-for-inference")
+_TEXT = Absent("opsets.no-text-or-images", "opsets.fix-outside-the-model")
+_SAMPLING = Absent("opsets.no-sampling-by-data")
+_STATEFUL = Absent("opsets.is-for-language-models")
 
 ABSENT: dict[str, Absent] = {
     "Resize": _RESIZE,
@@ -67,14 +67,14 @@ ABSENT: dict[str, Absent] = {
     "TensorScatter": _SCATTER,
     "MaxUnpool": _SCATTER,
     "Col2Im": _SCATTER,
-    "GatherElements": Absent("opsets.gathers-along-axis-positions"),
-    "OneHot": Absent("opsets.onehot-came-opset-off"),
-    "EyeLike": Absent("opsets.eyelike-came-opset", "opsets.make-constant-fold-model"),
-    "ReverseSequence": Absent("opsets.each-row-reversed-over"),
-    "CenterCropPad": Absent("opsets.where-crops-where-pads", "opsets.use-slice-pad"),
-    "CumSum": Absent("opsets.order-running-sum-said"),
-    "CumProd": Absent("opsets.opset-running-product"),
-    "Det": Absent("opsets.opset-determinant"),
+    "GatherElements": Absent("opsets.no-gather-elements"),
+    "OneHot": Absent("opsets.no-one-hot"),
+    "EyeLike": Absent("opsets.no-eye-like", "opsets.fix-fold"),
+    "ReverseSequence": Absent("opsets.no-reverse-sequence"),
+    "CenterCropPad": Absent("opsets.no-center-crop-pad", "opsets.fix-slice-and-pad"),
+    "CumSum": Absent("opsets.no-running-sum"),
+    "CumProd": Absent("opsets.no-running-product"),
+    "Det": Absent("opsets.no-determinant"),
     "DFT": _SPECTRAL,
     "STFT": _SPECTRAL,
     "MelWeightMatrix": _SPECTRAL,

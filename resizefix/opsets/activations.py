@@ -7,27 +7,28 @@ import math
 import numpy as np
 from onnx import TensorProto
 
+from resizefix.error_bound import ErrorBound
 from resizefix.opsets.row import Row
 from resizefix.opsets.site import Site
-from resizefix.opsets.verdict import Blocked, Closeness
+from resizefix.opsets.verdict import Blocked
 
 
 def along_one_axis(site: Site) -> None:
     """Softmax, LogSoftmax, Hardmax: before 13 all axes from `axis` on are one. For the last axis that is the same."""
     data = site.input(0)
     if site.since_version < 13:
-        site.restate(axis=site.nonnegative([site.attribute("axis", 1)], data)[0])
+        site.copy_node(axis=site.nonnegative([site.attribute("axis", 1)], data)[0])
         return
     rank = site.rank(data)
     axis, last = site.nonnegative([site.attribute("axis", -1)], data)[0], rank - 1
     if axis == last:
-        site.restate(axis=last)
+        site.copy_node(axis=last)
         return
     order = list(range(rank))
     order[axis], order[last] = last, axis
     moved = site.add("Transpose", data, perm=order)
     found = site.fresh("moved")
-    site.restate(inputs=[moved], outputs=[found], axis=last)
+    site.copy_node(inputs=[moved], outputs=[found], axis=last)
     site.add("Transpose", found, into=site.output(), perm=order)
 
 
@@ -97,7 +98,7 @@ def _polynomial(site: Site, x: str, coefficients: tuple[float, ...]) -> str:
 def _in_float(site: Site, data: str) -> str:
     if site.dtype(data) not in (np.float32, np.float16):
         raise Blocked(
-            "opsets.older-form-precision", "opsets.use-float32", operator=site.node.op_type, dtype=site.dtype(data)
+            "opsets.no-form-of-this-precision", "opsets.fix-float32", operator=site.node.op_type, dtype=site.dtype(data)
         )
     return site.cast(data, TensorProto.FLOAT)
 
@@ -105,7 +106,7 @@ def _in_float(site: Site, data: str) -> str:
 def erf(site: Site) -> None:
     """Erf came with opset 9."""
     elem_type = site.elem_type(site.input(0))
-    site.deliver(_erf_of(site, _in_float(site, site.input(0))), elem_type)
+    site.emit_output(_erf_of(site, _in_float(site, site.input(0))), elem_type)
 
 
 def gelu(site: Site) -> None:
@@ -119,7 +120,7 @@ def gelu(site: Site) -> None:
     else:
         gate = _erf_of(site, site.add("Mul", x, site.value(np.float32(math.sqrt(0.5)), "slope")))
     found = site.add("Mul", site.add("Mul", x, half), site.add("Add", gate, one))
-    site.deliver(found, site.elem_type(site.input(0)))
+    site.emit_output(found, site.elem_type(site.input(0)))
 
 
 # Sources: docs/Changelog.md, the section of each version named. Bounds: tests/opsets/test_activations.py.
@@ -128,9 +129,9 @@ ROWS: tuple[Row, ...] = (
     Row("LogSoftmax", (11, 13), 1, along_one_axis),
     Row("Hardmax", (11, 13), 1, along_one_axis),
     Row("HardSwish", (14, 22), 0, hard_swish),  # 14: new
-    Row("Mish", (18, 22), 0, mish, Closeness(exact=False, bound=2e-7)),  # 18: new
-    Row("Celu", (12,), 0, celu, Closeness(exact=False, bound=2e-7)),  # 12: new
-    Row("Swish", (24,), 0, swish, Closeness(exact=False, bound=2e-7)),  # 24: new
-    Row("Erf", (9, 13), 0, erf, Closeness(exact=False, bound=6e-7)),  # 9: new
-    Row("Gelu", (20,), 0, gelu, Closeness(exact=False, bound=6e-7)),  # 20: new
+    Row("Mish", (18, 22), 0, mish, ErrorBound(exact=False, bound=2e-7)),  # 18: new
+    Row("Celu", (12,), 0, celu, ErrorBound(exact=False, bound=2e-7)),  # 12: new
+    Row("Swish", (24,), 0, swish, ErrorBound(exact=False, bound=2e-7)),  # 24: new
+    Row("Erf", (9, 13), 0, erf, ErrorBound(exact=False, bound=6e-7)),  # 9: new
+    Row("Gelu", (20,), 0, gelu, ErrorBound(exact=False, bound=6e-7)),  # 20: new
 )

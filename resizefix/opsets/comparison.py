@@ -9,7 +9,7 @@ from resizefix.opsets.row import Row
 from resizefix.opsets.site import Site
 from resizefix.opsets.verdict import EQUAL, Blocked
 
-_CAST_BEFORE = "cast to int32, int64 or a float type before"
+_CAST_BEFORE = "opsets.fix-cast-common-type"
 
 
 def less(site: Site, left: str, right: str, into: str | None = None) -> str:
@@ -21,7 +21,7 @@ def less(site: Site, left: str, right: str, into: str | None = None) -> str:
     if kind.kind in "iub" and kind.itemsize <= 4:  # double holds them exactly
         return site.add("Less", *doubles, into=into)
     if kind != np.int64:
-        raise Blocked("opsets.opset-order", _CAST_BEFORE, kind=kind)
+        raise Blocked("opsets.no-order-of-type", _CAST_BEFORE, kind=kind)
     # Rounding to double keeps the order, or makes two numbers equal; those are so near that their difference is exact.
     nearer = site.cast(site.add("Sub", left, right), TensorProto.DOUBLE)
     below = site.add("Less", nearer, site.value(np.float64(0), "zero"))
@@ -61,7 +61,7 @@ def _less(site: Site) -> None:
 def _greater(site: Site) -> None:
     """Greater-7 takes floats; left > right is right < left."""
     if site.dtype(site.input(0)).kind == "f":
-        site.restate()
+        site.copy_node()
     else:
         less(site, site.input(1), site.input(0), into=site.output())
 
@@ -98,7 +98,7 @@ def _is_inf(site: Site) -> None:
     if site.attribute("detect_negative", 1):
         sides.append(site.add("Less", data, site.scalar(-largest, like=data)))
     if not sides:
-        raise Blocked("opsets.isinf-detects-neither-sign", "opsets.leave-out")
+        raise Blocked("opsets.isinf-of-no-sign", "opsets.fix-leave-out")
     site.add("Or", sides[0], sides[-1], into=site.output())
 
 
@@ -133,7 +133,7 @@ def _mod(site: Site) -> None:
     """Integers alone: the rest of the division towards zero (fmod), moved to the divisor's sign (the default)."""
     left, right = site.input(0), site.input(1)
     if site.dtype(left) not in (np.int32, np.int64):
-        raise Blocked("opsets.mod-came-opset-exact", _CAST_BEFORE, dtype=site.dtype(left))
+        raise Blocked("opsets.no-mod-of-type", _CAST_BEFORE, dtype=site.dtype(left))
     fmod = site.attribute("fmod", 0)
     quotient = site.add("Div", left, right)
     rest = site.add("Sub", left, site.add("Mul", quotient, right), into=site.output() if fmod else None)

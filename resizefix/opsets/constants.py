@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, numpy_helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.constants import spelled_value
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, names_in, node_label
@@ -37,7 +38,7 @@ def constants_to_initializers(model: ModelProto, value_of: ValueOf) -> list[Step
 
 
 def _unreadable(site: Site) -> None:
-    raise Blocked("opsets.holds-value-read-here", "opsets.repair-model-value-missing")
+    raise Blocked("opsets.constant-without-value", "opsets.fix-constant-value")
 
 
 # What constants_to_initializers leaves is no constant. Sources: docs/Changelog.md; 11: sparse_value; 12: value_float, …
@@ -54,13 +55,18 @@ def _in_graph(scope: Scope, graph: GraphProto, names: FreshNames, value_of: Valu
             continue
         place_constant(graph, kept, tensor, node.output[0], names)
         steps.append(
-            Step(node_label(node, index), "Constant", since_version("Constant", scope.opset), "became an initializer")
+            Step(
+                node_label(node, index),
+                "Constant",
+                since_version("Constant", scope.opset),
+                Diagnostic("opsets.step-initializer"),
+            )
         )
     if steps:
         replace_nodes(graph, kept)
     for sparse in graph.sparse_initializer:
         graph.initializer.append(numpy_helper.from_array(_dense(sparse, value_of), sparse.values.name))
-        steps.append(Step(sparse.values.name, "", 0, "sparse initializer made dense"))
+        steps.append(Step(sparse.values.name, "", 0, Diagnostic("opsets.step-dense")))
     del graph.sparse_initializer[:]
     return steps
 
@@ -109,7 +115,7 @@ def _dense(sparse: SparseTensorProto, value_of: ValueOf) -> Array:
     bounds = list(sparse.dims) if indices.ndim == 2 else [count]
     fit = indices.shape == (values.size, len(bounds))[: indices.ndim] and 0 <= count <= _MOST_ELEMENTS
     if not fit or not np.all((indices >= 0) & (indices < bounds)):
-        raise UnreadableModelError("opsets.sparse-tensor-indices-do", name=sparse.values.name, dims=list(sparse.dims))
+        raise UnreadableModelError("opsets.sparse-does-not-fit", name=sparse.values.name, dims=list(sparse.dims))
     dense = np.zeros(tuple(sparse.dims), values.dtype)
     if indices.ndim == 2:
         dense[tuple(indices.T)] = values

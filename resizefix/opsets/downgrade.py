@@ -11,6 +11,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, names_in
+from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.opsets.constants import constants_to_initializers, replace_nodes
 from resizefix.opsets.folding import fold
@@ -23,14 +24,14 @@ from resizefix.opsets.row import Row
 from resizefix.opsets.signatures import schema_of, since_version, violation
 from resizefix.opsets.site import Draft, Site
 from resizefix.opsets.table import ABSENT, TO_OPSET_7, TO_OPSET_8
-from resizefix.opsets.verdict import OLDER_EXPORT, Blocked, Blocker, Closeness, Downgrade, Step
+from resizefix.opsets.verdict import OLDER_EXPORT, Blocked, Blocker, Downgrade, Step
 
 _PASSES: tuple[tuple[int, dict[str, Row]], ...] = ((8, TO_OPSET_8), (7, TO_OPSET_7))
 
-_INLINE = "inline the function, or leave it out"
-_OTHER_TYPE = "cast to a type that opset 8 takes there, or leave the operator out"
+_INLINE = Diagnostic("opsets.fix-inline-or-remove")
+_OTHER_TYPE = "opsets.fix-other-type"
 # onnxruntime runs float16 operators in float32 where a version has no float16 kernel, and drops the casts in between.
-_HALF = Closeness(exact=False, bound=2e-3, note="float16 results are rounded at other places from opset to opset")
+_HALF = ErrorBound(exact=False, bound=2e-3, note=Diagnostic("opsets.half-is-rounded"))
 
 
 def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
@@ -45,16 +46,14 @@ def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
     blockers the model is of no further use. Raises UsageError for any other `to`.
     """
     if to not in (7, 8):
-        raise UsageError("opsets.model-brought-opset", to=to)
+        raise UsageError("opsets.opset-not-offered", to=to)
     source = default_opset(model)
     if source <= to:
         return Downgrade((), ())
     unread = Unread(model)
     steps = [*inline_functions(model), *spell_default_domain(model), *sort_nodes(model)]
     blockers = [
-        Blocker(
-            f"{function.domain}::{function.name}", function.name, 0, Diagnostic("opsets.it-cannot-be-inlined"), _INLINE
-        )
+        Blocker(f"{function.domain}::{function.name}", function.name, 0, Diagnostic("opsets.not-inlined"), _INLINE)
         for function in model.functions
     ]
     for opset, rows in _PASSES:
@@ -64,8 +63,8 @@ def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
         knowledge, folded = fold(model, value_of, unread)
         written, blocked = _rewrite(model, opset, rows, knowledge)
         steps += [*folded, *written]
-        if knowledge.holds(TensorProto.FLOAT16) and all(step.closeness is not _HALF for step in steps):
-            steps.append(Step(model.graph.name, "", 0, "holds float16 values", _HALF))
+        if knowledge.holds(TensorProto.FLOAT16) and all(step.error is not _HALF for step in steps):
+            steps.append(Step(model.graph.name, "", 0, Diagnostic("opsets.step-holds-half"), _HALF))
         blockers += blocked
         _set_opset(model, opset)
         unread.remove(model)
@@ -115,7 +114,7 @@ def _rewrite_node(node: NodeProto, index: int, draft: Draft, rows: dict[str, Row
     try:
         _refuse_invalid(node, draft)
         if upsample_scales(node) is not None or (since and since == since_version(node.op_type, draft.opset)):
-            site.restate()
+            site.copy_node()
         elif row is None or since not in row.reads:
             raise _refusal(node, since, draft.scope.opset, row)
         else:
@@ -125,14 +124,14 @@ def _rewrite_node(node: NodeProto, index: int, draft: Draft, rows: dict[str, Row
             if wrong is not None:
                 raise Blocked(wrong, _OTHER_TYPE)
     except Blocked as blocked:
-        return Blocker(site.label, node.op_type, since, blocked.reason, blocked.mend)
+        return Blocker(site.label, node.op_type, since, blocked.reason, blocked.fix)
     draft.nodes.extend(site.nodes)
     if row is None:
         return None
-    closeness = site.closeness or row.closeness
-    if site.nodes == [node] and closeness.exact:
+    error = site.error or row.error
+    if site.nodes == [node] and error.exact:
         return None
-    return Step(site.label, node.op_type, since, _account(site.nodes), closeness)
+    return Step(site.label, node.op_type, since, _account(site.nodes), error)
 
 
 def _refuse_invalid(node: NodeProto, draft: Draft) -> None:
@@ -145,19 +144,19 @@ def _refuse_invalid(node: NodeProto, draft: Draft) -> None:
         return
     wrong = violation(node, draft.scope.opset, draft.type_of)
     if wrong is not None:
-        raise Blocked("opsets.it-is-not-valid", "opsets.repair-model-onnx-checker", wrong=wrong)
+        raise Blocked("opsets.node-is-invalid", "opsets.fix-invalid-node", wrong=wrong)
 
 
 def _refusal(node: NodeProto, since: int, opset: int, row: Row | None) -> Blocked:
     if node.op_type in ABSENT:
-        return Blocked(ABSENT[node.op_type].reason, ABSENT[node.op_type].mend)
+        return Blocked(ABSENT[node.op_type].reason, ABSENT[node.op_type].fix)
     if not since:
-        return Blocked("opsets.opset-operator", "opsets.repair-model-valid", opset=opset, operator=node.op_type)
-    known = f" (versions up to {max(row.reads)} are known)" if row is not None else ""
-    return Blocked("opsets.rule-reads", OLDER_EXPORT, operator=node.op_type, since=since, known=known)
+        return Blocked("opsets.no-operator", "opsets.fix-invalid-model", opset=opset, operator=node.op_type)
+    known = Diagnostic("opsets.versions-known", newest=max(row.reads)) if row is not None else ""
+    return Blocked("opsets.no-row", OLDER_EXPORT, operator=node.op_type, since=since, known=known)
 
 
 def _account(nodes: list[NodeProto]) -> str:
     kinds = [node.op_type for node in nodes]
-    shown = kinds if len(kinds) <= 6 else [*kinds[:5], f"… {len(kinds)} nodes in all"]
-    return "became " + ", ".join(shown)
+    shown = kinds if len(kinds) <= 6 else [*kinds[:5], f"… ({len(kinds)})"]
+    return Diagnostic("opsets.step-became", operators=", ".join(shown))

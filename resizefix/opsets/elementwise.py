@@ -11,7 +11,7 @@ from resizefix.opsets.verdict import Blocked
 
 def cast(site: Site) -> None:
     """saturate (19) and round_mode (24) speak of float8 types, which opset 8 does not take anyway."""
-    site.restate(without=["saturate", "round_mode"])
+    site.copy_node(without=["saturate", "round_mode"])
 
 
 def cast_like(site: Site) -> None:
@@ -23,34 +23,34 @@ def power(site: Site) -> None:
     """Pow-7 wants one type for both; an exponent of another type (12) is cast to the base's."""
     base, exponent = site.input(0), site.input(1)
     if site.elem_type(base) == site.elem_type(exponent):
-        site.restate()
+        site.copy_node()
         return
     if site.dtype(base).kind != "f":
-        raise Blocked("opsets.pow-7-takes", "opsets.cast-base-float-type", dtype=site.dtype(base))
+        raise Blocked("opsets.no-pow-of-type", "opsets.fix-cast-base", dtype=site.dtype(base))
     known = site.constant(exponent)
     if known is None:
-        raise Blocked("opsets.pow-7-wants-base-exponent", "opsets.cast-before")
+        raise Blocked("opsets.pow-of-two-types", "opsets.fix-cast")
     if not (known.astype(site.dtype(base)).astype(np.float64) == known.astype(np.float64)).all():
-        raise Blocked("opsets.exponent-exact", "opsets.cast-before", dtype=site.dtype(base))
-    site.restate(inputs=[base, site.value(known.astype(site.dtype(base)), "exponent")])
+        raise Blocked("opsets.exponent-is-rounded", "opsets.fix-cast", dtype=site.dtype(base))
+    site.copy_node(inputs=[base, site.value(known.astype(site.dtype(base)), "exponent")])
 
 
 def dropout(site: Site) -> None:
     """At inference the data itself. The mask, and training (12), have no older form that does nothing."""
     if site.output(1):
-        raise Blocked("opsets.mask-read", "opsets.export-model-inference-mode")
+        raise Blocked("opsets.mask-is-used", "opsets.fix-eval-mode")
     if site.input(2):
         training = site.constant(site.input(2))
         if training is None or training.any():
-            raise Blocked("opsets.training-mode-constantly-false", "opsets.export-model-inference-mode")
+            raise Blocked("opsets.training-mode-not-false", "opsets.fix-eval-mode")
     site.add("Identity", site.input(0), into=site.output())
 
 
 def recurrent(site: Site) -> None:
     """layout (14) may put the batch first; before, time is first."""
     if site.attribute("layout", 0):
-        raise Blocked("opsets.layout-came-opset", "opsets.transpose-x-initial-states")
-    site.restate(without=["layout"])
+        raise Blocked("opsets.no-layout", "opsets.fix-transpose-states")
+    site.copy_node(without=["layout"])
 
 
 # operator -> (versions read, version written). Sources: docs/Changelog.md; each version listed only adds types.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, numpy_helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scope, names_in, node_label
 from resizefix.opsets.constants import place_constant, replace_nodes
@@ -52,7 +53,7 @@ def _fold_graph(scope: Scope, graph: GraphProto, knowledge: Knowledge, names: Fr
             tensor = numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape))
             place_constant(graph, nodes, tensor, name, names)
         since = since_version(node.op_type, scope.opset)
-        steps.append(Step(node_label(node, index), node.op_type, since, "folded to a constant"))
+        steps.append(Step(node_label(node, index), node.op_type, since, Diagnostic("opsets.step-folded")))
     if steps:
         replace_nodes(graph, nodes)
     return steps

@@ -15,13 +15,14 @@ from resizefix.document.names import FreshNames
 from resizefix.document.scopes import bodies, names_in, subgraphs
 from resizefix.document.text import counted
 from resizefix.document.view import View
-from resizefix.opsets.verdict import Blocker, Closeness, Downgrade, Step
+from resizefix.error_bound import ErrorBound
+from resizefix.opsets.verdict import Blocker, Downgrade, Step
 
 IR3 = 3
 
 # onnx.proto, "IR VERSION 4 … Add type BFLOAT16"; all later element types came after it.
 _ELEM_TYPES = frozenset(range(TensorProto.FLOAT, TensorProto.BFLOAT16))
-_NO_DEFAULTS = Closeness(note="at IR 3 these inputs are constants: they can no longer be fed")
+_NO_DEFAULTS = ErrorBound(note=Diagnostic("opsets.defaults-are-constants"))
 
 
 def to_ir3(model: ModelProto) -> Downgrade:
@@ -45,7 +46,7 @@ def list_initializers(model: ModelProto) -> list[Step]:
     for tensor in added:
         model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
     return (
-        [Step(model.graph.name, "", 0, f"{counted(len(added), 'initializer')} listed among the inputs")]
+        [Step(model.graph.name, "", 0, Diagnostic("opsets.step-listed", count=counted(len(added), "initializer")))]
         if added
         else []
     )
@@ -56,7 +57,7 @@ def _settle_defaults(model: ModelProto) -> list[Step]:
     defaults = [tensor.name for tensor in model.graph.initializer if tensor.name in listed]
     if not defaults or model.ir_version <= IR3:
         return []
-    return [Step(", ".join(defaults), "", 0, "inputs with a default value became constants", _NO_DEFAULTS)]
+    return [Step(", ".join(defaults), "", 0, Diagnostic("opsets.step-defaults"), _NO_DEFAULTS)]
 
 
 def _blockers(model: ModelProto) -> list[Blocker]:
@@ -65,8 +66,8 @@ def _blockers(model: ModelProto) -> list[Blocker]:
             f"{function.domain}::{function.name}",
             "",
             0,
-            Diagnostic("opsets.local-function-came-ir"),
-            Diagnostic("opsets.inline-it"),
+            Diagnostic("opsets.no-functions-in-ir3"),
+            Diagnostic("opsets.fix-inline"),
         )
         for function in model.functions
     ]
@@ -79,8 +80,8 @@ def _blockers(model: ModelProto) -> list[Blocker]:
                     sparse.values.name,
                     "",
                     0,
-                    Diagnostic("opsets.sparse-initializer-came-ir"),
-                    Diagnostic("opsets.make-dense"),
+                    Diagnostic("opsets.no-sparse-in-ir3"),
+                    Diagnostic("opsets.fix-dense"),
                 )
             )
         for tensor in body.initializer:
@@ -91,8 +92,8 @@ def _blockers(model: ModelProto) -> list[Blocker]:
                         tensor.name,
                         "",
                         0,
-                        Diagnostic("opsets.element-type-came-after", kind=kind),
-                        Diagnostic("opsets.cast-before"),
+                        Diagnostic("opsets.no-such-initializer-in-ir3", kind=kind),
+                        Diagnostic("opsets.fix-cast"),
                     )
                 )
         for value in (*body.input, *body.output):
@@ -103,8 +104,8 @@ def _blockers(model: ModelProto) -> list[Blocker]:
                         value.name,
                         "",
                         0,
-                        Diagnostic("opsets.came-after-ir", why=reason),
-                        Diagnostic("opsets.use-dense-tensor-older"),
+                        Diagnostic("opsets.no-such-value-in-ir3", why=reason),
+                        Diagnostic("opsets.fix-older-type"),
                     )
                 )
     return found
@@ -113,10 +114,10 @@ def _blockers(model: ModelProto) -> list[Blocker]:
 def _newer_type(value_type: TypeProto) -> str | None:
     kind = value_type.WhichOneof("value")
     if kind in ("optional_type", "sparse_tensor_type"):
-        return "an optional value" if kind == "optional_type" else "a sparse tensor"
+        return Diagnostic("opsets.optional-value" if kind == "optional_type" else "opsets.sparse-value")
     elem_type = value_type.tensor_type.elem_type
     if kind == "tensor_type" and elem_type and elem_type not in _ELEM_TYPES:
-        return f"the element type {TensorProto.DataType.Name(elem_type)}"
+        return Diagnostic("opsets.element-type", kind=TensorProto.DataType.Name(elem_type))
     return None
 
 
@@ -145,7 +146,7 @@ def _hoist_initializers(model: ModelProto) -> list[Step]:
             if seen[old] > 1 or any(value.name == old for value in graph.output):
                 hoisted.name = names.fresh(old)
                 _rename_reads(graph, old, hoisted.name)
-            steps.append(Step(hoisted.name, "", 0, f"initializer of {scope.path} moved to the main graph"))
+            steps.append(Step(hoisted.name, "", 0, Diagnostic("opsets.step-hoisted", scope=scope.path)))
     return steps
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
 from resizefix.document.operator_semantics.table import has_row, values_or_none
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, subgraphs
@@ -127,12 +128,12 @@ class Knowledge:
         definition = self.scopes.definition(scope, name)
         kind = None if definition is None else definition.kind
         if kind is DefinitionKind.DEFAULTED_INPUT:
-            return "is an input with a default, which the caller may override"
+            return Diagnostic("opsets.is-defaulted-input")
         if kind is DefinitionKind.INPUT:
-            return "is an input"
+            return Diagnostic("opsets.is-input")
         if kind is DefinitionKind.INITIALIZER:
-            return f"has more than {MOST_ELEMENTS} elements"
-        return "is computed at run time"
+            return Diagnostic("opsets.is-large", most=MOST_ELEMENTS)
+        return Diagnostic("opsets.is-computed")
 
     def _initializer(self, home: Scope, name: str) -> TensorProto | None:
         definition = self.scopes.definition(home, name)

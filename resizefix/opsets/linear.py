@@ -12,10 +12,10 @@ from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 def gemm(site: Site) -> None:
     """C may be left out since 11: then it is a zero that counts nothing."""
     if site.input(2):
-        site.restate()
+        site.copy_node()
         return
     zero = site.value(np.zeros(1, site.dtype(site.input(0))), "zero")
-    site.restate(inputs=[site.input(0), site.input(1), zero], beta=0.0)
+    site.copy_node(inputs=[site.input(0), site.input(1), zero], beta=0.0)
 
 
 def conv_transpose(site: Site) -> None:
@@ -24,8 +24,8 @@ def conv_transpose(site: Site) -> None:
     how = site.attribute("auto_pad", "NOTSET")
     if how not in ("SAME_UPPER", "SAME_LOWER"):
         if site.attribute("output_shape") and how == "NOTSET":
-            raise Blocked("opsets.output-shape-versions-differ", "opsets.write-pads-instead")
-        site.restate()
+            raise Blocked("opsets.output-shape-changed", "opsets.fix-write-pads")
+        site.copy_node()
         return
     kernel = site.attribute("kernel_shape")
     if kernel is None:
@@ -38,10 +38,10 @@ def conv_transpose(site: Site) -> None:
         for size, dilation, stride, extra in zip(kernel, dilations, strides, output_padding, strict=True)
     ]
     if min(total) < 0:
-        raise Blocked("opsets.auto-pad-kernel-shorter", "opsets.write-pads-output-padding")
+        raise Blocked("opsets.auto-pad-of-short-kernel", "opsets.fix-write-both-pads")
     shorter, longer = [amount // 2 for amount in total], [amount - amount // 2 for amount in total]
     pads = shorter + longer if how == "SAME_UPPER" else longer + shorter
-    site.restate(without=["auto_pad", "output_shape"], pads=pads, kernel_shape=kernel)
+    site.copy_node(without=["auto_pad", "output_shape"], pads=pads, kernel_shape=kernel)
 
 
 def einsum(site: Site) -> None:
@@ -79,7 +79,7 @@ def _ordered(site: Site, name: str, labels: str, wanted: list[str]) -> str:
 
 
 def _no_simple_einsum(equation: str) -> Blocked:
-    return Blocked("opsets.einsum-came-opset-single", OLDER_EXPORT, equation=equation)
+    return Blocked("opsets.no-einsum", OLDER_EXPORT, equation=equation)
 
 
 # Sources: docs/Changelog.md, the section of each version named.

@@ -47,9 +47,11 @@ def incomplete_nodes(model: ModelProto) -> tuple[Blocker, ...]:
     """All nodes that no runtime takes, each as something that stands in the way."""
     from resizefix.opsets.verdict import Blocker
 
-    mend = "repair the model first: onnx.checker.check_model(model) says the same of it"
+    fix = Diagnostic("opsets.fix-invalid-node")
     return tuple(
-        Blocker(node_label(node, index), node.op_type, scope.opset, Diagnostic("opsets.it", why=why), mend)
+        Blocker(
+            node_label(node, index), node.op_type, scope.opset, Diagnostic("opsets.node-is-incomplete", why=why), fix
+        )
         for scope in View(model).scopes.all
         for index, node in enumerate(scope.body.node)
         if (why := why_incomplete(node, scope.opset)) is not None
@@ -64,21 +66,22 @@ def why_incomplete(node: NodeProto, opset: int) -> str | None:
     if needs is None:
         return None
     if not needs.least <= len(node.input) <= needs.most:
-        return f"has {counted(len(node.input), 'input')}, and {needs.version} takes {needs.inputs}"
+        return Diagnostic(
+            "opsets.has-inputs", count=counted(len(node.input), "input"), version=needs.version, takes=needs.inputs
+        )
     if not needs.fewest_outputs <= len(node.output) <= needs.outputs:
-        return f"has {counted(len(node.output), 'output')}, unlike {needs.version}"
+        return Diagnostic("opsets.has-outputs", count=counted(len(node.output), "output"), version=needs.version)
     given = set()
     for attribute in node.attribute:
         name, kind = attribute.name, attribute.type
         given.add(name)
         if kind == AttributeProto.UNDEFINED and not attribute.ref_attr_name:
-            return f"has an attribute {name!r} that does not say of which type it is (IR 2 wants it to)"
+            return Diagnostic("opsets.has-untyped-attribute", name=name)
         if kind != needs.types.get(name, kind) and kind != AttributeProto.UNDEFINED:
-            return (
-                f"has an attribute {name!r} of type {AttributeProto.AttributeType.Name(kind)}, unlike {needs.version}"
-            )
+            spelled = AttributeProto.AttributeType.Name(kind)
+            return Diagnostic("opsets.has-attribute-of-type", name=name, kind=spelled, version=needs.version)
     lacking = sorted(needs.required - given)
-    return f"lacks the attribute {lacking[0]!r} of {needs.version}" if lacking else None
+    return Diagnostic("opsets.has-no-attribute", name=lacking[0], version=needs.version) if lacking else None
 
 
 @lru_cache(maxsize=4096)

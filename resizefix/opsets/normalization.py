@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
+from resizefix.error_bound import ErrorBound
 from resizefix.opsets.row import Row
 from resizefix.opsets.site import Site
-from resizefix.opsets.verdict import FIX_SHAPES, Blocked, Closeness
+from resizefix.opsets.verdict import FIX_SHAPES, Blocked
 
 
 def batch_normalization(site: Site) -> None:
     """At inference all versions compute the same; BatchNormalization-7 wants one type for all operands."""
     if site.attribute("training_mode", 0) or any(site.node.output[1:]):
-        raise Blocked("opsets.training-mode", "opsets.export-model-inference-mode")
-    site.restate(outputs=[site.output()], without=["training_mode"])
+        raise Blocked("opsets.in-training-mode", "opsets.fix-eval-mode")
+    site.copy_node(outputs=[site.output()], without=["training_mode"])
 
 
 def _computed_in(site: Site, data: str) -> tuple[str, int]:
@@ -71,7 +72,7 @@ def group_normalization(site: Site) -> None:
     data = site.input(0)
     dims = site.dims(data)
     if dims is None or dims[1] is None:
-        raise Blocked("opsets.number-channels-fixed", FIX_SHAPES, data=data)
+        raise Blocked("opsets.channels-unknown", FIX_SHAPES, data=data)
     groups = site.attribute("num_groups")
     x, wide = _computed_in(site, data)
     grouped = site.add("Reshape", x, site.value(np.array([0, groups, -1], np.int64), "grouped"))
@@ -108,8 +109,8 @@ def mean_variance_normalization(site: Site) -> None:
 # Sources: docs/Changelog.md, the section of each version named. Bounds: tests/opsets/test_normalization.py.
 ROWS: tuple[Row, ...] = (
     Row("BatchNormalization", (9, 14, 15), 7, batch_normalization),  # 9: no spatial; 14: training_mode; 15: three types
-    Row("LayerNormalization", (17,), 0, layer_normalization, Closeness(exact=False, bound=2e-6)),  # 17: new
-    Row("RMSNormalization", (23,), 0, rms_normalization, Closeness(exact=False, bound=2e-6)),  # 23: new
-    Row("GroupNormalization", (18, 21), 0, group_normalization, Closeness(exact=False, bound=2e-6)),  # 18: new
-    Row("MeanVarianceNormalization", (9, 13), 0, mean_variance_normalization, Closeness(exact=False, bound=2e-6)),
+    Row("LayerNormalization", (17,), 0, layer_normalization, ErrorBound(exact=False, bound=2e-6)),  # 17: new
+    Row("RMSNormalization", (23,), 0, rms_normalization, ErrorBound(exact=False, bound=2e-6)),  # 23: new
+    Row("GroupNormalization", (18, 21), 0, group_normalization, ErrorBound(exact=False, bound=2e-6)),  # 18: new
+    Row("MeanVarianceNormalization", (9, 13), 0, mean_variance_normalization, ErrorBound(exact=False, bound=2e-6)),
 )

@@ -7,23 +7,24 @@ as long as no window lies in padding alone: the padding must stay smaller than t
 
 from __future__ import annotations
 
+from resizefix.error_bound import ErrorBound
 from resizefix.opsets.row import Row
 from resizefix.opsets.site import Site
-from resizefix.opsets.verdict import OLDER_EXPORT, Blocked, Closeness
+from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
 
 _GONE = ("ceil_mode", "dilations")
 # onnxruntime has two kernels for AveragePool that round the mean differently: one for version 19 and later, and for
 # ceil_mode with count_include_pad; one for all else.
-_ONE_ROUNDING = Closeness(exact=False, bound=2e-7)
+_ONE_ROUNDING = ErrorBound(exact=False, bound=2e-7)
 
 
 def padding_that_does_not_count(site: Site) -> None:
     """MaxPool, where padding never wins, and LpPool, where it adds nothing."""
     _refuse_dilations(site)
     if _rounds_up(site):
-        site.restate(without=[*_GONE, "auto_pad"], pads=_lengthened(site, _pads(site), site.input(0)))
+        site.copy_node(without=[*_GONE, "auto_pad"], pads=_lengthened(site, _pads(site), site.input(0)))
     else:
-        site.restate(without=_GONE)
+        site.copy_node(without=_GONE)
 
 
 def average_pool(site: Site) -> None:
@@ -31,20 +32,20 @@ def average_pool(site: Site) -> None:
     _refuse_dilations(site)
     counted = site.attribute("count_include_pad", 0)
     if site.since_version >= 19 or (counted and site.attribute("ceil_mode", 0)):
-        site.closeness = _ONE_ROUNDING
+        site.error = _ONE_ROUNDING
     if not _rounds_up(site):
-        site.restate(without=_GONE)
+        site.copy_node(without=_GONE)
         return
     pads = _pads(site)
     lengthened = _lengthened(site, pads, site.input(0))
     if not counted or lengthened == pads:
-        site.restate(without=[*_GONE, "auto_pad"], pads=lengthened)
+        site.copy_node(without=[*_GONE, "auto_pad"], pads=lengthened)
         return
     # The padding that counts is made real; what is left is not counted.
     half = len(pads) // 2
     padded = site.add("Pad", site.input(0), mode="constant", pads=[0, 0, *pads[:half], 0, 0, *pads[half:]], value=0.0)
     rest = [0] * half + [after - before for before, after in zip(pads[half:], lengthened[half:], strict=True)]
-    site.restate(inputs=[padded], without=[*_GONE, "auto_pad"], pads=rest, count_include_pad=0)
+    site.copy_node(inputs=[padded], without=[*_GONE, "auto_pad"], pads=rest, count_include_pad=0)
 
 
 _DILATIONS_SINCE = {"MaxPool": 10, "AveragePool": 19, "LpPool": 18}
@@ -53,7 +54,7 @@ _DILATIONS_SINCE = {"MaxPool": 10, "AveragePool": 19, "LpPool": 18}
 def _refuse_dilations(site: Site) -> None:
     if any(dilation != 1 for dilation in site.attribute("dilations", ())):
         raise Blocked(
-            "opsets.dilations-came",
+            "opsets.no-dilations",
             OLDER_EXPORT,
             operator=site.node.op_type,
             dilations_since=_DILATIONS_SINCE[site.node.op_type],
@@ -83,7 +84,7 @@ def _lengthened(site: Site, pads: list[int], data: str) -> list[int]:
         end = _end(dims[axis + 2], begin, end, kernel[axis], strides[axis])
         if end >= kernel[axis]:
             raise Blocked(
-                "opsets.ceil-mode-axis-want", "opsets.use-ceil-mode-kernel", axis=axis + 2, end=end, kernel=kernel[axis]
+                "opsets.ceil-mode-needs-padding", "opsets.fix-ceil-mode", axis=axis + 2, end=end, kernel=kernel[axis]
             )
         longer[half + axis] = end
     return longer

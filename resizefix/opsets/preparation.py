@@ -6,6 +6,7 @@ import heapq
 
 from onnx import GraphProto, ModelProto, NodeProto, inliner
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import bodies, subgraphs
 from resizefix.opsets.constants import replace_nodes
 from resizefix.opsets.verdict import Step
@@ -22,7 +23,7 @@ def inline_functions(model: ModelProto) -> list[Step]:
     except (RuntimeError, ValueError):
         return []
     model.CopyFrom(inlined)
-    return [Step(name, "", 0, "local function inlined") for name in names[: len(names) - len(model.functions)]]
+    return [Step(name, "", 0, Diagnostic("opsets.step-inlined")) for name in names[: len(names) - len(model.functions)]]
 
 
 def spell_default_domain(model: ModelProto) -> list[Step]:
@@ -30,7 +31,7 @@ def spell_default_domain(model: ModelProto) -> list[Step]:
     found = [node for _, body in bodies(model) for node in body.node if node.domain == "ai.onnx"]
     for node in found:
         node.domain = ""
-    return [Step(node.name, node.op_type, 0, "domain ai.onnx written as the default domain") for node in found]
+    return [Step(node.name, node.op_type, 0, Diagnostic("opsets.step-domain")) for node in found]
 
 
 def sort_nodes(model: ModelProto) -> list[Step]:
@@ -41,7 +42,7 @@ def sort_nodes(model: ModelProto) -> list[Step]:
             ordered = _in_order(list(graph.node))
             if ordered != list(range(len(graph.node))):
                 replace_nodes(graph, [graph.node[index] for index in ordered])
-                steps.append(Step(graph.name, "", 0, "nodes put in topological order"))
+                steps.append(Step(graph.name, "", 0, Diagnostic("opsets.step-sorted")))
     return steps
 
 

@@ -21,33 +21,33 @@ def reduce(site: Site) -> None:
     axes = site.ints("axes", 1)
     if not axes and site.attribute("noop_with_empty_axes", 0):
         if site.node.op_type not in _IDENTITY_ON_NOTHING:
-            raise Blocked("opsets.noop-empty-axes-without", "opsets.name-axes-leave-out")
+            raise Blocked("opsets.noop-not-defined", "opsets.fix-name-axes")
         site.add("Identity", data, into=site.output())
         return
     attributes: dict[str, Any] = {"axes": site.nonnegative(axes, data)} if axes else {}
     gone = ["axes", "noop_with_empty_axes"]
     if site.dtype(data).kind not in "iub" or site.dtype(data).itemsize >= 4:
-        site.restate(inputs=[data], without=gone, **attributes)
+        site.copy_node(inputs=[data], without=gone, **attributes)
         return
     # ReduceMax-12, -20: small integers and bool, which no smaller type reduces to anything but themselves
     if site.node.op_type not in ("ReduceMax", "ReduceMin"):
         raise Blocked(
-            "opsets.may-overflow-differently",
-            "opsets.cast-int32-before",
+            "opsets.overflow-differs",
+            "opsets.fix-cast-int32",
             operator=site.node.op_type,
             dtype=site.dtype(data),
         )
     elem_type, found = site.elem_type(data), site.fresh("int32")
-    site.restate(inputs=[site.cast(data, TensorProto.INT32)], outputs=[found], without=gone, **attributes)
+    site.copy_node(inputs=[site.cast(data, TensorProto.INT32)], outputs=[found], without=gone, **attributes)
     site.add("Cast", found, into=site.output(), to=elem_type)
 
 
 def arg_extreme(site: Site) -> None:
     """ArgMax and ArgMin: negative axis since 11, the last of equal elements since 12."""
     if site.attribute("select_last_index", 0):
-        raise Blocked("opsets.select-last-index-came", "opsets.let-select-first-equal")
+        raise Blocked("opsets.no-select-last", "opsets.fix-select-first")
     axis = site.nonnegative([site.attribute("axis", 0)], site.input(0))[0]
-    site.restate(without=["select_last_index"], axis=axis)
+    site.copy_node(without=["select_last_index"], axis=axis)
 
 
 # Sources: docs/Changelog.md. 11: negative axes; 13, 18: axes are an input; 12, 20: more types.

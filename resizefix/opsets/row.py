@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from resizefix.error_bound import ErrorBound
 from resizefix.opsets.site import Site
-from resizefix.opsets.verdict import BITWISE, Closeness
+from resizefix.opsets.verdict import BITWISE
 
 Rewrite = Callable[[Site], None]
 
@@ -24,9 +25,9 @@ class Row:
     reads: tuple[int, ...]
     writes: int
     rewrite: Rewrite
-    closeness: Closeness = BITWISE
+    error: ErrorBound = BITWISE
 
 
 def keep(site: Site) -> None:
     """The older version says the same in the same words; at most it takes fewer types."""
-    site.restate()
+    site.copy_node()

@@ -83,11 +83,11 @@ def _select_numbers(site: Site, condition: str, yes: str, no: str, into: str) ->
 def _select_by_index(site: Site, condition: str, yes: str, no: str, sizes: Dims | None, into: str) -> None:
     """Both values flattened one after the other; the condition says which half to read each element from."""
     if sizes is None or None in sizes:
-        raise Blocked("opsets.where-came-opset-shapes", FIX_SHAPES)
+        raise Blocked("opsets.where-shape-unknown", FIX_SHAPES)
     fixed = np.array(sizes, np.int64)
     count = int(fixed.prod())
     if count > _MOST_INDICES:
-        raise Blocked("opsets.where-came-opset-elements", FIX_SHAPES, count=count)
+        raise Blocked("opsets.where-too-large", FIX_SHAPES, count=count)
     full, flat = site.value(fixed, "shape"), site.value(np.array([-1], np.int64), "flat")
     halves = [site.add("Reshape", site.add("Expand", name, full), flat) for name in (no, yes)]
     both = site.add("Concat", *halves, axis=0)
@@ -115,7 +115,7 @@ def _where(site: Site) -> None:
     condition, yes, no = site.input(0), site.input(1), site.input(2)
     select(site, condition, yes, no, broadcast(*(site.dims(name) for name in (condition, yes, no))))
     if site.dtype(yes).kind == "f":
-        site.closeness = EQUAL  # onnxruntime's own Where turns some negative zeros into positive ones
+        site.error = EQUAL  # onnxruntime's own Where turns some negative zeros into positive ones
 
 
 def _trilu(site: Site) -> None:
@@ -139,7 +139,7 @@ def _shrink(site: Site) -> None:
     """x + bias below -lambd, x - bias above lambd, else 0: two choices, of which the first keeps no name of its own"""
     data, bound, bias = site.input(0), site.attribute("lambd", 0.5), site.attribute("bias", 0.0)
     if site.dtype(data).kind != "f" or bound < 0:
-        raise Blocked("opsets.shrink-came-opset-type", "opsets.use-floats")
+        raise Blocked("opsets.no-shrink-of-type", "opsets.fix-floats")
     shift = site.scalar(bias, like=data)
     above = site.add("Greater", data, site.scalar(bound, like=data))
     below = site.add("Less", data, site.scalar(-bound, like=data))
@@ -153,7 +153,7 @@ def _extreme(site: Site) -> None:
     """Max-8 and Min-8 take floats. Small integers are exact in double; int64 are compared and chosen."""
     kind, elem_type = site.dtype(site.input(0)), site.elem_type(site.input(0))
     if kind.kind == "f":
-        site.restate()
+        site.copy_node()
     elif kind.kind in "iu" and kind.itemsize <= 4:
         doubles = [site.cast(name, TensorProto.DOUBLE) for name in site.node.input]
         found = site.add(site.node.op_type, *doubles)
@@ -164,7 +164,9 @@ def _extreme(site: Site) -> None:
             found = _extreme_of_two(site, site.node.op_type, found, name)
         site.add("Identity", found, into=site.output())
     else:
-        raise Blocked("opsets.takes-no", "opsets.cast-int32-int64-float", operator=site.node.op_type, kind=kind)
+        raise Blocked(
+            "opsets.operator-takes-no-type", "opsets.fix-cast-common-type", operator=site.node.op_type, kind=kind
+        )
 
 
 def _extreme_of_two(site: Site, op_type: str, left: str, right: str) -> str:
@@ -182,7 +184,7 @@ def _clip(site: Site) -> None:
     # Without a bound the type's own limit holds (Clip-11), and an infinity becomes the largest number.
     low, high = _bound(site, 1, np.finfo(kind).min, -math.inf), _bound(site, 2, np.finfo(kind).max, math.inf)
     if kind.itemsize <= 4 and low is not None and high is not None and low <= high:
-        site.restate(inputs=[data], min=float(low), max=float(high))
+        site.copy_node(inputs=[data], min=float(low), max=float(high))
         return
     raised = site.add("Max", data, _bound_name(site, 1, low, -math.inf))
     site.add("Min", raised, _bound_name(site, 2, high, math.inf), into=site.output())
@@ -210,7 +212,7 @@ def _bound_name(site: Site, position: int, value: Any, nothing: float) -> str:
 def _clip_integers(site: Site, data: str, kind: np.dtype[Any]) -> None:
     """Small integers are exact in double; int64 are compared and chosen. A bound that is left out binds nothing."""
     if kind.kind not in "iu" or (kind.itemsize > 4 and kind != np.int64):
-        raise Blocked("opsets.clip-6-takes", "opsets.cast-int32-int64-float", kind=kind)
+        raise Blocked("opsets.no-clip-of-type", "opsets.fix-cast-common-type", kind=kind)
     elem_type = site.elem_type(data)
     clipped = data if kind == np.int64 else site.cast(data, TensorProto.DOUBLE)
     for op_type, name in (("Max", site.input(1)), ("Min", site.input(2))):
@@ -218,7 +220,7 @@ def _clip_integers(site: Site, data: str, kind: np.dtype[Any]) -> None:
             clipped = _extreme_of_two(site, op_type, clipped, name)
         elif name:
             clipped = site.add(op_type, clipped, site.cast(name, TensorProto.DOUBLE))
-    site.deliver(clipped, elem_type)
+    site.emit_output(clipped, elem_type)
 
 
 # Sources: docs/Changelog.md, the section of each version named.

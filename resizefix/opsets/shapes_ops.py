@@ -7,11 +7,13 @@ import math
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.moving import slice_positions
 from resizefix.document.text import counted
+from resizefix.error_bound import ErrorBound
 from resizefix.opsets.row import Row, keep
 from resizefix.opsets.site import Site
-from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked, Closeness
+from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked
 
 _TO_THE_END = (1 << 31) - 1  # INT_MAX: "slicing to the end of a dimension with unknown size" (Slice-1)
 
@@ -19,25 +21,25 @@ _TO_THE_END = (1 << 31) - 1  # INT_MAX: "slicing to the end of a dimension with 
 def unsqueeze(site: Site) -> None:
     """Axes: an attribute before 13, from the front before 11."""
     axes = site.ints("axes", 1) or []
-    site.restate(inputs=[site.input(0)], axes=site.nonnegative(axes, site.input(0), more=len(axes)))
+    site.copy_node(inputs=[site.input(0)], axes=site.nonnegative(axes, site.input(0), more=len(axes)))
 
 
 def squeeze(site: Site) -> None:
     """Axes: an attribute before 13, from the front before 11; without any, all axes of size 1 go."""
     axes = site.ints("axes", 1)
     if axes:
-        site.restate(inputs=[site.input(0)], axes=site.nonnegative(axes, site.input(0)))
+        site.copy_node(inputs=[site.input(0)], axes=site.nonnegative(axes, site.input(0)))
     else:
-        site.restate(inputs=[site.input(0)], without=["axes"])
+        site.copy_node(inputs=[site.input(0)], without=["axes"])
 
 
 def axis_from_the_front(site: Site) -> None:
     """Concat, Split and others: negative axes came with opset 11."""
     axis = site.attribute("axis")
     if axis is None or axis >= 0:
-        site.restate()
+        site.copy_node()
     else:
-        site.restate(axis=site.nonnegative([axis], site.input(0))[0])
+        site.copy_node(axis=site.nonnegative([axis], site.input(0))[0])
 
 
 def flatten(site: Site) -> None:
@@ -45,7 +47,7 @@ def flatten(site: Site) -> None:
     data = site.input(0)
     axis = site.nonnegative([site.attribute("axis", 1)], data)[0]
     if site.dtype(data).kind == "f":
-        site.restate(axis=axis)
+        site.copy_node(axis=axis)
         return
     outer = 1 if axis == 0 else 0  # in a Reshape, 0 copies the first size of the input
     if axis > 1:
@@ -59,17 +61,17 @@ def reshape(site: Site) -> None:
     if site.attribute("allowzero", 0):
         wanted = site.constant(site.input(1))
         if wanted is not None and (wanted == 0).any():
-            raise Blocked("opsets.allowzero-shape-makes-empty", "opsets.leave-empty-tensor-out")
+            raise Blocked("opsets.allowzero-makes-empty", "opsets.fix-no-empty-tensor")
         if wanted is None:
-            site.closeness = _UNLESS_EMPTY
-    site.restate(without=["allowzero"])
+            site.error = _UNLESS_EMPTY
+    site.copy_node(without=["allowzero"])
 
 
 def shape(site: Site) -> None:
     """start and end (15) slice the list of sizes; both clamp in the same way."""
     start, end = site.attribute("start", 0), site.attribute("end")
     if start == 0 and end is None:
-        site.restate(without=["start"])
+        site.copy_node(without=["start"])
         return
     sizes = site.add("Shape", site.input(0))
     end = _TO_THE_END if end is None else end
@@ -89,7 +91,7 @@ def slice_(site: Site) -> None:
     strided = [place for place in range(count) if steps[place] != 1]
     sizes = [_size(site, data, axes[place]) for place in strided]  # asked first: a blocker leaves nothing half done
     if plain or not strided:
-        site.restate(
+        site.copy_node(
             inputs=[data],
             outputs=[site.fresh("contiguous") if strided else site.output()],
             axes=[axes[place] for place in plain],
@@ -108,7 +110,7 @@ def _size(site: Site, data: str, axis: int) -> int:
     dims = site.dims(data)
     size = None if dims is None else dims[axis]
     if size is None:
-        raise Blocked("opsets.steps-axis-whose-size", FIX_SHAPES, axis=axis, data=data)
+        raise Blocked("opsets.steps-of-unknown-size", FIX_SHAPES, axis=axis, data=data)
     return size
 
 
@@ -117,7 +119,7 @@ def pad(site: Site) -> None:
     data = site.input(0)
     mode = site.attribute("mode", "constant")
     if mode not in ("constant", "reflect", "edge"):
-        raise Blocked("opsets.pad-2-mode", "opsets.pad-means-e-g", mode=mode)
+        raise Blocked("opsets.no-pad-mode", "opsets.fix-pad-otherwise", mode=mode)
     pads = [int(amount) for amount in site.constant_input(1, "pads").reshape(-1)]
     if site.input(3):
         pads = _pads_of_all_axes(site, data, pads)
@@ -128,7 +130,7 @@ def pad(site: Site) -> None:
         padded = site.add("Pad", site.cast(data, TensorProto.DOUBLE), mode=mode, pads=pads, value=_float32(value))
         site.add("Cast", padded, into=site.output(), to=elem_type)
         return
-    site.restate(inputs=[data], mode=mode, pads=pads, value=_float32(value))
+    site.copy_node(inputs=[data], mode=mode, pads=pads, value=_float32(value))
 
 
 def _pads_of_all_axes(site: Site, data: str, pads: list[int]) -> list[int]:
@@ -142,7 +144,7 @@ def _pads_of_all_axes(site: Site, data: str, pads: list[int]) -> list[int]:
 
 def _float32(value: float) -> float:
     if math.isfinite(value) and float(np.float32(value)) != value:
-        raise Blocked("opsets.value-float32-type-pad-2", "opsets.use-float32-value", value=value)
+        raise Blocked("opsets.pad-value-not-float32", "opsets.fix-float32-value", value=value)
     return value
 
 
@@ -156,13 +158,13 @@ def split(site: Site) -> None:
         dims = site.dims(data)
         size = None if dims is None else dims[axis]
         if size is None:
-            raise Blocked("opsets.parts-axis-whose-size", FIX_SHAPES, axis=axis, data=data)
+            raise Blocked("opsets.parts-of-unknown-size", FIX_SHAPES, axis=axis, data=data)
         part = -(-size // count)
         lengths = [part] * (count - 1) + [size - part * (count - 1)]
     if lengths is None:
-        site.restate(inputs=[data], without=["num_outputs"], axis=axis)
+        site.copy_node(inputs=[data], without=["num_outputs"], axis=axis)
     else:
-        site.restate(inputs=[data], without=["num_outputs"], axis=axis, split=lengths)
+        site.copy_node(inputs=[data], without=["num_outputs"], axis=axis, split=lengths)
 
 
 _NEVER_NEGATIVE = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
@@ -172,7 +174,7 @@ def gather(site: Site) -> None:
     """Negative axes and negative indices came with opset 11; indices that may be negative are made positive."""
     data, indices = site.input(0), site.input(1)
     axis = site.nonnegative([site.attribute("axis", 0)], data)[0]
-    site.restate(inputs=[data, from_the_front(site, data, indices, axis)], axis=axis)
+    site.copy_node(inputs=[data, from_the_front(site, data, indices, axis)], axis=axis)
 
 
 def from_the_front(site: Site, data: str, indices: str, axis: int) -> str:
@@ -203,7 +205,7 @@ def gather_nd(site: Site) -> None:
     data, indices = site.input(0), site.input(1)
     dims = site.dims(indices)
     if not dims or dims[-1] != 1 or site.attribute("batch_dims", 0):
-        raise Blocked("opsets.gathernd-came-opset-plain", "opsets.gather-along-axis-time")
+        raise Blocked("opsets.no-gather-nd", "opsets.fix-gather-by-axis")
     known = site.constant(indices)
     last = [len(dims) - 1]
     rows = site.add("Squeeze", indices, axes=last) if known is None else site.value(known[..., 0], "indices")
@@ -216,25 +218,25 @@ def constant_of_shape(site: Site) -> None:
     try:
         filled = np.zeros(1, np.float32) if tensor is None else numpy_helper.to_array(tensor)
     except (TypeError, ValueError, KeyError) as error:
-        raise Blocked("opsets.value-tensor-read", "opsets.repair-model-give-value") from error
+        raise Blocked("opsets.value-is-no-tensor", "opsets.fix-give-value") from error
     if filled.size != 1:
-        raise Blocked("opsets.its-value-has", "opsets.repair-model-onnx-wants", size=counted(filled.size, "element"))
+        raise Blocked("opsets.constant-of-wrong-size", "opsets.fix-one-value", size=counted(filled.size, "element"))
     site.add("Expand", site.value(filled.reshape(-1)[0], "value"), site.input(0), into=site.output())
 
 
 def depth_to_space(site: Site) -> None:
     """DepthToSpace-1 reads channels block first (DCR); column first (CRD, 11) is that with the channels permuted."""
     if site.attribute("mode", "DCR") == "DCR":
-        site.restate(without=["mode"])
+        site.copy_node(without=["mode"])
         return
     data, block = site.input(0), site.attribute("blocksize")
     dims = site.dims(data)
     channels = None if dims is None or len(dims) < 2 else dims[1]
     if channels is None:
-        raise Blocked("opsets.number-channels-fixed", FIX_SHAPES, data=data)
+        raise Blocked("opsets.channels-unknown", FIX_SHAPES, data=data)
     order = np.arange(channels, dtype=np.int64).reshape(-1, block * block).T.reshape(-1)
     permuted = site.add("Gather", data, site.value(order, "channels"), axis=1)
-    site.restate(inputs=[permuted], without=["mode"])
+    site.copy_node(inputs=[permuted], without=["mode"])
 
 
 def top_k(site: Site) -> None:
@@ -245,7 +247,7 @@ def top_k(site: Site) -> None:
     elem_type, kind = site.elem_type(data), site.dtype(data)
     exact = kind.kind == "f"
     if not exact and (kind.kind not in "iu" or kind.itemsize > 4):
-        raise Blocked("opsets.topk-1-takes", "opsets.cast-float-type-before", kind=kind)
+        raise Blocked("opsets.no-topk-of-type", "opsets.fix-cast-float", kind=kind)
     values = data if exact else site.cast(data, TensorProto.DOUBLE)
     smallest = not site.attribute("largest", 1)
     if smallest:
@@ -253,7 +255,7 @@ def top_k(site: Site) -> None:
     plain = exact and not smallest
     found = site.output() if plain else site.fresh("found")
     outputs = [found, *site.node.output[1:]]
-    site.restate(inputs=[values], outputs=outputs, without=["largest", "sorted"], axis=axis, k=count)
+    site.copy_node(inputs=[values], outputs=outputs, without=["largest", "sorted"], axis=axis, k=count)
     if smallest:
         found = site.add("Neg", found, into=site.output() if exact else None)
     if not exact:
@@ -262,10 +264,10 @@ def top_k(site: Site) -> None:
 
 def range_(site: Site) -> None:
     """Only constant ranges, which are folded, have an older form."""
-    raise Blocked("opsets.range-came-opset-limits", MAKE_CONSTANT)
+    raise Blocked("opsets.range-not-constant", MAKE_CONSTANT)
 
 
-_UNLESS_EMPTY = Closeness(note="the same bits for every tensor that has elements")
+_UNLESS_EMPTY = ErrorBound(note=Diagnostic("opsets.same-unless-empty"))
 
 # Sources: docs/Changelog.md, the section of each version named.
 ROWS: tuple[Row, ...] = (

@@ -11,6 +11,7 @@ from functools import cache
 from onnx import NodeProto, TensorProto, TypeProto, defs, helper
 from onnx.defs import OpSchema
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.text import counted
 
 TypeOf = Callable[[str], "TypeProto | None"]
@@ -42,19 +43,19 @@ def violation(node: NodeProto, opset: int, type_of: TypeOf) -> str | None:
     """Why `node` is no node of this opset, as a clause; None where it is one. Unknown types are taken on trust."""
     schema = schema_of(node.op_type, opset)
     if schema is None:
-        return f"opset {opset} has no {node.op_type}"
+        return Diagnostic("opsets.wrong-operator", opset=opset, operator=node.op_type)
     version = f"{node.op_type}-{schema.since_version}"
     strange = [attribute.name for attribute in node.attribute if attribute.name not in schema.attributes]
     if strange:
-        return f"{version} has no attribute {strange[0]!r}"
+        return Diagnostic("opsets.wrong-attribute", version=version, name=strange[0])
     present = {attribute.name for attribute in node.attribute}
     missing = [name for name, attribute in schema.attributes.items() if attribute.required and name not in present]
     if missing:
-        return f"{version} wants the attribute {missing[0]!r}"
+        return Diagnostic("opsets.lacks-attribute", version=version, name=missing[0])
     if not schema.min_input <= len(node.input) <= schema.max_input:
-        return f"{version} does not take {counted(len(node.input), 'input')}"
+        return Diagnostic("opsets.wrong-inputs", version=version, count=counted(len(node.input), "input"))
     if not schema.min_output <= len(node.output) <= schema.max_output:
-        return f"{version} does not give {counted(len(node.output), 'output')}"
+        return Diagnostic("opsets.wrong-outputs", version=version, count=counted(len(node.output), "output"))
     return _type_violation(node, schema, version, type_of)
 
 
@@ -64,15 +65,16 @@ def _type_violation(node: NodeProto, schema: OpSchema, version: str, type_of: Ty
     for name, formal in [*_pairs(node.input, schema.inputs), *_pairs(node.output, schema.outputs)]:
         if not name:
             if formal.option == _SINGLE:
-                return f"{version} wants its input {formal.name!r}"
+                return Diagnostic("opsets.lacks-input", version=version, name=formal.name)
             continue
         actual = type_string(type_of(name))
         if actual is None:
             continue
         if actual not in allowed.get(formal.type_str, [formal.type_str]):
-            return f"{version} does not take {actual} ({name!r})"
+            return Diagnostic("opsets.wrong-type", version=version, kind=actual, name=name)
         if formal.is_homogeneous and bound.setdefault(formal.type_str, actual) != actual:
-            return f"{version} wants {bound[formal.type_str]} and {actual} ({name!r}) to be the same type"
+            first = bound[formal.type_str]
+            return Diagnostic("opsets.types-differ", version=version, first=first, second=actual, name=name)
     return None
 
 

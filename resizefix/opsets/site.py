@@ -12,10 +12,11 @@ from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 from resizefix.document.names import FreshNames
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.document.scopes import Scope, node_label
+from resizefix.error_bound import ErrorBound
 from resizefix.opsets.inference import Array, Dims
 from resizefix.opsets.knowledge import Knowledge
 from resizefix.opsets.signatures import output_types
-from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked, Closeness
+from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked
 
 
 class Draft:
@@ -71,7 +72,7 @@ class Site(NodeBuilder):
         super().__init__(
             fresh, draft.opset, self.output() or self.label, lambda op_type, output: fresh(f"{self.label}_{op_type}")
         )
-        self.closeness: Closeness | None = None  # set by a rewrite that comes nearer, or less near, than its row says
+        self.error: ErrorBound | None = None  # set by a rewrite that comes nearer, or less near, than its row says
         self._draft = draft
         self._attributes = {attribute.name: attribute for attribute in node.attribute}
 
@@ -117,14 +118,14 @@ class Site(NodeBuilder):
         """The sizes of a value, all of them fixed. Raises `Blocked` otherwise."""
         dims = self.dims(name)
         if dims is None or None in dims:
-            raise Blocked("opsets.shape-fixed", FIX_SHAPES, name=name)
+            raise Blocked("opsets.shape-not-fixed", FIX_SHAPES, name=name)
         return tuple(size for size in dims if size is not None)
 
     def elem_type(self, name: str) -> int:
         """The element type of a value. Raises `Blocked` where it is unknown."""
         found = self._draft.type_of(name)
         if found is None or not found.tensor_type.elem_type:
-            raise Blocked("opsets.type-unknown", "opsets.run-onnx-shape-inference", name=name)
+            raise Blocked("opsets.type-unknown", "opsets.fix-infer-shapes", name=name)
         return int(found.tensor_type.elem_type)
 
     def dtype(self, name: str) -> np.dtype[Any]:
@@ -149,7 +150,7 @@ class Site(NodeBuilder):
         value = self.constant(name)
         if value is None:
             why = self._draft.knowledge.why_not_constant(self._draft.scope, name)
-            raise Blocked("opsets.attribute-opset-here", MAKE_CONSTANT, what=what, name=name, why=why)
+            raise Blocked("opsets.attribute-not-constant", MAKE_CONSTANT, what=what, name=name, why=why)
         return value
 
     def nonnegative(self, axes: Iterable[int], data: str, more: int = 0) -> list[int]:
@@ -174,14 +175,14 @@ class Site(NodeBuilder):
         """The value in another element type; itself where it has that type already."""
         return name if self.elem_type(name) == elem_type else self.add("Cast", name, to=elem_type)
 
-    def deliver(self, name: str, elem_type: int) -> None:
+    def emit_output(self, name: str, elem_type: int) -> None:
         """Let the node's first output be this value, in this element type."""
         if self.elem_type(name) == elem_type:
             self.add("Identity", name, into=self.output())
         else:
             self.add("Cast", name, into=self.output(), to=elem_type)
 
-    def restate(
+    def copy_node(
         self,
         inputs: Sequence[str] | None = None,
         outputs: Sequence[str] | None = None,

@@ -14,13 +14,13 @@ def if_(site: Site) -> None:
     for position, (first, second) in enumerate(pairs):
         if first is not None and second is not None and not _may_be_equal(first, second):
             raise Blocked(
-                "opsets.branches-give-output-shapes",
-                "opsets.let-both-branches-give",
+                "opsets.branches-differ",
+                "opsets.fix-equal-branches",
                 position=position,
                 first=list(first),
                 second=list(second),
             )
-    site.restate()
+    site.copy_node()
 
 
 def _may_be_equal(first: Dims, second: Dims) -> bool:
@@ -31,7 +31,7 @@ def _may_be_equal(first: Dims, second: Dims) -> bool:
 
 def loop(site: Site) -> None:
     """Loop-1 runs the same; sequences (13) and optionals (16) as carried values are refused by their types."""
-    site.restate()
+    site.copy_node()
 
 
 def scan(site: Site) -> None:
@@ -39,12 +39,12 @@ def scan(site: Site) -> None:
     count = site.attribute("num_scan_inputs")
     plain = not any(site.attribute("scan_input_axes", ())) and not any(site.attribute("scan_output_axes", ()))
     if not plain or any(site.attribute("scan_output_directions", ())):
-        raise Blocked("opsets.scan-8-scans-axis-only", "opsets.transpose-reverse-outside-scan")
+        raise Blocked("opsets.scan-of-other-axis", "opsets.fix-transpose-outside-scan")
     inputs = [site.add("Unsqueeze", name, axes=[0]) for name in site.node.input]
     outputs = [site.fresh(f"batch_{position}") for position in range(len(site.node.output))]
     directions = list(site.attribute("scan_input_directions", [0] * count))
     gone = ["scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions"]
-    site.restate(inputs=["", *inputs], outputs=outputs, without=gone, directions=directions)
+    site.copy_node(inputs=["", *inputs], outputs=outputs, without=gone, directions=directions)
     for name, wanted in zip(outputs, site.node.output, strict=True):
         if wanted:
             site.add("Squeeze", name, into=wanted, axes=[0])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.error_bound import ErrorBound
 from resizefix.opsets.row import Row
 from resizefix.opsets.selection import broadcast
 from resizefix.opsets.site import Site
-from resizefix.opsets.verdict import FIX_SHAPES, OLDER_EXPORT, Blocked, Closeness
+from resizefix.opsets.verdict import FIX_SHAPES, OLDER_EXPORT, Blocked
 
 
 def expand(site: Site) -> None:
@@ -22,7 +23,7 @@ def expand(site: Site) -> None:
         return
     length = site.dims(wanted)
     if dims is None or length is None or length[0] is None or any(size != 1 for size in dims) or len(dims) > length[0]:
-        raise Blocked("opsets.expand-came-opset-sizes", FIX_SHAPES)
+        raise Blocked("opsets.expand-size-unknown", FIX_SHAPES)
     ones = site.add("Reshape", data, site.value(np.ones(length[0], np.int64), "ones"))
     site.add("Tile", ones, wanted, into=site.output())
 
@@ -40,12 +41,12 @@ def _repeat(site: Site, data: str, before: list[int], wanted: list[int], into: s
 def extreme(site: Site) -> None:
     """Max-6 and Min-6 do not broadcast."""
     if not _needs_broadcast(site):
-        site.restate()
+        site.copy_node()
         return
     shapes = [list(site.static_dims(name)) for name in site.node.input]
     full = broadcast(*(tuple(shape) for shape in shapes)) or ()
     wanted = [size for size in full if size is not None]
-    site.restate(
+    site.copy_node(
         inputs=[
             name if shape == wanted else _repeat(site, name, shape, wanted)
             for name, shape in zip(site.node.input, shapes, strict=True)
@@ -56,7 +57,7 @@ def extreme(site: Site) -> None:
 def total(site: Site) -> None:
     """Sum-6 and Mean-6 do not broadcast; Add-7 does."""
     if not _needs_broadcast(site):
-        site.restate()
+        site.copy_node()
         return
     names = list(site.node.input)
     mean = site.node.op_type == "Mean"
@@ -76,13 +77,13 @@ def _needs_broadcast(site: Site) -> bool:
 def max_pool(site: Site) -> None:
     """MaxPool-1 gives no indices."""
     if site.output(1):
-        raise Blocked("opsets.indices-maxpool-came-opset", OLDER_EXPORT)
-    site.restate(outputs=[site.output()], without=["storage_order"])
+        raise Blocked("opsets.no-maxpool-indices", OLDER_EXPORT)
+    site.copy_node(outputs=[site.output()], without=["storage_order"])
 
 
 def scan(site: Site) -> None:
     """Nothing before opset 8 scans."""
-    raise Blocked("opsets.scan-came-opset", "opsets.unroll-stay-opset")
+    raise Blocked("opsets.no-scan", "opsets.fix-unroll")
 
 
 # Sources: docs/Changelog.md, version 8 of the default domain.
@@ -91,7 +92,7 @@ ROWS: tuple[Row, ...] = (
     Row("Max", (8,), 6, extreme),
     Row("Min", (8,), 6, extreme),
     Row("Sum", (8,), 6, total),
-    Row("Mean", (8,), 6, total, Closeness(exact=False, bound=2e-7)),
+    Row("Mean", (8,), 6, total, ErrorBound(exact=False, bound=2e-7)),
     Row("MaxPool", (8,), 1, max_pool),
     Row("Scan", (8,), 0, scan),
 )

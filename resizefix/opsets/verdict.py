@@ -5,26 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from resizefix.diagnostics import diagnosed
+from resizefix.diagnostics import Diagnostic, diagnosed
+from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError
 
-
-@dataclass(frozen=True)
-class Closeness:
-    """How near a rewrite comes to what stood there before, run in onnxruntime with optimisation disabled.
-
-    `exact`: the same bits for every input. Otherwise `bound` limits |after - before|, measured, for outputs of
-    magnitude up to 1 (multiply for larger ones); 0 is equality as numbers: the sign of a zero, or which NaN it is, may
-    differ. `note` says what to know besides.
-    """
-
-    exact: bool = True
-    bound: float = 0.0
-    note: str = ""
-
-
-BITWISE = Closeness()
-EQUAL = Closeness(exact=False, bound=0.0, note="equal as numbers; the sign of a zero may differ")
+BITWISE = ErrorBound()
+EQUAL = ErrorBound(exact=False, note=Diagnostic("opsets.equal-as-numbers"))
 
 
 @dataclass(frozen=True)
@@ -35,7 +21,7 @@ class Step:
     op_type: str
     since_version: int
     what: str
-    closeness: Closeness = BITWISE
+    error: ErrorBound = BITWISE
 
 
 @dataclass(frozen=True)
@@ -46,7 +32,12 @@ class Blocker:
     op_type: str
     since_version: int
     reason: str
-    mend: str
+    fix: str
+
+    @property
+    def mend(self) -> str:
+        """`fix`, by the name that it had first."""
+        return self.fix
 
 
 @dataclass(frozen=True)
@@ -59,19 +50,19 @@ class Downgrade:
     @property
     def exact(self) -> bool:
         """Whether every step keeps every bit."""
-        return all(step.closeness.exact for step in self.steps)
+        return all(step.error.exact for step in self.steps)
 
 
 class Blocked(RefusedError):
     """Raised by the rewrite of one operator, caught by the downgrade, which makes it a `Blocker` and goes on."""
 
-    def __init__(self, reason: str, mend: str, **arguments: Any) -> None:
+    def __init__(self, reason: str, fix: str, **arguments: Any) -> None:
         self.reason = diagnosed(reason, arguments)
-        self.mend = diagnosed(mend, {})
-        super().__init__("opsets.blocked", why=self.reason, mend=self.mend)
+        self.fix = diagnosed(fix, {})
+        super().__init__("opsets.blocked", why=self.reason, fix=self.fix)
 
 
-# Mends that many rules share.
-FIX_SHAPES = "give the model fixed input shapes and fold its constants (onnxsim, or onnxruntime's basic optimisation)"
-MAKE_CONSTANT = "make it a constant: freeze the input it comes from, or give the model fixed input shapes and fold"
-OLDER_EXPORT = "export the model again with an opset of 8 or lower, or without this operator"
+# What the user can do about many blockers.
+FIX_SHAPES = "opsets.fix-shapes"
+MAKE_CONSTANT = "opsets.fix-make-constant"
+OLDER_EXPORT = "opsets.fix-older-export"

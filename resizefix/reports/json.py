@@ -147,7 +147,8 @@ def blocker_json(blocker: Blocker) -> dict[str, Any]:
         "op": blocker.op_type,
         "since_version": blocker.since_version,
         "reason": blocker.reason,
-        "mend": blocker.mend,
+        "fix": blocker.fix,
+        "mend": blocker.fix,  # the same by its first name, which readers know
     }
 
 

@@ -68,10 +68,10 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
     """One line for each operator and reason, with the nodes counted."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for blocker in blockers:
-        groups.setdefault((blocker.op_type, blocker.reason, blocker.mend), []).append(blocker.node)
-    for (op_type, why, mend), nodes in groups.items():
+        groups.setdefault((blocker.op_type, blocker.reason, blocker.fix), []).append(blocker.node)
+    for (op_type, why, fix), nodes in groups.items():
         more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
-        told = f"{printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{why}; {mend}')}"
+        told = f"{printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{why}; {fix}')}"
         out.wrapped(("blocked   ", "yellow"), told, hang=4)
 
 

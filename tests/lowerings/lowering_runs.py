@@ -111,7 +111,7 @@ def difference(lowered: Lowered, got: np.ndarray, want: np.ndarray) -> str | Non
     """None where `got` is as near to `want` as `lowered` promises; else what is wrong."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype}{got.shape}, not {want.dtype}{want.shape}"
-    if lowered.exact:
+    if lowered.error.exact:
         return None if got.tobytes() == want.tobytes() else f"{np.count_nonzero(got != want)} values differ"
     worst = np.abs(got.astype(np.float64) - want.astype(np.float64)).max()
-    return None if worst <= lowered.bound else f"{worst:.2e} apart, {lowered.bound:.2e} promised"
+    return None if worst <= lowered.error.bound else f"{worst:.2e} apart, {lowered.error.bound:.2e} promised"

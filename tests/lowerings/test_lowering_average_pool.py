@@ -35,9 +35,12 @@ def test_every_size_of_a_dynamic_axis_gives_what_the_node_gives(coordinates, k):
         (by_scales(linear(), (1, 1, 4, 4), 0.5, 0.75), "axis 3 is not scaled by 1/k"),
         (by_scales(linear(), (1, 1, 164, 4), 1 / 41, 1), "axis 2 of length 164 has another length than 4"),
         (by_scales(linear(), (4, 4), 0.5, 0.5), "the rank is 2"),
-        (by_scales(linear(), (1, 4, 4, 3), 0.5, 0.5, 1), "axis 1 is scaled, which is not a spatial one"),
-        (by_scales(linear("pytorch_half_pixel"), (1, 1, None, 4), 0.5, 0.5), "axis 2 is or may be scaled to length 1"),
-        (by_scales(linear("pytorch_half_pixel"), (1, 1, 4, 3), 0.5, 0.5), "axis 3 is or may be scaled to length 1"),
+        (by_scales(linear(), (1, 4, 4, 3), 0.5, 0.5, 1), "axis 1 is scaled and is not a spatial axis"),
+        (
+            by_scales(linear("pytorch_half_pixel"), (1, 1, None, 4), 0.5, 0.5),
+            "axis 2 has or may have the output length 1",
+        ),
+        (by_scales(linear("pytorch_half_pixel"), (1, 1, 4, 3), 0.5, 0.5), "axis 3 has or may have the output length 1"),
         (by_scales(linear("half_pixel_symmetric"), (1, 1, 5, 4), 0.5, 0.5), "axis 2 is or may be no multiple of 2"),
         (by_scales(linear("half_pixel_symmetric"), (1, 1, None, 4), 0.5, 0.5), "axis 2 is or may be no multiple of 2"),
     ],
@@ -57,6 +60,8 @@ def test_the_refused_neighbours_do_differ():
 
 
 def test_the_conditions_say_from_which_size_on_a_dynamic_axis_may_be():
-    conditions = build("average_pool", by_scales(linear(), (1, 1, None, None), 1 / 2, 1 / 3)).conditions
+    conditions = build("average_pool", by_scales(linear(), (1, 1, None, None), 1 / 2, 1 / 3)).error.conditions
     assert "for axes of 3 to 65536, where the output is not empty" in conditions
-    assert build("average_pool", by_scales(linear(), (1, 1, 6, 6), 1 / 2, 1 / 3)).conditions == ("for finite inputs",)
+    assert build("average_pool", by_scales(linear(), (1, 1, 6, 6), 1 / 2, 1 / 3)).error.conditions == (
+        "for finite inputs",
+    )

@@ -36,11 +36,11 @@ def test_nearest_is_equal_for_finite_inputs_and_an_infinity_spreads():
     subject = by_scales(nearest(), (1, 1, 3, 4), 1.5, 1)
     x = sample(subject, (1, 1, 3, 4))
     lowered, got = run(MATMUL, subject, x, 13)
-    assert lowered.bound == 0
+    assert lowered.error.bound == 0
     assert np.array_equal(got, native(subject, x))
     x[0, 0, 0, 0] = np.inf
     assert np.isnan(run(MATMUL, subject, x, 13)[1]).any()
-    assert lowered.conditions == ("for finite inputs",)
+    assert lowered.error.conditions == ("for finite inputs",)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ OTHER = [
     (by_scales(linear(), (1, 1, 4, 4), 2, float("nan")), "not a positive number"),
     (by_scales(linear(), (1, 1, 4, 4), 2, 0.2), "the output has no elements"),
     (by_scales(linear(), (1, 0, 4, 4), 2, 2), "the output has no elements"),
-    (by_scales(linear(), (1, 1, 4, 4), 2, 2, elem_type=TensorProto.UINT8), "linear on uint8 cuts fractions off"),
+    (by_scales(linear(), (1, 1, 4, 4), 2, 2, elem_type=TensorProto.UINT8), "linear on uint8 drops fractions"),
 ]
 
 

@@ -46,7 +46,7 @@ def test_every_size_of_a_dynamic_axis_gives_what_the_node_gives(coordinates, fac
         (by_scales(linear("asymmetric"), (1, 1, 4, 4), 2, 2), "asymmetric does not sample at pixel centres"),
         (by_scales(linear(), (1, 1, 4, 4), 2, 1.5), "axis 3 is not scaled by a whole number"),
         (by_scales(linear(), (4, 4), 2, 2), "the rank is 2"),
-        (by_scales(linear(), (1, 4, 4, 3), 2, 2, 1), "axis 1 is scaled, which is not a spatial one"),
+        (by_scales(linear(), (1, 4, 4, 3), 2, 2, 1), "axis 1 is scaled and is not a spatial axis"),
     ],
 )
 def test_what_no_upsample_leads_to_is_refused_with_the_reason(subject, reason):

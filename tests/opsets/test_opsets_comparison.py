@@ -90,4 +90,4 @@ def test_the_rest_of_integers_has_the_right_sign(op_type: str, version: int, fmo
 
 def test_the_rest_of_floats_is_refused() -> None:
     (blocker,) = blockers_of(model_of(13, "g (float[2] a) => (float[2] y) { y = Mod<fmod=1>(a, a) }"))
-    assert "of float32 it has no exact older form" in blocker.reason
+    assert "Mod of float32 has no exact older form" in blocker.reason

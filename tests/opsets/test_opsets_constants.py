@@ -58,14 +58,14 @@ def test_a_sparse_initializer_becomes_dense() -> None:
     after, result = lowered(model)
     assert numpy_helper.to_array(after.graph.initializer[0]).tolist() == [0, 0, 4]
     assert not after.graph.sparse_initializer
-    assert "sparse initializer made dense" in [step.what for step in result.steps]
+    assert "a sparse initializer became dense" in [step.what for step in result.steps]
 
 
 def test_a_constant_without_a_readable_value_is_refused() -> None:
     model = model_of(13, "g (float x) => (float y) { k = Constant<value_float = 1.0>() y = Add(x, k) }")
     del model.graph.node[0].attribute[:]
     (blocker,) = blockers_of(model)
-    assert "no value that can be read" in blocker.reason
+    assert "no value that resizefix can read" in blocker.reason
 
 
 def test_payloads_in_another_file_are_moved_and_never_read() -> None:

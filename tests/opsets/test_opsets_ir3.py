@@ -61,8 +61,8 @@ def test_a_body_that_returns_its_initializer_computes_it() -> None:
 def test_a_default_becomes_a_constant_and_the_step_says_so() -> None:
     model = model_of(8, "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1,2}> { y = Add(x, w) }")
     result = to_ir3(model)
-    assert [(step.node, step.closeness.note) for step in result.steps] == [
-        ("w", "at IR 3 these inputs are constants: they can no longer be fed")
+    assert [(step.node, step.error.note) for step in result.steps] == [
+        ("w", "IR 3 has no default values: these inputs are constants and cannot be fed")
     ]
     assert [value.name for value in model.graph.input] == ["x", "w"]
 
@@ -99,8 +99,8 @@ def with_optional_input() -> onnx.ModelProto:
 @pytest.mark.parametrize(
     ("build", "reason"),
     [
-        (with_function, "a local function came with IR 8"),
-        (with_sparse_initializer, "a sparse initializer came with IR 6"),
+        (with_function, "local functions came with IR 8"),
+        (with_sparse_initializer, "sparse initializers came with IR 6"),
         (with_newer_type, "the element type BFLOAT16 came after IR 3"),
         (with_optional_input, "an optional value came after IR 3"),
     ],
@@ -110,7 +110,7 @@ def test_what_ir_3_cannot_hold_is_refused_and_the_model_left_alone(build, reason
     before = model.SerializeToString()
     (blocker,) = to_ir3(model).blockers
     assert blocker.reason == reason
-    assert blocker.mend
+    assert blocker.fix
     assert model.SerializeToString() == before
 
 

@@ -52,7 +52,7 @@ def test_what_a_runtime_may_take_passes(given, opset):
 def test_an_attribute_says_its_type_but_a_functions_need_not():
     silent = node("Cast", ["a"], ["y"])
     silent.attribute.append(untyped("to", i=1))
-    assert "does not say of which type" in why_incomplete(silent, 13)
+    assert "without a type" in why_incomplete(silent, 13)
     silent.attribute[0].CopyFrom(untyped("to", type=AttributeProto.INT, ref_attr_name="kind"))
     assert why_incomplete(silent, 13) is None
     silent.attribute[0].CopyFrom(untyped("to", ref_attr_name="kind"))

@@ -25,7 +25,7 @@ def test_batch_normalization_in_training_is_refused(version: int, outputs: str, 
         {{ {outputs} = BatchNormalization{attributes}(x, s, b, m, v) }}"""
     (blocker,) = blockers_of(model_of(version, graph))
     assert blocker.reason == "it is in training mode"
-    assert "model.eval()" in blocker.mend
+    assert "model.eval()" in blocker.fix
 
 
 def test_batch_normalization_of_mixed_types_is_refused() -> None:
@@ -63,7 +63,7 @@ def test_layer_normalization_of_float16_computes_in_float32() -> None:
     model = model_of(17, graph)
     feeds = {"x": normal(2, 8, dtype=np.float16), "s": normal(8, dtype=np.float16)}
     after, result = lowered(model)
-    assert result.steps[-1].closeness.bound == 2e-3
+    assert result.steps[-1].error.bound == 2e-3
     expected, found = run(model, feeds)[0].astype(np.float64), run(after, feeds)[0].astype(np.float64)
     assert np.abs(expected - found).max() <= 2e-3 * np.abs(expected).max()
 

@@ -65,8 +65,8 @@ def test_on_dynamic_sizes_a_window_that_may_lie_in_padding_is_refused(
 ) -> None:
     graph = pooled(op_type, f"{window(kernel, stride, pads)}, ceil_mode=1", shape="1,2,H,W")
     (blocker,) = blockers_of(model_of(11, graph))
-    assert blocker.reason == f"ceil_mode on axis 2 would want padding of {kernel} for a kernel of {kernel}"
-    assert "fixed input shapes" in blocker.mend
+    assert blocker.reason == f"ceil_mode on axis 2 needs padding of {kernel}, and the kernel has {kernel}"
+    assert "fixed input shapes" in blocker.fix
 
 
 @st.composite
@@ -86,7 +86,7 @@ def test_ceil_mode_on_any_size_is_the_same_or_refused(rows, columns, op_type: st
     model = model_of(11, pooled(op_type, attributes, shape))
     blockers = blockers_of(model)
     if blockers:
-        assert all("would want padding" in blocker.reason for blocker in blockers)
+        assert all("needs padding of" in blocker.reason for blocker in blockers)
     else:
         assert_same(model, {"x": normal(1, 2, *sizes)})
 

@@ -16,7 +16,7 @@ def test_nodes_out_of_order_are_sorted_and_the_rest_stays() -> None:
     model.graph.node.extend(nodes)
     after, result = lowered(model)
     assert operators(after) == ["Neg", "Relu", "Tanh", "Exp"]
-    assert [step.what for step in result.steps] == ["nodes put in topological order"]
+    assert [step.what for step in result.steps] == ["nodes are in topological order"]
     assert [one.tobytes() for one in run(after, {"x": normal(2)})] == [one.tobytes() for one in expected]
 
 

@@ -77,7 +77,7 @@ def test_floats_of_dynamic_shape_are_refused_because_a_nan_would_leak(constant: 
     graph = f"g (bool[N] c, float[N] a) => (float[N] y) <float b = {{{constant}}}> {{ y = Where(c, a, b) }}"
     (blocker,) = blockers_of(model_of(16, graph))
     assert blocker.reason == "Where came with opset 9, and the shapes here are not fixed"
-    assert "fixed input shapes" in blocker.mend
+    assert "fixed input shapes" in blocker.fix
 
 
 def test_a_choice_of_too_many_elements_is_refused() -> None:

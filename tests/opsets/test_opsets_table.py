@@ -28,7 +28,7 @@ def test_every_operator_that_changed_since_opset_8_has_a_row_or_a_reason(op_type
     elif op_type in ABSENT:
         assert row is None
         assert ABSENT[op_type].reason
-        assert ABSENT[op_type].mend
+        assert ABSENT[op_type].fix
     else:
         assert row is not None
         assert changed <= set(row.reads)

@@ -1,8 +1,7 @@
 """Child processes: how one is started, bounded and ended.
 
-The one that a command works in is forked before anything heavy is loaded, bounded in time and memory, and watched; a
-`Worker` is started for work that may crash or must be ended: a bounded call of the library, one of several models, a
-runtime.
+The one that a command works in is forked before anything heavy is loaded, bounded in time and memory, and watched.
+Others are started for work that may crash or must be ended (`worker.py`).
 
 Whatever a model makes onnx or onnxruntime do, it happens in this process. The one that watches holds no model, so it
 answers Ctrl-C at once, and it has a sentence for a process that had to be ended or that crashed.
@@ -19,11 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
-
-if TYPE_CHECKING:  # costly to import for the many calls that need no worker
-    import queue
-    import subprocess
+from typing import Any, NamedTuple, NoReturn
 
 DEFAULT_TIMEOUT = 600.0
 """Seconds that a command may take unless `--timeout` says otherwise."""
@@ -234,115 +229,6 @@ def memory_is_out() -> bool:
     except MemoryError:
         return True
     return False
-
-
-class WorkerEndedError(Exception):
-    """A worker ended, with `code`, before it had answered."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(why_ended(code))
-        self.code = code
-
-
-class Worker(contextlib.AbstractContextManager["Worker"]):
-    """A process that answers requests by calling a function of some module, `"package.module:function"`.
-
-    The function is called with the request and with `say`, which sends one message back. The process is started with
-    the first request, and anew after it ended. Its stdout and stderr are closed to what libraries print.
-    """
-
-    def __init__(self, function: str) -> None:
-        self._function = function
-        self._process: subprocess.Popen[bytes] | None = None
-        self._messages: queue.Queue[Any]
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):
-                    stream.close()  # type: ignore[union-attr]
-
-    def ask(self, request: object, seconds: float | None = None) -> Iterator[Any]:
-        """The messages that answer a request. Raises WorkerEndedError, and TimeoutError when time is up."""
-        import pickle
-        import queue
-
-        until = None if seconds is None else time.monotonic() + seconds
-        process = self._process or self._start()
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):  # it has ended, which the answer says
-            pickle.dump(request, process.stdin)
-            process.stdin.flush()
-        while True:
-            try:
-                found = self._messages.get(timeout=None if until is None else max(until - time.monotonic(), 0.0))
-            except queue.Empty:
-                self.close()
-                raise TimeoutError from None
-            if found is None:
-                code = process.wait()
-                self.close()
-                raise WorkerEndedError(code)
-            if found == _DONE:
-                return
-            yield found[0]
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        import pickle
-        import queue
-        import subprocess
-
-        root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # this package, installed or not
-        boot = f"import sys; sys.path.append({root!r}); from resizefix.process import serve; serve({self._function!r})"
-        process = subprocess.Popen(
-            [sys.executable, "-c", boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        messages: queue.Queue[Any] = queue.Queue()
-        self._process, self._messages = process, messages
-
-        def listen() -> None:
-            assert process.stdout is not None
-            with contextlib.suppress(EOFError, pickle.UnpicklingError, OSError, ValueError):
-                while True:
-                    messages.put(pickle.load(process.stdout))
-            messages.put(None)
-
-        threading.Thread(target=listen, daemon=True).start()
-        return process
-
-
-_DONE = ()  # a message is a tuple of one
-
-
-def serve(function: str) -> None:
-    """Answer requests on stdin until it ends: the work of a worker's process."""
-    import importlib
-    import pickle
-
-    be_watched()
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no answer
-
-    def send(message: tuple[Any, ...]) -> None:
-        answers.write(pickle.dumps(message))
-        answers.flush()
-
-    module, _, name = function.partition(":")
-    work = getattr(importlib.import_module(module), name)
-    while True:
-        try:
-            request = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        work(request, lambda message: send((message,)))
-        send(_DONE)
 
 
 def free_memory() -> int:

@@ -1,6 +1,7 @@
 """The folder listing is the architecture: imports point downward only, and each heavy package has one door."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ WORDS = {
     "promotion",
     "scope_path",
     "version",
+    "worker",
 }
 # Tables of words, which import nothing; only a diagnostic reads them.
 SENTENCES = "resizefix.reports.sentences"
@@ -43,8 +45,21 @@ DOORS = {
     "onnx_graphsurgeon": {"interop/", "graphsurgeon.py"},
     "onnx_ir": {"interop/"},
     "tensorrt_rtx_bindings": {"runtimes/tensorrt_worker"},
+    "openvino": {"runtimes/adapters/openvino.py"},
+    "cv2": {"runtimes/adapters/opencv.py"},
+    "ncnn": {"runtimes/adapters/ncnn.py"},
+    "pnnx": {"runtimes/adapters/ncnn.py"},
+    "_mnncengine": {"runtimes/adapters/mnn.py"},
+    "_tools": {"runtimes/adapters/mnn.py"},
+    "tract": {"runtimes/adapters/tract.py"},
+    "tvm": {"runtimes/adapters/tvm.py"},
+    "MNN": set(),  # its wrappers install and run telemetry
 }
+DOORS["onnxruntime"].add("runtimes/adapters/onnxruntime.py")
+# What runs in Pythons of others, which have their runtime and numpy alone; tvm's importer wants onnx besides.
+ABROAD = ("worker.py", "process.py", "runtimes/runtime_worker.py", "runtimes/confinement.py", "runtimes/adapters/")
 
+LATE = ("import_module", "find_spec")
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
@@ -57,6 +72,8 @@ def imports(file: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{file}: relative import"
             found.add(node.module)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in LATE:
+            found.update(argument.value for argument in node.args if isinstance(argument, ast.Constant))
     return found
 
 
@@ -110,6 +127,18 @@ def test_heavy_packages_have_one_door(file):
         package = module.split(".")[0]
         if package in DOORS:
             assert any(file.startswith(door) for door in DOORS[package]), f"{file} imports {module}"
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.startswith(ABROAD)])
+def test_what_runs_in_the_python_of_another_runtime_needs_nothing_but_that(file):
+    own = {package for package, doors in DOORS.items() if file in doors} | {"numpy"}
+    own |= {"onnx"} if file == "runtimes/adapters/tvm.py" else set()
+    for module in imports(file) - {"resizefix"}:
+        if module.startswith("resizefix."):
+            path = module.removeprefix("resizefix.").replace(".", "/")
+            assert path.startswith("runtimes/adapters") or f"{path}.py" in ABROAD, f"{file} imports {module}"
+        else:
+            assert module.split(".")[0] in sys.stdlib_module_names | own, f"{file} imports {module}"
 
 
 def test_the_document_knows_nothing_of_resizing():

@@ -23,6 +23,7 @@ from resizefix.cli.target_file import require_apart
 from resizefix.errors import UsageError
 from resizefix.printable import printable
 from resizefix.version import __version__
+from resizefix.worker import Worker, WorkerEndedError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -108,13 +109,13 @@ def _answers(
 ) -> Iterator[dict[str, Any]]:
     from concurrent.futures import ThreadPoolExecutor  # costly to import for the many calls with one model
 
-    workers = [process.Worker(WORKER) for _ in models]
+    workers = [Worker(WORKER) for _ in models]
 
-    def one(worker: process.Worker, model: str, params: dict[str, Any]) -> dict[str, Any]:
+    def one(worker: Worker, model: str, params: dict[str, Any]) -> dict[str, Any]:
         try:
             with worker:
                 answer: dict[str, Any] = next(worker.ask((module, command, params)))
-        except process.WorkerEndedError as ended:
+        except WorkerEndedError as ended:
             seconds = params.get("timeout") or process.DEFAULT_TIMEOUT
             error = f"{model}: {process.why_ended(ended.code, seconds)}. Nothing was written."
             answer = {**_envelope(command, 2, error, None), "model": model, "output": None}

@@ -20,6 +20,7 @@ from resizefix.interop import Model, opened, returned
 from resizefix.library.options import checked_options, with_run_options
 from resizefix.library.result import Result
 from resizefix.verification.verification import Status, Verification
+from resizefix.worker import Worker, WorkerEndedError
 
 if TYPE_CHECKING:
     import os
@@ -108,7 +109,7 @@ def _ask(
     """What the call gave, or the error that it raised, or `_NoAnswer`."""
     timeout = options.get("timeout")
     seconds = None if timeout is None else timeout + process.GRACE
-    with process.Worker(WORKER) as worker:
+    with Worker(WORKER) as worker:
         try:
             for kind, said in worker.ask((function.__module__, function.__name__, documents, options), seconds):
                 if kind == "answer":
@@ -117,7 +118,7 @@ def _ask(
                     tell(*said)
         except TimeoutError:
             return _NoAnswer(Diagnostic("library.time-up-after-s", timeout=timeout))
-        except process.WorkerEndedError as ended:
+        except WorkerEndedError as ended:
             return _NoAnswer(process.why_ended(ended.code, timeout))
     raise AssertionError("a worker's last message is its answer")
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.process import Worker, WorkerEndedError
 from resizefix.runtimes.tensorrt_errors import LiveError, builder_errors, of_the_whole, parser_errors
 from resizefix.runtimes.tensorrt_worker import MODULE
+from resizefix.worker import Worker, WorkerEndedError
 
 WORKER = "resizefix.runtimes.tensorrt_worker:work"
 Bounds = Mapping[str, Sequence[int]]  # {"min": […], "opt": […], "max": […]}

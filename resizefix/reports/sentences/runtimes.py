@@ -1,5 +1,13 @@
 """What is said of runtimes."""
 
 SENTENCES = {
+    "runtimes.crashed": "{runtime} {ended} while it {doing} the model",
+    "runtimes.does-not-start": "{runtime} does not start: {reason}. Install it with: pip install {install}. To use another Python: --runtime-python {name}=PATH, or set {variable}",
+    "runtimes.does-not-start-apart": "{runtime} does not start: {reason}. In another environment: pip install {install} numpy. Then name its Python: --runtime-python {name}=PATH, or set {variable}",
     "runtimes.gave-answer-within-s": "{parser} gave no answer within {time_limit:g} s",
+    "runtimes.input-is-no-tensor-of-numbers": "{runtime} was not asked: input {name!r} is no tensor of numbers that numpy has",
+    "runtimes.no-such-runtime": "there is no runtime {name!r}; known are {known}",
+    "runtimes.not-installed": "{runtime} is not installed. Install it with: pip install {install}. To use another Python: --runtime-python {name}=PATH, or set {variable}",
+    "runtimes.not-installed-apart": "{runtime} is not installed. In another environment: pip install {install} numpy. Then name its Python: --runtime-python {name}=PATH, or set {variable}",
+    "runtimes.python-does-not-start": "{runtime}: {python} does not start: {error}",
 }

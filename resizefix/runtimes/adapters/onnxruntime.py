@@ -1,0 +1,28 @@
+"""onnxruntime as users run it: on the CPU, at its default optimization level; also another version of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from resizefix.runtimes.adapters.loading import Arrays, ModelToLoad, Options, Run
+
+
+def version(options: Options) -> str:
+    """The package's version."""
+    return f"onnxruntime {import_module('onnxruntime').__version__}"
+
+
+def load(model: ModelToLoad, options: Options) -> Run:
+    """A session of one thread."""
+    onnxruntime: Any = import_module("onnxruntime")
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model.path, settings, providers=["CPUExecutionProvider"])
+
+    def run(feeds: Arrays) -> Sequence[Any]:
+        found: Sequence[Any] = session.run(list(model.outputs), dict(feeds))
+        return found
+
+    return run

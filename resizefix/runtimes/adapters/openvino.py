@@ -1,0 +1,31 @@
+"""OpenVINO on the CPU, in single precision and one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from resizefix.runtimes.adapters.loading import Arrays, ModelToLoad, Options, Run
+
+# The plugin would choose bfloat16 where the processor has it.
+_CONFIGURATION = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
+
+
+def version(options: Options) -> str:
+    """The package's version."""
+    return f"OpenVINO {import_module('openvino').__version__.split('-')[0]}"
+
+
+def load(model: ModelToLoad, options: Options) -> Run:
+    """Read by OpenVINO's ONNX front end, compiled for the CPU."""
+    openvino: Any = import_module("openvino")
+    core = openvino.Core()
+    compiled = core.compile_model(core.read_model(model.path), "CPU", _CONFIGURATION)
+    inputs = [name for name in model.feeds if any(name in entry.get_names() for entry in compiled.inputs)]
+
+    def run(feeds: Arrays) -> Sequence[Any]:
+        results = compiled({name: feeds[name] for name in inputs})
+        return [results[index] for index in range(len(compiled.outputs))]
+
+    return run

@@ -1,0 +1,55 @@
+"""The runtimes that a model can be run in, as rows: name, how it is installed, and the adapter that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from resizefix.errors import UsageError
+
+
+@dataclass(frozen=True)
+class RuntimeRow:
+    """One runtime. `name` is that of its target, where it has one; `adapter` the file in runtimes/adapters.
+
+    `install`: what to give pip. `apart`: in an environment of its own, since another row wants another version of the
+    same package.
+    """
+
+    name: str
+    title: str
+    adapter: str
+    install: str
+    apart: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that names the Python which has this runtime."""
+        return f"RESIZEFIX_{self.name.upper().replace('-', '_')}_PYTHON"
+
+
+_OPENCV_4 = "'opencv-python-headless==4.*'"
+_OPENCV_5 = "'resizefix[opencv]'"
+ROWS = (
+    RuntimeRow("onnxruntime", "onnxruntime", "onnxruntime", "onnxruntime"),
+    RuntimeRow("openvino", "OpenVINO", "openvino", "'resizefix[openvino]'"),
+    RuntimeRow("opencv-4", "OpenCV 4", "opencv", _OPENCV_4, True, {"major": "4"}),
+    # Which engine reads a model is OpenCV's own choice unless one is named: the new one, else the classic one.
+    RuntimeRow("opencv-5", "OpenCV 5", "opencv", _OPENCV_5, False, {"major": "5"}),
+    RuntimeRow("opencv-5-new", "OpenCV 5", "opencv", _OPENCV_5, False, {"major": "5", "engine": "new"}),
+    RuntimeRow("opencv-5-classic", "OpenCV 5", "opencv", _OPENCV_5, False, {"major": "5", "engine": "classic"}),
+    RuntimeRow("ncnn", "ncnn", "ncnn", "'resizefix[ncnn]' && pip install --no-deps pnnx"),
+    RuntimeRow("mnn", "MNN", "mnn", "'resizefix[mnn]'"),
+    RuntimeRow("tract", "tract", "tract", "'resizefix[tract]'"),
+    RuntimeRow("tvm", "TVM", "tvm", "'resizefix[tvm]'"),
+)
+RUNTIMES: Mapping[str, RuntimeRow] = {row.name: row for row in ROWS}
+
+
+def runtime_named(name: str) -> RuntimeRow:
+    """The row of a name in any case. Raises UsageError, which lists them."""
+    row = RUNTIMES.get(name.lower())
+    if row is None:
+        raise UsageError("runtimes.no-such-runtime", name=name, known=", ".join(RUNTIMES))
+    return row

@@ -1,0 +1,193 @@
+"""A runtime that is asked to run models, in a child process that is held to time, memory, one folder and no network.
+
+    with Runtime(runtime_named("openvino")) as openvino:
+        answer = openvino.run(path, [{"x": x}], ["y"])
+
+What the child does, whether it refuses, crashes or does not end, is an answer and never an error here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.process import free_memory
+from resizefix.runtimes.catalogue import RuntimeRow
+from resizefix.runtimes.inputs import Array, Feeds
+from resizefix.runtimes.runtime_worker import packed, unpacked
+from resizefix.runtimes.tensorrt import LiveUnavailable
+from resizefix.worker import Foreign, Worker, WorkerEndedError
+
+WORKER = "resizefix.runtimes.runtime_worker:work"
+_LEAST_MEMORY = 2**30
+_MOST_SAID = 800  # characters of a message
+_PLAIN_KINDS = "biuf"  # numbers that every numpy knows
+
+
+class Ending(str, Enum):
+    """How a runtime ended with a model."""
+
+    RAN = "ran"
+    REFUSED_LOAD = "refused-load"
+    REFUSED_RUN = "refused-run"
+    CRASHED_LOAD = "crashed-load"
+    CRASHED_RUN = "crashed-run"
+    LATE = "late"
+
+
+@dataclass(frozen=True)
+class RuntimeAnswer:
+    """What `runtime` (its title and version) did: the outputs of each run that it made, and how it ended.
+
+    `message` is what it raised and printed, or how it crashed; empty where it ran.
+    """
+
+    runtime: str
+    ending: Ending
+    message: str = ""
+    results: tuple[Mapping[str, Array], ...] = ()
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it has taken the model."""
+        return self.ending in (Ending.RAN, Ending.REFUSED_RUN, Ending.CRASHED_RUN)
+
+
+class Runtime(contextlib.AbstractContextManager["Runtime"]):
+    """One runtime for several models; its process, where it crashed or ran out of time, is replaced at the next.
+
+    `python`: the Python that has it; None: the one that the row's environment variable names, else this one.
+    `time_limit` is that of one model, in seconds, `memory` that of the process, in bytes.
+    """
+
+    def __init__(
+        self, row: RuntimeRow, *, python: str | None = None, time_limit: float = 300.0, memory: int | None = None
+    ) -> None:
+        self.row = row
+        self.python = python or os.environ.get(row.variable) or sys.executable
+        self.time_limit = time_limit
+        self.memory = max(free_memory() * 3 // 4, _LEAST_MEMORY) if memory is None else memory
+        self._place = tempfile.TemporaryDirectory(prefix="resizefix-", ignore_cleanup_errors=True)
+        self.folder = Path(self._place.name)
+        """Where the process may write; it is removed at the end. Models for it are put here."""
+        self._worker = Worker(WORKER, Foreign(self.python, self._place.name, _environment(self._place.name)))
+
+    def __exit__(self, *_: object) -> None:
+        self._worker.close()
+        self._place.cleanup()
+
+    def run(self, path: Path, feeds: Sequence[Feeds], outputs: Sequence[str]) -> RuntimeAnswer | LiveUnavailable:
+        """Load the model file `path` once and run it on each of `feeds`; `outputs` names the graph's, in order."""
+        unfit = next((name for one in feeds for name, value in one.items() if not _is_plain(value)), None)
+        if unfit is not None:
+            reason = Diagnostic("runtimes.input-is-no-tensor-of-numbers", runtime=self.row.title, name=unfit)
+            return RuntimeAnswer(self.row.title, Ending.REFUSED_RUN, reason)
+        request = {
+            "adapter": self.row.adapter,
+            "options": dict(self.row.options),
+            "folder": str(self.folder),
+            "memory": self.memory,
+            "path": str(path),
+            "outputs": list(outputs),
+            "feeds": [{name: packed(value) for name, value in one.items()} for one in feeds],
+        }
+        said: list[dict[str, Any]] = []
+        ended: int | None = None
+        late = False
+        try:
+            said.extend(self._worker.ask(request, self.time_limit))
+        except TimeoutError:
+            late = True
+        except WorkerEndedError as error:
+            ended = error.code
+        except OSError as error:  # there is no such Python
+            return LiveUnavailable(
+                Diagnostic("runtimes.python-does-not-start", runtime=self.row.title, python=self.python, error=error)
+            )
+        return self._answer(said, outputs, ended, late)
+
+    def _answer(
+        self, said: Sequence[Mapping[str, Any]], outputs: Sequence[str], ended: int | None, late: bool
+    ) -> RuntimeAnswer | LiveUnavailable:
+        stages = {message["stage"]: message for message in said}
+        if "unavailable" in stages:
+            return self._unavailable(stages["unavailable"])
+        runtime = stages["started"]["runtime"] if "started" in stages else self.row.title
+        results = tuple(
+            dict(zip(outputs, map(unpacked, message["outputs"]), strict=True))
+            for message in said
+            if message["stage"] == "ran"
+        )
+        loaded = "loaded" in stages
+        if late:
+            reason = Diagnostic("runtimes.gave-answer-within-s", parser=runtime, time_limit=self.time_limit)
+            return RuntimeAnswer(runtime, Ending.LATE, reason, results)
+        if ended is not None:
+            doing = "ran" if loaded else "loaded" if "started" in stages else "started, before it loaded"
+            reason = Diagnostic("runtimes.crashed", runtime=runtime, ended=_epitaph(ended), doing=doing)
+            ending = Ending.CRASHED_RUN if loaded else Ending.CRASHED_LOAD
+            return RuntimeAnswer(runtime, ending, _with_printed(reason, self._worker.printed), results)
+        if "refused" in stages:
+            ending = Ending.REFUSED_RUN if loaded else Ending.REFUSED_LOAD
+            message = _with_printed(stages["refused"]["reason"], self._worker.printed)
+            return RuntimeAnswer(runtime, ending, message, results)
+        return RuntimeAnswer(runtime, Ending.RAN, "", results)
+
+    def _unavailable(self, message: Mapping[str, Any]) -> LiveUnavailable:
+        row = self.row
+        where = {"runtime": row.title, "name": row.name, "install": row.install, "variable": row.variable}
+        if not message["missing"]:
+            where["reason"] = message["reason"]
+        code = "not-installed" if message["missing"] else "does-not-start"
+        return LiveUnavailable(Diagnostic(f"runtimes.{code}{'-apart' if row.apart else ''}", **where))
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in _PLAIN_KINDS and value.dtype.isnative
+
+
+def _epitaph(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    if -code == signal.SIGABRT:
+        return "aborted"
+    try:
+        return f"crashed ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
+def _with_printed(reason: str, printed: str) -> str:
+    """The reason and the end of what was printed, which some runtimes alone say why in. For people to read."""
+    lines = [line.strip() for line in printed.splitlines()]
+    rest = " / ".join(line for line in dict.fromkeys(lines) if line and line not in reason)[-_MOST_SAID:]
+    short = reason if len(reason) <= _MOST_SAID else reason[:_MOST_SAID] + " …"
+    return f"{short} [{rest}]" if rest else short
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """This process's, with every place to write in `folder`, and with nothing to install from."""
+    own = dict(os.environ)
+    if sys.platform == "linux":  # where `pip install --user` has put packages, which HOME would tell
+        own.setdefault("PYTHONUSERBASE", os.path.expanduser("~/.local"))
+    written = dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), folder)
+    return {
+        **own,
+        **written,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PIP_NO_INDEX": "1",
+        "POLYGRAPHY_AUTOINSTALL_DEPS": "0",
+        "OMP_NUM_THREADS": "1",
+        "RUST_BACKTRACE": "0",
+    }

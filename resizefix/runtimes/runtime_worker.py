@@ -1,0 +1,74 @@
+"""The process that holds a runtime: loads and runs one model for each request. runtime.py asks it.
+
+It may be another Python than this package's own, which has the runtime and numpy and none of our dependencies. The
+answer comes in stages, each sent before the next step, because a later step may crash the process: `started` (or
+`unavailable`, and nothing more), `loaded`, then `ran` for each set of feeds; `refused` wherever the runtime raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from resizefix.runtimes.confinement import confine
+
+Packed = tuple[str, tuple[int, ...], bytes]  # of an array: the type as numpy spells it, the shape, the elements
+_confined = False
+
+
+def work(request: Mapping[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
+    """Answer one request: `adapter`, `options`, `folder`, `memory`, `path` of the model, `outputs`, a list `feeds`."""
+    global _confined
+    if not _confined:
+        confine(request["folder"], request["memory"])
+        _confined = True
+
+    def say(stage: str, **fields: object) -> None:
+        send({"stage": stage, **fields})
+
+    try:
+        adapter = import_module(f"resizefix.runtimes.adapters.{request['adapter']}")
+        say("started", runtime=adapter.version(request["options"]))
+    except Exception as error:  # a package that is not there, or broken, raises what it likes
+        say("unavailable", missing=isinstance(error, ModuleNotFoundError), reason=_text(error))
+        return
+    try:
+        _load_and_run(adapter, request, say)
+    except Exception as error:  # the runtime's own exceptions share no base class
+        say("refused", reason=_text(error))
+
+
+def _load_and_run(adapter: Any, request: Mapping[str, Any], say: Callable[..., None]) -> None:
+    from resizefix.runtimes.adapters.loading import ModelToLoad
+
+    feeds = [{name: unpacked(value) for name, value in one.items()} for one in request["feeds"]]
+    outputs = tuple(request["outputs"])
+    model = ModelToLoad(request["path"], request["folder"], feeds[0], outputs)
+    run = adapter.load(model, request["options"])
+    say("loaded")
+    for one in feeds:
+        results = list(run(one))
+        if len(results) != len(outputs):
+            raise ValueError(f"the model has {len(outputs)} outputs, and {len(results)} came")
+        say("ran", outputs=[packed(value) for value in results])
+
+
+def _text(error: Exception) -> str:
+    return str(error).strip() or type(error).__name__
+
+
+def packed(value: Any) -> Packed:
+    """An array as plain data, which another Python with another numpy reads."""
+    import numpy
+
+    array = numpy.ascontiguousarray(value)
+    return array.dtype.str, tuple(int(size) for size in numpy.shape(value)), array.tobytes()
+
+
+def unpacked(value: Packed) -> Any:
+    """The array again, which may be written to: some runtimes insist on it."""
+    import numpy
+
+    dtype, shape, data = value
+    return numpy.frombuffer(bytearray(data), numpy.dtype(dtype)).reshape(shape)

@@ -1,0 +1,217 @@
+"""Workers: processes that answer requests, for work that may crash, hang or must be ended.
+
+A bounded call of the library and one of several models work in this package's own Python; a runtime may work in another
+one, which has neither this package nor onnx (`Foreign`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from resizefix import process
+
+if TYPE_CHECKING:  # costly to import for the many calls that need no worker
+    import queue
+    import subprocess
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_OWN = f"import sys; sys.path.append({os.path.dirname(_PACKAGE)!r}); from resizefix.worker import serve; serve(%r)"
+# Another Python gets the modules of this package and nothing else from here: no folder that holds our dependencies, and
+# no module out of its working folder.
+_STUB = (
+    "import sys, types; sys.path[:] = filter(None, sys.path); "
+    "package = sys.modules['resizefix'] = types.ModuleType('resizefix'); "
+    f"package.__path__ = [{_PACKAGE!r}]; from resizefix.worker import serve; serve(%r)"
+)
+_MOST_PRINTED = 1 << 14
+_UNTIL_READ = 2.0  # seconds that what a process printed may take to arrive
+_UNTIL_ENDED = 1.0
+_DONE = ()  # a message is a tuple of one
+_END_OF_PRINT = b"\0"
+
+
+class WorkerEndedError(Exception):
+    """A worker ended, with `code`, before it had answered."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(process.why_ended(code))
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Where a worker runs that is not to be trusted: the Python, its working folder, and its environment.
+
+    It leads a process group that ends with it. Its messages are plain data, and what it prints is kept.
+    """
+
+    python: str
+    folder: str
+    environment: Mapping[str, str]
+
+
+class Worker(contextlib.AbstractContextManager["Worker"]):
+    """A process that answers requests by calling a function of some module, `"package.module:function"`.
+
+    The function is called with the request and with `say`, which sends one message back. The process is started with
+    the first request, and anew after it ended. Its stdout and stderr are closed to what libraries print.
+    """
+
+    def __init__(self, function: str, foreign: Foreign | None = None) -> None:
+        self._function = function
+        self._foreign = foreign
+        self._process: subprocess.Popen[bytes] | None = None
+        self._messages: queue.Queue[Any]
+        self._printed = bytearray()
+        self._all_read = threading.Event()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def printed(self) -> str:
+        """The end of what a foreign worker has printed since the last request."""
+        self._all_read.wait(_UNTIL_READ)
+        return bytes(self._printed).replace(_END_OF_PRINT, b"").decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """End the process."""
+        ended, self._process = self._process, None
+        if ended is not None:
+            if self._foreign is not None and hasattr(os, "killpg"):
+                with contextlib.suppress(OSError):
+                    os.killpg(ended.pid, 9)
+            ended.kill()
+            ended.wait()
+            for stream in (ended.stdin, ended.stdout):
+                with contextlib.suppress(OSError):
+                    stream.close()  # type: ignore[union-attr]
+
+    def ask(self, request: object, seconds: float | None = None) -> Iterator[Any]:
+        """The messages that answer a request. Raises WorkerEndedError, and TimeoutError when time is up."""
+        import queue
+
+        until = None if seconds is None else time.monotonic() + seconds
+        asked = self._process or self._start()
+        self._printed.clear()
+        self._all_read.clear()
+        # A process that does not read must not hold up the one that counts the seconds.
+        threading.Thread(target=_send, args=(request, asked), daemon=True).start()
+        while True:
+            try:
+                found = self._messages.get(timeout=None if until is None else max(until - time.monotonic(), 0.0))
+            except queue.Empty:
+                self.close()
+                raise TimeoutError from None
+            if found is None:
+                raise WorkerEndedError(self._code(asked))
+            if found == _DONE:
+                return
+            yield found[0]
+
+    def _code(self, asked: subprocess.Popen[bytes]) -> int:
+        """How a process ended that sends no more; one that has not ended, for it sent what is no message, is ended."""
+        import subprocess
+
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            asked.wait(_UNTIL_ENDED)
+        self.close()
+        return int(asked.returncode)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        import queue
+        import subprocess
+
+        pipe, foreign = subprocess.PIPE, self._foreign
+        if foreign is None:
+            command = [sys.executable, "-c", _OWN % self._function]
+            started = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+        else:
+            started = subprocess.Popen(
+                [foreign.python, "-c", _STUB % self._function],
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                cwd=foreign.folder,
+                env=dict(foreign.environment),
+                start_new_session=True,
+            )
+            threading.Thread(target=self._read_printed, args=(started.stderr,), daemon=True).start()
+        self._process, self._messages = started, queue.Queue()
+        threading.Thread(target=self._listen, args=(started.stdout, self._messages), daemon=True).start()
+        return started
+
+    def _listen(self, answers: Any, messages: queue.Queue[Any]) -> None:
+        import pickle
+
+        # What comes out of a process that may have been broken by a model must not name classes to be made.
+        reader = pickle.Unpickler if self._foreign is None else _plain_unpickler()
+        with contextlib.suppress(EOFError, pickle.UnpicklingError, OSError, ValueError, KeyError, IndexError):
+            while True:
+                messages.put(reader(answers).load())
+        messages.put(None)
+
+    def _read_printed(self, stream: Any) -> None:
+        with contextlib.suppress(OSError, ValueError), stream:
+            while piece := stream.read1(_MOST_PRINTED):
+                self._printed += piece
+                del self._printed[:-_MOST_PRINTED]
+                if _END_OF_PRINT in piece:
+                    self._all_read.set()
+        self._all_read.set()
+
+
+def _send(request: object, asked: subprocess.Popen[bytes]) -> None:
+    import pickle
+
+    assert asked.stdin is not None
+    with contextlib.suppress(OSError, ValueError):  # it has ended, which the answer says
+        pickle.dump(request, asked.stdin)
+        asked.stdin.flush()
+
+
+def _plain_unpickler() -> Any:
+    import pickle
+
+    class PlainUnpickler(pickle.Unpickler):
+        """Numbers, text, bytes, and lists, tuples and dictionaries of them."""
+
+        def find_class(self, module: str, name: str) -> Any:
+            """No class."""
+            raise pickle.UnpicklingError(f"{module}.{name} is no plain data")
+
+    return PlainUnpickler
+
+
+def serve(function: str) -> None:
+    """Answer requests on stdin until it ends: the work of a worker's process."""
+    import importlib
+    import pickle
+
+    process.be_watched()
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+
+    def send(message: tuple[Any, ...]) -> None:
+        answers.write(pickle.dumps(message, protocol=4))
+        answers.flush()
+
+    module, _, name = function.partition(":")
+    work = getattr(importlib.import_module(module), name)
+    while True:
+        try:
+            request = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        work(request, lambda message: send((message,)))
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os.write(2, _END_OF_PRINT)
+        send(_DONE)

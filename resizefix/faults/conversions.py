@@ -66,7 +66,7 @@ def quantised_extent(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     because = "its scales or sizes are quantised and dequantised on the way, which rounds and saturates them"
     fix = "they are computed without that"
-    return Fault(QUANTISED_EXTENT, because, fix, Change(changed, others=others), keeps_numbers=False)
+    return Fault(QUANTISED_EXTENT, because, fix, Change(changed, others=others, resized=True), keeps_numbers=False)
 
 
 def _before_quantising(node: ResizeNode, name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
-from resizefix.dialects.resized_length import inference_length, kernel_length
+from resizefix.dialects.resized_length import inference_length, kernel_length, sampled_scale
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import empty_tensor, integers, shape_of_input
 from resizefix.faults.resize_node import Array, Operand, ResizeNode
@@ -30,7 +30,7 @@ IDENTITY = "identity"
 _NEARLY_ONE = 1e-3  # farther than a 16-bit or fixed-point format moves 1
 
 
-def _operands(node: ResizeNode) -> tuple[Operand | None, Operand | None]:
+def both_operands(node: ResizeNode) -> tuple[Operand | None, Operand | None]:
     """The scales and sizes that hold a value, or may."""
     where = places(node)
     scales, sizes = (node.operands.get(where.get(what, -1)) for what in ("scales", "sizes"))
@@ -42,7 +42,7 @@ def _operands(node: ResizeNode) -> tuple[Operand | None, Operand | None]:
 
 def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """Scales and sizes both hold a value; ONNX allows one of them."""
-    scales, sizes = _operands(node)
+    scales, sizes = both_operands(node)
     if scales is None or sizes is None:
         return None
     because = "both scales and sizes hold a value, and ONNX allows one of them"
@@ -55,12 +55,12 @@ def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
         return Fault(BOTH_EXTENTS, because, fix)
     where = places(node)
     if kept == "scales":
-        change = Change(node.with_input(where["sizes"], ""))
+        change = Change(node.with_input(where["sizes"], ""), resized=True)
     elif node.opset >= 13:
-        change = Change(node.with_input(where["scales"], ""))
+        change = Change(node.with_input(where["scales"], ""), resized=True)
     else:
         empty, initializers = empty_tensor(node)
-        change = Change(node.with_input(where["scales"], empty), initializers=initializers)
+        change = Change(node.with_input(where["scales"], empty), initializers=initializers, resized=True)
     return Fault(BOTH_EXTENTS, because, f"the {kept} stay, the other operand goes", change)
 
 
@@ -105,7 +105,7 @@ def no_extent(node: ResizeNode, _: Preferences) -> Fault | None:
     """Neither scales nor sizes hold a value."""
     if node.node.op_type != "Resize" or node.opset < 11:
         return None
-    if _operands(node) != (None, None) or (set(node.operands) == {1} and not node.operands[1].is_empty):
+    if both_operands(node) != (None, None) or (set(node.operands) == {1} and not node.operands[1].is_empty):
         return None
     because = "neither scales nor sizes hold a value"
     out = _stored_sizes(node)
@@ -139,7 +139,7 @@ def _with_sizes(node: ResizeNode, name: str, because: str, out: Sequence[int], f
 
 def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales for the last axes alone: [2, 2] for an image of four axes."""
-    scales, sizes = _operands(node)
+    scales, sizes = both_operands(node)
     if scales is None or scales.value is None or sizes is not None or scales.value.ndim != 1:
         return None
     rank, count = node.rank, scales.value.size
@@ -172,13 +172,13 @@ def _new_scales(
     node: ResizeNode, old: Operand, value: Array, name: str, because: str, fix: str, *, keeps_numbers: bool = True
 ) -> Fault:
     tensor = node.constant("scales", value.astype(np.float32))
-    change = Change(node.with_input(old.position, tensor.name), initializers=[tensor])
+    change = Change(node.with_input(old.position, tensor.name), initializers=[tensor], resized=True)
     return Fault(name, because, fix, change, keeps_numbers)
 
 
 def impossible(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales or sizes at which nothing can be computed; 0 and -1 among sizes are how Reshape says "as it was"."""
-    scales, sizes = _operands(node)
+    scales, sizes = both_operands(node)
     if scales is not None and sizes is None and scales.value is not None and scales.value.dtype.kind == "f":
         if np.all(np.isfinite(scales.value)) and np.all(scales.value > 0):
             return None
@@ -208,7 +208,7 @@ def _sizes_behind(
         tail = integers(node, "sizes", *sizes[kept:].tolist())
         changed = node.with_input(place, tail.name)
         changed.attribute.append(helper.make_attribute("axes", list(range(kept, len(sizes)))))
-        return Fault(name, because, fix, Change(changed, initializers=[tail]), keeps_numbers)
+        return Fault(name, because, fix, Change(changed, initializers=[tail], resized=True), keeps_numbers)
     shape, shape_name = shape_of_input(node)
     start, end = integers(node, "start", 0), integers(node, "end", kept)
     tail = integers(node, "sizes_tail", *sizes[kept:].tolist())
@@ -218,13 +218,13 @@ def _sizes_behind(
         helper.make_node("Slice", [shape_name, start.name, end.name], [head], name=head),
         helper.make_node("Concat", [head, tail.name], [whole], name=whole, axis=0),
     ]
-    change = Change(node.with_input(place, whole), before=before, initializers=[start, end, tail])
+    change = Change(node.with_input(place, whole), before=before, initializers=[start, end, tail], resized=True)
     return Fault(name, because, fix, change, keeps_numbers)
 
 
 def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
     """1.0000153 or 0.9999999 on an axis that keeps its size: onnxruntime refuses it, or loses a channel."""
-    scales, sizes = _operands(node)
+    scales, sizes = both_operands(node)
     if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
         return None
     value = scales.value.copy()
@@ -247,9 +247,13 @@ def _stays(node: ResizeNode, axis: int) -> bool:
     return axis < 2 and (node.rank or 0) > 2
 
 
-def lost_pixel(node: ResizeNode, _: Preferences) -> Fault | None:
-    """A float32 scale one pixel short of the stored size, or one that some runtimes round down (5 → 9 by 1.8)."""
-    scales, sizes = _operands(node)
+def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
+    """A float32 scale one pixel short of the stored size, or one that some runtimes round down (5 → 9 by 1.8).
+
+    One that is float32(30/29), bit for bit, meant 30; where the exporter stored 29, as torch does up to opset 10, both
+    readings are named.
+    """
+    scales, sizes = both_operands(node)
     if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
         return None
     if node.input_dims is None or not np.all((scales.value > 0) & np.isfinite(scales.value)):
@@ -263,6 +267,10 @@ def lost_pixel(node: ResizeNode, _: Preferences) -> Fault | None:
         made = kernel_length(float(value[place]), size)
         stored = node.stored_dims[axis] if node.stored_dims is not None and axis < len(node.stored_dims) else None
         wanted = stored if isinstance(stored, int) and stored == made + 1 else made
+        if wanted == made and float(value[place]) == sampled_scale(size, made + 1):
+            if preferences.extent is None:
+                return _two_lengths(float(value[place]), size, made)
+            wanted = made + 1 if preferences.extent == "sizes" else made
         # One pixel and no more: the scale must be the quotient of the stored sizes but for its last digits.
         if wanted != made and abs(float(value[place]) * size - wanted) > 1e-3 * wanted:
             continue
@@ -276,11 +284,21 @@ def lost_pixel(node: ResizeNode, _: Preferences) -> Fault | None:
     if np.array_equal(value, scales.value):
         return None
     because = f"its scales {scales.value.tolist()} give another output size in some runtimes than in others"
-    if lost:
+    if lost and preferences.extent == "sizes":
+        because = (
+            f"its scales {scales.value.tolist()} give one pixel less than the quotients that they are rounded from"
+        )
+    elif lost:
         because = f"its scales {scales.value.tolist()} give one pixel less than the stored output shape {_plain(node)}"
     fix = f"they become {value.tolist()}, which give that size in every runtime"
     # A scale one unit in the last place higher moves the samples by as much.
     return _new_scales(node, scales, value, LOST_PIXEL, because, fix, keeps_numbers=False)
+
+
+def _two_lengths(scale: float, size: int, made: int) -> Fault:
+    because = f"its scale {scale} is float32({made + 1}/{size}), and {size} times that is just below {made + 1}"
+    fix = f"--prefer sizes makes the output {made + 1} long, as the quotient says; --prefer scales keeps {made}"
+    return Fault(LOST_PIXEL, because, fix, keeps_numbers=False)
 
 
 def _plain(node: ResizeNode) -> str:
@@ -289,13 +307,14 @@ def _plain(node: ResizeNode) -> str:
 
 def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
     """Constant sizes that hold the batch of the export, in a model whose batch is free."""
-    scales, sizes = _operands(node)
+    scales, sizes = both_operands(node)
     if sizes is None or sizes.value is None or scales is not None or "axes" in node.attributes:
         return None
     dims, value = node.input_dims, sizes.value
     if dims is None or len(dims) != len(value) or isinstance(dims[0], int) or dims[0] is None or value[0] < 1:
         return None
-    if len(dims) < 3 or "keep_aspect_ratio_policy" in node.attributes or not np.all(value > 0):
+    policy = node.attributes.get("keep_aspect_ratio_policy", "stretch")  # torch's dynamo exporter writes every default
+    if len(dims) < 3 or policy != "stretch" or not np.all(value > 0):
         return None
     # Channels that keep their size come along, so that the sizes of the image alone stay constant.
     kept = 2 if isinstance(dims[1], int) and dims[1] == value[1] and len(dims) > 3 else 1
@@ -306,7 +325,7 @@ def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def identity(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """A resize by 1 on every axis, removed on request: an Identity takes its place."""
-    scales, sizes = _operands(node)
+    scales, sizes = both_operands(node)
     if not preferences.remove_identity or sizes is not None or scales is None or scales.value is None:
         return None
     if not np.all(scales.value == 1):

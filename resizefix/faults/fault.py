@@ -18,7 +18,8 @@ class Change:
 
     `node` takes the place of the resize; `before` and `after` are put beside it. `initializers` are added to the main
     graph. `others` replaces nodes of the same scope, by the position in its list. `types` sets the stored element type
-    of tensors of the same scope. `opset` is the version of ai.onnx that the model imports afterwards.
+    of tensors of the same scope. `opset` is the version of ai.onnx that the model imports afterwards. `resized`: the
+    output may be of another size than the file states.
     """
 
     node: NodeProto | None = None
@@ -28,6 +29,7 @@ class Change:
     others: Mapping[int, NodeProto] = field(default_factory=dict)
     types: Mapping[str, int] = field(default_factory=dict)
     opset: int | None = None
+    resized: bool = False
 
 
 @dataclass(frozen=True)

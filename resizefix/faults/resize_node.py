@@ -110,13 +110,17 @@ class ResizeNode:
 
     def _operand(self, position: int, name: str) -> Operand:
         definition = self.definition(name)
-        known = self.view.constants.value_of(self.scope, name)
-        value = known.value if isinstance(known, Constant) else None
+        value = self.value_of(name)
         dims = None if definition is None else self.view.shapes.dims(definition.key)
         if value is not None:
             dims = tuple(value.shape)
         direct = definition is not None and (definition.tensor is not None or _is(definition.node, "Constant"))
         return Operand(position, name, value, self.type_of(name), dims, direct)
+
+    def value_of(self, name: str) -> Array | None:
+        """The value of a tensor that nothing at run time can change; None of any other."""
+        known = self.view.constants.value_of(self.scope, name)
+        return known.value if isinstance(known, Constant) else None
 
     def definition(self, name: str) -> Definition | None:
         """Where a name that the node can see gets its value."""

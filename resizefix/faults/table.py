@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.faults import attributes, conversions, extents, operators, types
+from resizefix.faults import attributes, channels, conversions, extents, operators, types
 from resizefix.faults.fault import Fault, Finder, Preferences
 from resizefix.faults.resize_node import ResizeNode, Surroundings
 
@@ -34,6 +34,7 @@ FINDERS: tuple[Finder, ...] = (
     extents.impossible,
     extents.nearly_one,
     extents.lost_pixel,
+    channels.lost_channels,
     extents.frozen_batch,
     conversions.lost_asymmetric,
     # the tensors around it

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from onnx import TensorProto, helper
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import apply_around, insert_nodes, remove_unread
-from resizefix.document.scopes import Scope
+from resizefix.document.scopes import Scope, bodies
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
+from resizefix.document.values import Dims, dims_of, known_types
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import RESIZES, ResizeNode
 from resizefix.faults.table import first_fault, resize_nodes
@@ -44,6 +46,7 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     fixed: dict[int, list[Fault]] = {index: [] for index in selected}
     current = document
     removed = 0
+    resized: set[int] = set()
     for _ in range(_MOST_ROUNDS):
         view = ModelView(current)
         refused: dict[int, Fault] = {}  # of this round: the fix of a node can tell the sizes that another one's needs
@@ -59,10 +62,13 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
         current = _applied(current, found)
         for index, _, fault in found:
             fixed[index].append(fault)
+            if fault.change is not None and fault.change.resized:
+                resized.add(index)
         removed += sum(fault.name == "identity" for *_, fault in found)
         if removed:
             break  # an Identity is no site: it comes last, and the count of sites changes with it
     after = sites_in(ModelView(current)) if not removed else []
+    current = _with_true_shapes(current, [after[index].key for index in sorted(resized) if index < len(after)])
     outcomes = tuple(
         _outcome(site, tuple(fixed[index]), refused.get(index), after[index] if index < len(after) else None)
         for index, site in selected.items()
@@ -111,6 +117,30 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
         made = raised_to(made, opset, RESIZES)
     remove_unread(made.proto, unread)
     return made
+
+
+def _with_true_shapes(document: Document, resized: Sequence[Key]) -> Document:
+    """The document, or a copy where stored shapes that the new sizes of these tensors contradict are derived again.
+
+    onnxruntime believes a stored shape and folds Shape nodes to it: what a fault made of the batch of the export, say.
+    """
+    if not resized:
+        return document
+    made = document.copy()
+    before = _stored(made, resized)
+    rederive(made.proto, {key: (None,) * len(dims) for key, dims in before.items()})
+    after = _stored(made, resized)
+    return document if before == after else made
+
+
+def _stored(document: Document, keys: Sequence[Key]) -> dict[Key, Dims]:
+    """The shapes that the file states of these tensors."""
+    found: dict[Key, Dims] = {}
+    for path, body in bodies(document.proto):
+        for name, kind in known_types(body).items():
+            if (path, name) in keys and kind.tensor_type.HasField("shape"):
+                found[path, name] = dims_of(kind)
+    return found
 
 
 def _outcome(site: Site, fixed: Sequence[Fault], refused: Fault | None, after: Site | None) -> Outcome:

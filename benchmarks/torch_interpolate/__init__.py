@@ -1,0 +1,1 @@
+"""What torch's F.interpolate becomes in ONNX, measured: `python -m benchmarks.torch_interpolate`."""

@@ -1,0 +1,186 @@
+"""The words of the page in English and in Chinese; every number in them comes from the measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Words:
+    """The sentences and headings of one language."""
+
+    head: str
+    cells: str
+    messages: str
+    older: str
+    fix: str
+    mode: str
+    extent: str
+    node: str
+    computes: str
+    refused: str
+    fails: str
+    differs: str
+    torch: str
+    gives: str
+    every: str
+    written: str
+    nothing: str
+    not_run: str
+    exporter: Mapping[str, str]
+    sizes: Mapping[bool, str]
+    extents: Mapping[str, str]
+
+
+FIX_BLOCKS = """```console
+$ resizefix inspect fixtures/broken/lost_pixel_torch_opset10.onnx
+$ resizefix repair fixtures/broken/lost_pixel_torch_opset10.onnx thirty.onnx  # exit code 1
+$ resizefix repair fixtures/broken/lost_pixel_torch_opset10.onnx thirty.onnx --prefer sizes
+```
+
+```python
+import numpy as np
+import onnxruntime as ort
+
+x = np.zeros((1, 2, 29, 5), np.float32)
+(lost,) = ort.InferenceSession("fixtures/broken/lost_pixel_torch_opset10.onnx").run(None, {"x": x})
+(right,) = ort.InferenceSession("thirty.onnx").run(None, {"x": x})
+assert lost.shape == (1, 2, 29, 9)
+assert right.shape == (1, 2, 30, 9)
+```"""
+
+NOTE = "<!-- Made by `python -m benchmarks.torch_interpolate` from docs/reference/torch-interpolate.json; edit neither. -->"
+
+ENGLISH = Words(
+    head=NOTE
+    + """
+
+# What torch's F.interpolate becomes in ONNX
+
+English | [简体中文](../zh/reference/torch-interpolate.md)
+
+Measured with torch {torch}, onnx {onnx} and onnxruntime {onnxruntime}: every cell is an export that was run beside torch.
+The input is 29×5, with random values from 0 to 1. Files with open height and width are also run at 8×10 and 5×29.
+To measure again: `python -m benchmarks.torch_interpolate --measure`.
+
+## The node that is written
+
+Where opsets are grouped, their version of the operator may differ and the meaning does not.""",
+    cells="""## Whether it computes what torch computes
+
+| sign | meaning |
+|---|---|
+| = | bitwise what torch computes, at every size |
+| ≈ | within 1e-5; the largest measured is 2.3e-6, from the order of float sums |
+| **differs** | other numbers, by this much at most |
+| **29×5 gives …** | another output size |
+| refused (n) | the exporter raises message n |
+| fails (n) | the file is written, and onnxruntime does not load it, with message n |
+
+*scales* and *sizes* say what the node reads; *computed* means that other nodes compute it from the input's shape.""",
+    messages="## The messages",
+    older="""## Older exporters
+
+Read from files that these versions wrote. Each resize ran in its own file, and today's `F.interpolate` was called on the same
+tensor, by size and by scale. The last column names the calls that agree within 1e-5 for all of these nodes.""",
+    fix=f"""## What follows
+
+- **Bilinear at opset 7 to 10 is not what torch computes.** These opsets have asymmetric linear interpolation only. Export at
+  opset 11 or later.
+- **Half the size at opset 9 does not load**: Upsample cannot shrink. Export at opset 10 or later, or run `resizefix repair`.
+- **`size=` loses a pixel up to opset 10.** The scale is float32(30 / 29), and 29 times that is below 30.
+- **Antialiasing with `scale_factor` differs** where the output size is not exactly factor × input: dynamo writes sizes, and
+  onnxruntime samples by their ratio. Pass `size=`, or `recompute_scale_factor=True`, which computes the same in both.
+- **dynamo does not write opsets before 18 itself.** It converts down to 17 where it can, else the file stays at opset 18.
+- **torch 1.3 at opset 11 writes sizes with 1 channel**; the other channels are lost.
+
+torch stores the shape with the lost pixel, so the file admits two meanings. `repair` names both, and `--prefer` decides:
+
+{FIX_BLOCKS}
+
+[A pixel is lost](../how-to/a-lost-pixel.md) explains which scales are safe. [What a converter broke](../repair.md) lists what
+`repair` fixes.""",
+    mode="mode",
+    extent="extent",
+    node="node",
+    computes="computes",
+    refused="refused",
+    fails="fails",
+    differs="differs by",
+    torch="torch",
+    gives=" gives ",
+    every="any",
+    written="opset {opset} written",
+    nothing="no call of torch",
+    not_run="not run",
+    exporter={"TorchScript": "TorchScript (`dynamo=False`)", "dynamo": "dynamo (`dynamo=True`)"},
+    sizes={False: ", fixed sizes", True: ", open height and width"},
+    extents={name: name for name in ("constant scales", "computed scales", "constant sizes", "computed sizes")},
+)
+
+CHINESE = Words(
+    head=NOTE
+    + """
+
+# torch 的 F.interpolate 在 ONNX 里变成什么
+
+[English](../../reference/torch-interpolate.md) | 简体中文
+
+用 torch {torch}、onnx {onnx} 和 onnxruntime {onnxruntime} 实测：每一格都是一次真实的导出，并与 torch 的结果对比。输入是 29×5，取 0 到 1 的随机值；高宽不固定的文件还在 8×10 和 5×29 上运行。重新测量：`python -m benchmarks.torch_interpolate --measure`。
+
+## 写出的节点
+
+合并在一列的 opset，算子版本可能不同，含义相同。""",
+    cells="""## 结果是否与 torch 相同
+
+| 符号 | 含义 |
+|---|---|
+| = | 在所有尺寸上与 torch 逐位相同 |
+| ≈ | 相差不超过 1e-5；实测最大 2.3e-6，来自浮点求和的次序 |
+| **相差** | 数值不同，最多相差这么多 |
+| **29×5 得到 …** | 输出尺寸不同 |
+| 拒绝 (n) | 导出器报出第 n 条消息 |
+| 无法加载 (n) | 文件写出来了，但 onnxruntime 无法加载，报出第 n 条消息 |
+
+scales 和 sizes 说明节点读取哪一个；“计算的”表示由其它节点根据输入的形状算出。""",
+    messages="## 消息原文",
+    older="""## 较早的导出器
+
+取自这些版本写出的文件。每个节点都在自己的文件里运行，再对同一个张量按尺寸和按倍率调用今天的 `F.interpolate`。最后一列是对所有这些节点都相差不超过 1e-5 的调用。""",
+    fix=f"""## 由此可知
+
+- **opset 7 到 10 的双线性与 torch 的结果不同。** 这些 opset 只有 asymmetric 的线性插值。请用 opset 11 或更高版本导出。
+- **opset 9 的缩小一半无法加载**：Upsample 不能缩小。请用 opset 10 或更高版本导出，或者运行 `resizefix repair`。
+- **opset 10 及以下的 `size=` 会少一个像素。** 倍率是 float32(30 / 29)，乘以 29 小于 30。
+- **带 `scale_factor` 的抗锯齿结果不同**，只要输出尺寸不恰好等于倍率乘以输入：dynamo 写的是 sizes，onnxruntime 按两个尺寸的比例采样。请用 `size=`，或者 `recompute_scale_factor=True`，这样两边相同。
+- **dynamo 不直接写 18 以前的 opset。** 能降到 17 就降，否则文件仍是 opset 18。
+- **torch 1.3 在 opset 11 写出的 sizes 只有 1 个通道**，其余通道丢失。
+
+torch 存下的形状里也少了这个像素，所以文件有两种含义。`repair` 列出两种含义，由 `--prefer` 决定：
+
+{FIX_BLOCKS}
+
+[少了一个像素](../how-to/a-lost-pixel.md)说明哪些倍率是安全的。[转换器弄坏了什么](../repair.md)列出 `repair` 能修复的问题。""",
+    mode="模式",
+    extent="尺寸来源",
+    node="节点",
+    computes="等同于",
+    refused="拒绝",
+    fails="无法加载",
+    differs="相差",
+    torch="torch 是 ",
+    gives=" 得到 ",
+    every="任意",
+    written="写成 opset {opset}",
+    nothing="与 torch 的任何调用都不同",
+    not_run="没有运行",
+    exporter={"TorchScript": "TorchScript (`dynamo=False`)", "dynamo": "dynamo (`dynamo=True`)"},
+    sizes={False: "，固定尺寸", True: "，高宽不固定"},
+    extents={
+        "constant scales": "常量 scales",
+        "computed scales": "计算的 scales",
+        "constant sizes": "常量 sizes",
+        "computed sizes": "计算的 sizes",
+    },
+)

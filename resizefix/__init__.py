@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from resizefix.library.repair import repair
     from resizefix.library.result import Result
     from resizefix.library.rewrite import legalize, trt_legacy
+    from resizefix.library.set_interpolation import set_interpolation
     from resizefix.library.verdict import Verdict
     from resizefix.library.verify import verify
     from resizefix.operations.site import Site
@@ -55,6 +56,7 @@ __all__ = [
     "legalize",
     "promote_scales",
     "repair",
+    "set_interpolation",
     "trt_legacy",
     "verify",
 ]
@@ -71,6 +73,7 @@ _HOMES = {
     "legalize": "resizefix.library.rewrite",
     "promote_scales": "resizefix.library.promote_scales",
     "repair": "resizefix.library.repair",
+    "set_interpolation": "resizefix.library.set_interpolation",
     "trt_legacy": "resizefix.library.rewrite",
     "verify": "resizefix.library.verify",
 }

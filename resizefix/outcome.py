@@ -16,6 +16,21 @@ class Status(str, Enum):
 
 
 @dataclass(frozen=True)
+class MeasuredDifference:
+    """How far a tensor of the changed model is from the original's, where the change was meant.
+
+    `feed`: what the model was fed, "random values" or the name of a file; `largest`: the largest magnitude before.
+    Infinite where no number says the difference.
+    """
+
+    feed: str
+    tensor: str
+    max_abs_diff: float
+    mean_abs_diff: float
+    largest: float
+
+
+@dataclass(frozen=True)
 class Outcome:
     """One site's outcome. `before` and `after` are ONNX text.
 
@@ -40,3 +55,7 @@ class Outcome:
     retry_args: tuple[str, ...] = ()
     fault: str | None = None
     """The faults that were fixed, or the one that cannot be (`repair`)."""
+    node_diffs: tuple[MeasuredDifference, ...] = ()
+    """The difference at the node alone, given the same input as before (`set`)."""
+    output_diffs: tuple[MeasuredDifference, ...] = ()
+    """The difference at the outputs of the model, with all selected nodes changed (`set`)."""

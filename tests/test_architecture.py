@@ -44,6 +44,7 @@ DOORS = {
     "rich": {"reports/"},
     "onnx_graphsurgeon": {"interop/", "graphsurgeon.py"},
     "onnx_ir": {"interop/"},
+    "PIL": {"interop/feed_file.py"},
     "tensorrt_rtx_bindings": {"runtimes/tensorrt_worker"},
     "openvino": {"runtimes/adapters/openvino.py"},
     "cv2": {"runtimes/adapters/opencv.py"},

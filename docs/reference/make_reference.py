@@ -26,7 +26,18 @@ from resizefix.targets.catalogue import TARGETS
 
 HERE = Path(__file__).parent
 NOTE = "<!-- Made by docs/reference/make_reference.py out of the code; edit that. -->\n"
-CALLS = ("inspect", "promote_scales", "freeze_scales", "trt_legacy", "legalize", "repair", "check", "verify", "diff")
+CALLS = (
+    "inspect",
+    "promote_scales",
+    "freeze_scales",
+    "trt_legacy",
+    "legalize",
+    "repair",
+    "set_interpolation",
+    "check",
+    "verify",
+    "diff",
+)
 TYPES = ("Result", "Site", "Verdict", "Document")
 ERRORS = (
     "ResizefixError",

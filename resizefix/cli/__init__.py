@@ -26,6 +26,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("trt-legacy", "trt_legacy", "Write the form that TensorRT 5 to 7 reads: Upsample-7, opset 8."),
     ("legalize", "legalize", "Rewrite resizes so that a target accepts them."),
     ("repair", "repair", "Fix resizes that a converter broke or left fragile."),
+    ("set", "set", "Change the interpolation on purpose, and measure the difference."),
     ("check", "check", "Say whether a target accepts the resizes, rule by rule."),
     ("verify", "verify", "Run two models in onnxruntime and compare them."),
     ("diff", "diff", "Show what changed between two models, and that nothing else did."),

@@ -40,7 +40,7 @@ _RARELY_NEEDED = frozenset(
 _EXPLAIN_ALL = "resizefix.explain_all_options"
 
 
-class _Command(click.Command):
+class Subcommand(click.Command):
     """A command that takes no empty words (they come of a variable that is not set), and whose help fits a screen."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -68,11 +68,13 @@ class _Command(click.Command):
         return rest
 
 
-def subcommand(name: str, *, example: str) -> Callable[[Callable[..., Any]], click.Command]:
+def subcommand(
+    name: str, *, example: str, cls: type[Subcommand] = Subcommand
+) -> Callable[[Callable[..., Any]], click.Command]:
     """A command of the program, with what every command has: --json, --quiet, --verbose, --version, an example."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        made = manner(click.command(name, cls=_Command, epilog=f"Example: {example}")(function))
+        made = manner(click.command(name, cls=cls, epilog=f"Example: {example}")(function))
         if any(param.name in _RARELY_NEEDED for param in made.params):
             made = _help_all(made)
         return click.version_option(__version__, prog_name="resizefix")(made)
@@ -222,6 +224,26 @@ class FeedOption(click.ParamType):  # type: ignore[type-arg]
         if not separator or not name or not values:
             self.fail(f"{value!r} is no feed; write for example scales=1,1,3,3", param, ctx)
         return name, values
+
+
+class FileFeedOption(click.ParamType):  # type: ignore[type-arg]
+    """`INPUT=FILE`, a picture or a .npy file; or `INPUT=V,…`, numbers."""
+
+    name = "INPUT=FILE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str | tuple[float, ...]]:
+        """The input's name, and the path of its file or its values."""
+        if isinstance(value, tuple):
+            return value
+        name, separator, what = str(value).partition("=")
+        if not separator or not name or not what:
+            self.fail(f"{value!r} is no feed; write for example input=photo.png", param, ctx)
+        try:
+            return name, tuple(float(number) for number in what.split(","))
+        except ValueError:
+            return name, what
 
 
 def manner(made: click.Command) -> click.Command:

@@ -55,7 +55,7 @@ def bounded(function: F) -> F:
     @functools.wraps(function)
     def call(*models: Any, **options: Any) -> Any:
         signature.bind(*models, **options)  # raises TypeError for an option that the call does not have
-        options = checked_options(options)
+        options = checked_options(options, function.__name__)
         timeout, memory_limit = options.get("timeout"), options.get("memory_limit")
         if (timeout is None and memory_limit is None) or not options.get("verify", True) or process.is_watched():
             return function(*models, **options)

@@ -10,10 +10,13 @@ import os
 import reprlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
+from resizefix.operations.settings import ALIASES, READERS
+from resizefix.operations.settings import read as read_setting
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.printable import printable
 from resizefix.promotion import Form
@@ -32,17 +35,21 @@ def checked(function: F) -> F:
 
     @functools.wraps(function)
     def call(*models: Any, **options: Any) -> Any:
-        return function(*models, **checked_options(options))
+        return function(*models, **checked_options(options, function.__name__))
 
     return call  # type: ignore[return-value]
 
 
-def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with their values as the calls use them. Raises UsageError, which says what an option takes."""
+def checked_options(options: Mapping[str, Any], call: str = "") -> dict[str, Any]:
+    """The options with their values as the calls use them. Raises UsageError, which says what an option takes.
+
+    `call` is the name of the call, where it has an option of its own meaning.
+    """
     found = dict(options)
+    rows = {**_OPTIONS, **_OF_ONE_CALL.get(call, {})}
     for name, value in options.items():
-        if name in _OPTIONS and not (value is None and name in _NONE):
-            read, wanted = _OPTIONS[name]
+        if name in rows and not (value is None and name in _NONE):
+            read, wanted = rows[name]
             try:
                 found[name] = read(value)
             except UsageError:
@@ -158,6 +165,8 @@ _NONE = frozenset(
         "profile",
         "set",
         "feed",
+        *READERS,
+        *ALIASES,
     )
 )
 _FLAGS = (
@@ -187,4 +196,9 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "runs": (_whole(1, 1 << 31), "a whole number from 1"),
     "atol": (_number(0, math.inf), "a number from 0"),
     "rtol": (_number(0, math.inf), "a number from 0"),
+}
+
+# The same word for something else.
+_OF_ONE_CALL: dict[str, dict[str, tuple[Reader, str]]] = {
+    "set_interpolation": {name: (partial(read_setting, name), "") for name in (*READERS, *ALIASES)},
 }

@@ -13,6 +13,7 @@ from resizefix.outcome import Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
 from resizefix.verification.verification import Verification
+from resizefix.verification.views import View
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -40,6 +41,8 @@ class Result(Generic[ModelT]):
     """Operators that keep a whole model from an older opset (`trt_legacy`)."""
     profile: Mapping[str, Range] | None = None
     """The optimization profile with which TensorRT builds the model (`promote_scales` for TensorRT)."""
+    views: tuple[View, ...] = ()
+    """Planes of what the changed nodes and the model computed before and after (`set_interpolation`)."""
 
     def __repr__(self) -> str:
         counts = Counter(outcome.status.value for outcome in self.outcomes)

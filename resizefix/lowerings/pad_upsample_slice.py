@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import Operands, dialect_of
-from resizefix.dialects.write import write
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.error_bound import slope
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.error_bound import ErrorBound
-from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
+from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.bounds import drift, finite_and_short, rounding
 from resizefix.lowerings.conditions import why_not_image_axes, why_not_mode, why_not_whole
 from resizefix.lowerings.lowering import Lowering
+from resizefix.lowerings.resize_node import resize_node
 
 _CENTRES = frozenset(
     {
@@ -60,16 +57,9 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
 
 
 def _upsample(subject: ResizeSpec, x: str, builder: NodeBuilder) -> str:
-    """The asymmetric linear node, in the dialect of the model's opset."""
+    """The asymmetric linear node."""
     scales = tuple(axis.scale or 1.0 for axis in subject.axes)
-    dialect = dialect_of("Upsample" if builder.opset < 10 else "Resize", builder.opset)
-    if dialect.scales_input is None:
-        operands = Operands(x, scales_attribute=scales)
-    else:
-        roi = builder.value([], "roi", np.float32) if builder.opset in (11, 12) else None
-        operands = Operands(x, roi=roi, scales=builder.value(scales, "scales", np.float32))
-    name = builder.fresh("upsample")
-    return builder.append(write(_ASYMMETRIC, operands, dialect, name=name, output=name))
+    return resize_node(_ASYMMETRIC, ExtentKind.SCALES, scales, x, builder)
 
 
 def _bound(subject: ResizeSpec) -> float:

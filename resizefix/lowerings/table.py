@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.resize_spec import ResizeSpec
@@ -18,6 +18,7 @@ from resizefix.lowerings.native import why_not_native
 from resizefix.lowerings.pad_upsample_slice import PAD_UPSAMPLE_SLICE
 from resizefix.lowerings.repeat import REPEAT
 from resizefix.lowerings.strided_slice import STRIDED_SLICE
+from resizefix.lowerings.two_resizes import TWO_4D_RESIZES
 
 LOWERINGS: tuple[Lowering, ...] = (
     # Copies first: they are exact.
@@ -35,6 +36,13 @@ LOWERINGS: tuple[Lowering, ...] = (
     # Keeps an interpolation node, though a simpler one.
     PAD_UPSAMPLE_SLICE,
 )
+
+BY_NAME: Mapping[str, Lowering] = {
+    lowering.name.replace("_", "-"): lowering
+    # The last keeps two nodes of the same mode, so that no target is helped by it unasked.
+    for lowering in (*LOWERINGS, TWO_4D_RESIZES)
+}
+"""The lowerings that a user can ask for, by the name that is typed."""
 
 
 def lower(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper
 
-from resizefix.dialects.dialect import Dialect, Operands
+from resizefix.dialects.dialect import Dialect
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import inference_length
 from resizefix.dialects.write import write
@@ -21,7 +20,7 @@ from resizefix.document.text import node_text
 from resizefix.equivalences.chain import Step
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
-from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
+from resizefix.interpolation import ExtentKind, Mode
 from resizefix.operations.replacement import (
     Allowance,
     Fresh,
@@ -38,6 +37,7 @@ from resizefix.operations.replacement import (
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import Site
+from resizefix.operations.spelling import operands_of, spelled
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
@@ -234,7 +234,7 @@ class _Legalizer:
         return replace(made, nodes=(*constants, *made.nodes), initializers=())
 
     def _accepts(self, subject: ResizeSpec, dialect: Dialect) -> bool:
-        operands = _operands(subject, self._site, dialect, "extent", "roi", "empty")
+        operands = operands_of(subject, self._site, dialect, "extent", "roi", "empty")
         try:
             node = write(subject.interpolation, operands, dialect, name=self._site.node.name, output=self._site.output)
         except RefusedError:
@@ -243,39 +243,8 @@ class _Legalizer:
 
     def _spelled(self, start: ResizeSpec, subject: ResizeSpec, chain: Sequence[Step], dialect: Dialect) -> Replacement:
         """The node in its own dialect, its extent one FLOAT or INT64 initializer."""
-        extent_name = self._fresh(f"{self._site.output}_{subject.extent.value}")
-        roi_name = self._fresh(f"{self._site.output}_roi")
-        empty_name = self._fresh(f"{self._site.output}_no_scales")
-        operands = _operands(subject, self._site, dialect, extent_name, roi_name, empty_name)
-        node = write(subject.interpolation, operands, dialect, name=self._site.node.name, output=self._site.output)
-        initializers = []
-        if operands.roi == roi_name:
-            assert subject.rank is not None
-            initializers.append(numpy_helper.from_array(np.array([0, 1], np.float32).repeat(subject.rank), roi_name))
-        if extent_name in node.input:
-            dtype = np.float32 if subject.extent is ExtentKind.SCALES else np.int64
-            initializers.append(numpy_helper.from_array(np.array(subject.values, dtype), extent_name))
-        if operands.scales == empty_name:
-            initializers.append(numpy_helper.from_array(np.zeros(0, np.float32), empty_name))
+        node, initializers = spelled(subject, self._site, dialect, self._fresh)
         return chain_replacement(node, initializers, start, chain)
-
-
-def _operands(subject: ResizeSpec, site: Site, dialect: Dialect, extent: str, roi: str, empty: str) -> Operands:
-    """Named as the targets want them: nothing trailing; a roi where the dialect or the meaning needs one."""
-    if dialect.scales_input is None:
-        values = tuple(value for value in subject.values if value is not None)
-        return Operands(site.input, scales_attribute=values)
-    crop = subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
-    named_roi = None
-    if crop:
-        named_roi = site.read.reading.operands.roi
-    elif dialect.roi_input is not None and not dialect.inputs[dialect.roi_input].optional:
-        named_roi = roi
-    scales = extent if subject.extent is ExtentKind.SCALES else None
-    sizes = extent if subject.extent is ExtentKind.SIZES else None
-    if sizes is not None and not dialect.inputs[dialect.scales_input].optional:
-        scales = empty  # Resize-11 wants a tensor there
-    return Operands(site.input, roi=named_roi, scales=scales, sizes=sizes)
 
 
 def _facts_as(facts: SiteFacts, subject: ResizeSpec, node: NodeProto) -> SiteFacts:

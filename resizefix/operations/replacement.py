@@ -121,12 +121,12 @@ def chain_replacement(
     bound = None if None in bounds else sum(bounds)
     names = [f"{equivalence.label} {equivalence.name}" for step in chain for equivalence in step.equivalences]
     how = "the same node in another spelling" + (f" ({', '.join(names)})" if names else "")
-    conditions = tuple(dict.fromkeys([*_lengths(chain), *filter(None, stated)]))
+    conditions = tuple(dict.fromkeys([*lengths(chain), *filter(None, stated)]))
     note = "no bound is known, since single samples may be others" if bound is None else ""
     return Replacement((node,), tuple(initializers), not inexact, bound, how, note, conditions)
 
 
-def _lengths(chain: Sequence[Step]) -> tuple[str, ...]:
+def lengths(chain: Sequence[Step]) -> tuple[str, ...]:
     """How long an axis of unknown length may be to be sampled alike."""
     used = [equivalence for step in chain for equivalence in step.equivalences]
     longest = [row.longest for row in used if isinstance(row, AxisEquivalence) and row.longest is not None]

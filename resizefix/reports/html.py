@@ -61,15 +61,15 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
     ]
     surveys = {"before": comparison.before, "after": comparison.after}
     found = [_targets(surveys), _list(cards_of, _FATES)] if pairs else [element("div", _nothing(), id="sites")]
-    return page(title, header, element("main", _proof(verification), *found, _changes(changes)))
+    return page(title, header, element("main", proof_section(verification), *found, _changes(changes)))
 
 
 _STANDINGS = {standing.name.lower(): standing.value for standing in Standing}
 _FATES = {fate.value: fate.value for fate in Fate}
 
 
-def _proof(verification: Verification | None) -> Markup | None:
-    """The verdict, and a row for each run."""
+def proof_section(verification: Verification | None) -> Markup | None:
+    """The verdict, and a row for each run; nothing where nothing was verified."""
     if verification is None:
         return None
     style = {Status.PASSED: "yes", Status.FAILED: "no", Status.SKIPPED: "care"}[verification.status]

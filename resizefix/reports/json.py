@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.operations.diff import Change
     from resizefix.operations.site import Site
     from resizefix.opsets.verdict import Blocker
-    from resizefix.outcome import Outcome
+    from resizefix.outcome import MeasuredDifference, Outcome
     from resizefix.promotion import Coupling, PromotedInput
     from resizefix.runtimes.tensorrt import LiveVerdict
     from resizefix.verification.verification import Verification
@@ -84,13 +84,32 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "after": list(outcome.after),
         "exact": outcome.exact,
         "condition": outcome.condition,
-        "max_abs_diff": outcome.max_abs_diff,
+        "max_abs_diff": _finite(outcome.max_abs_diff),
         "measured_at": None
         if outcome.measured_at is None
         else {name: list(shape) for name, shape in outcome.measured_at.items()},
         "bound": outcome.bound,
         "retry_args": list(outcome.retry_args),
         **({} if outcome.fault is None else {"fault": outcome.fault}),
+        **(
+            {
+                "node_diffs": [_difference_json(each) for each in outcome.node_diffs],
+                "output_diffs": [_difference_json(each) for each in outcome.output_diffs],
+            }
+            if outcome.node_diffs or outcome.output_diffs
+            else {}
+        ),
+    }
+
+
+def _difference_json(found: MeasuredDifference) -> dict[str, Any]:
+    """One measured difference; null where no number says it."""
+    return {
+        "feed": found.feed,
+        "tensor": found.tensor,
+        "max_abs_diff": _finite(found.max_abs_diff),
+        "mean_abs_diff": _finite(found.mean_abs_diff),
+        "largest": found.largest,
     }
 
 

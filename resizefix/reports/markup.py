@@ -6,7 +6,7 @@ import html
 
 from resizefix.printable import printable
 
-_VOID = frozenset({"br", "input", "link", "meta", "wbr"})
+_VOID = frozenset({"br", "img", "input", "link", "meta", "wbr"})
 
 
 class Markup(str):

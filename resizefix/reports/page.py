@@ -15,8 +15,8 @@ def page(title: str, *content: Markup) -> str:
     model's names could run even if it were markup."""
     style, script = (_text(name) for name in ("page.css", "page.js"))
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
-        "form-action 'none'"
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
     head = element(
         "head",

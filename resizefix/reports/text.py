@@ -14,6 +14,7 @@ from resizefix.outcome import Status as Happened
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
 from resizefix.reports import proof
+from resizefix.reports.measured import measured_lines, output_lines
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import count, listed, reason, runs_of_targets
 from resizefix.runtimes.tensorrt import LiveVerdict
@@ -42,12 +43,20 @@ def show_result(result: Result, *, texts: bool, sessions: bool = False, told: Ou
         text = printable(f"{outcome.node}: {why}" if why else outcome.node)
         new = {source.name for source in result.inputs}  # holds numbers of a scale, not an image
         at = proof.shapes_text({name: shape for name, shape in (outcome.measured_at or {}).items() if name not in new})
-        measured = f" (measured difference {outcome.max_abs_diff:.2g} at {at})" if outcome.max_abs_diff else ""
+        measured = (
+            f" (measured difference {outcome.max_abs_diff:.2g} at {at})"
+            if outcome.max_abs_diff and not outcome.node_diffs
+            else ""
+        )
         out.wrapped((f"{outcome.status.value:<9} ", _STYLES[outcome.status]), f"{text}{measured}", hang=4)
+        for line in measured_lines(outcome):
+            out.below(line)
         if texts and outcome.status is Happened.CHANGED:
             out.below((f"- {printable(outcome.before)}", "red"))
             for after in outcome.after:
                 out.below((f"+ {printable(after)}", "green"))
+    for line in output_lines(result.outcomes):
+        out.wrapped(line, hang=4)
     _show_blockers(out, result.blockers)
     for source in result.inputs:
         value = ",".join(f"{number:g}" for number in source.value)

@@ -133,7 +133,7 @@ def _alone(
     session = _open(after, conditions, optimized=False, extra_outputs=list(wanted))
     values = session.run(session.taken(feeds))
     for node in nodes:
-        reference = _reference(node, values)
+        reference = intended_model(node, values)
         seen = values[node.output]
         made = _open(reference, conditions, optimized=False).run({"x": values[node.operands.x]})
         comparison = compare({"y": made["y"]}, {"y": seen})
@@ -149,8 +149,8 @@ def _alone(
     return True
 
 
-def _reference(node: RepairedNode, values: Mapping[str, Value]) -> Document:
-    """A model of one node: the meaning in the newest form of the operator, its operands constants."""
+def intended_model(node: RepairedNode, values: Mapping[str, Value]) -> Document:
+    """A model of one node, from x to y: the meaning in the newest form of the operator, its operands constants."""
     meaning, operands = node.interpolation, node.operands
     opset = _SIMPLE if meaning.nearest_mode is NearestMode.SIMPLE else _NEWEST
     given = {"roi": operands.roi, "scales": operands.scales, "sizes": operands.sizes}

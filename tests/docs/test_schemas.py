@@ -56,6 +56,7 @@ def test_every_command_has_a_schema_and_every_schema_is_one():
         ("trt-legacy", "MODEL", "--dry-run", "--no-verify"),
         ("legalize", "MODEL", "--dry-run", "--target", "tensorrt-7.0", "--no-verify"),
         ("repair", "MODEL", "--dry-run", "--no-verify"),
+        ("set", "MODEL", "--dry-run", "mode=linear", "coordinates=asymmetric", "--no-verify"),
         ("check", "MODEL"),
         ("verify", "MODEL", "MODEL"),
         ("diff", "MODEL", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx")),
@@ -73,6 +74,12 @@ def test_a_proof_is_as_the_schema_says(answer):
     found = answer("promote-scales", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx"), "--dry-run")
     assert found["verification"]["runs"]
     validator("promote-scales").validate(found)
+
+
+def test_a_measured_difference_is_as_the_schema_says(answer):
+    found = answer("set", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx"), "--dry-run", "mode=nearest")
+    assert found["outcomes"][0]["node_diffs"]
+    validator("set").validate(found)
 
 
 @pytest.mark.parametrize("command", ["inspect", "promote-scales", "check", "verify"])

@@ -20,4 +20,6 @@ SENTENCES = {
     "cli.nothing-do-model-form": "there is nothing to do: the model is in this form already",
     "cli.upsample-resize-node-model-nothing": "there is no Upsample or Resize node in this model, so there is nothing to be {done}",
     "cli.though-named-n-nothing": "{names} could not be {done}, though named with -n; nothing was written",
+    "cli.feed-twice": "--feed {name} is given twice; give each input once",
+    "cli.html-names-out": "--html and OUT both name {path}; give two files",
 }

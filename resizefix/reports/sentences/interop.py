@@ -14,4 +14,12 @@ SENTENCES = {
     "interop.tensors-model-lie-several": "tensors of the model lie in several folders ({repr}); save it with onnx_ir.save and give the path.",
     "interop.onnx-ir-serialise-model": "onnx_ir cannot serialise the model: {error}: {cause}",
     "interop.model-onnx-ir-model": "the model of this {qualname} is a {qualname_2} and no onnx_ir.Model; give its model_proto.",
+    "interop.feed-no-file": "there is no file {path!r} to feed",
+    "interop.feed-no-numpy": "{path!r} is no .npy file of one array: {error}",
+    "interop.feed-unreadable": "{path!r} cannot be read as a picture: {error}",
+    "interop.feed-needs-pillow": "{path!r}: pictures are read with Pillow, which is not installed: {install}",
+    "interop.feed-no-picture": "{path!r}: a picture cannot be fed to input {name!r} ({type_text}), which takes no [N,C,H,W] or [C,H,W] of floats or uint8; give a .npy file",
+    "interop.feed-no-channels": "{path!r}: input {name!r} ({type_text}) has neither 1 nor 3 channels; give a .npy file",
+    "interop.feed-does-not-fit": "{path!r} becomes {given}, which does not fit input {name!r} ({type_text}); cut or scale the picture first",
+    "interop.feed-no-single-array": "{path!r} holds several arrays; give a .npy file of one",
 }

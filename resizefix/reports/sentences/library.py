@@ -27,4 +27,7 @@ SENTENCES = {
     "library.another-scale-breaks": "another scale of {what} breaks the model at {breaks_at!r}, {where}",
     "library.nothing-repaired": "nothing was repaired",
     "library.verification-failed-4": "verification failed ({named}): {why}",
+    "library.nothing-set": "nothing was changed",
+    "library.feed-no-such-input": "{name}: the model has no such input to feed; it has {known}",
+    "library.raised-otherwise": "the model raised to opset {opset} does not compute what it did: {why}",
 }

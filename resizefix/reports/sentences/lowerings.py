@@ -48,4 +48,8 @@ SENTENCES = {
     "lowerings.for-lengths": "for axes of {least} to {most}, where the output is not empty",
     "lowerings.for-axes-up-to": "for axes up to {longest}",
     "lowerings.where-not-empty": "where no axis is empty",
+    "lowerings.rank-not-5": "the rank is {rank}, not 5",
+    "lowerings.all-axes-at-once": "antialias and keep_aspect_ratio_policy look at all axes at once",
+    "lowerings.length-stays": "axis {axis} keeps its length at another scale than 1",
+    "lowerings.batch-not-static": "the batch is not static, and no scale makes {size} into {out} on axis {axis}",
 }

@@ -30,4 +30,10 @@ SENTENCES = {
     "verification.must-least-run": "There must be at least one run, not {runs}.",
     "verification.shapes-tried-nothing-compared": "{empty} at the shapes tried, so nothing was compared. {advice}",
     "verification.input-axes-values-made": "Input '{name}' has {shape} axes: no values are made for more than {most_axes}.",
+    "verification.set-does-not-run": "the original runs, the changed model does not: {why}",
+    "verification.set-outputs": "the outputs are not what they were: {why}",
+    "verification.set-optimised": "onnxruntime computes something else when it optimises the model: {why}",
+    "verification.set-inlined": "{label!r} cannot be compared alone: its function was inlined",
+    "verification.set-otherwise": "{label!r} does not compute what was asked for: {why}",
+    "verification.set-not-as-before": "{label!r} does not compute what it did before: {why}",
 }

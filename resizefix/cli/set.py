@@ -1,0 +1,157 @@
+"""`resizefix set IN OUT KEY=VALUE…`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.many import many_written
+from resizefix.cli.options import (
+    FileFeedOption,
+    Subcommand,
+    manner_of,
+    running,
+    shared_options,
+    subcommand,
+    writing,
+)
+from resizefix.cli.report_files import ReportFiles
+from resizefix.cli.written import More, No, why_not_all, written
+from resizefix.errors import UsageError
+
+if TYPE_CHECKING:
+    from resizefix.library.result import Result
+
+_SETTING = re.compile(r"\w+=")
+
+
+class _WithSettings(Subcommand):
+    """Words KEY=VALUE may stand among the files; a file of such a name is written ./KEY=VALUE."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Tells settings from files."""
+        rest = super().parse_args(ctx, args)
+        words = [ctx.params["model"], ctx.params["out"], *ctx.params["more"]]
+        given = [word for word in words if word is not None]
+        settings = tuple(word for word in given if _SETTING.match(word))
+        files = [word for word in given if not _SETTING.match(word)]
+        if not files and not ctx.resilient_parsing:
+            raise click.MissingParameter(ctx=ctx, param=next(p for p in self.params if p.name == "model"))
+        several = ctx.params["output_dir"] is not None
+        ctx.params["model"] = files[0] if files else None
+        ctx.params["out"] = files[1] if len(files) > 1 and not several else None
+        ctx.params["more"] = tuple(files[1:] if several else files[2:])
+        ctx.params["settings"] = settings
+        return rest
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """What is typed, settings included."""
+        return [*super().collect_usage_pieces(ctx), "KEY=VALUE..."]
+
+
+@subcommand(
+    "set",
+    example="resizefix set x3.onnx nearest.onnx mode=nearest coordinates=asymmetric nearest_mode=floor",
+    cls=_WithSettings,
+)
+@click.argument("model", metavar="IN", type=click.Path())
+@click.argument("out", required=False, type=click.Path())
+@many_written
+@click.option("--opset", type=int, metavar="N", help="Raise the model to opset N first, operator by operator.")
+@click.option(
+    "--feed",
+    type=FileFeedOption(),
+    multiple=True,
+    help="Also measure on a picture or a .npy file; INPUT=V,… feeds numbers (repeatable).",
+)
+@click.option("--html", metavar="FILE", help="Write a page with pictures: before, after and their difference.")
+@writing
+@running
+def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+    """Change the interpolation of IN's Upsample/Resize nodes on purpose, measure what it changes, and write OUT.
+
+    Keys: mode (nearest, linear, cubic), coordinates, nearest_mode, cubic_coeff_a, antialias, exclude_outside, and
+    form (scales, sizes, axes, or other operators: gather, matmul, conv-transpose, …). Values are those of the ONNX
+    specification. A change that keeps what a node computes is verified bit for bit, or within a stated bound; of
+    another the difference at the node and at the outputs is measured.
+    """
+    how = manner_of(as_json, quiet, verbose)
+    conduct("set", model, how, lambda: _work(model, options, verbose=verbose))
+
+
+def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+    settings, feed = _once(options["settings"]), _fed(options["feed"])
+    page, how = ReportFiles(options["html"], None, options["force"]), manner_of(False, False, verbose)
+    _require_page_free(page, model, options["out"] or options["output_option"])
+    made: list[Result] = []
+
+    def make() -> Result:
+        from resizefix.library.set_interpolation import set_interpolation
+
+        _require_keys(settings)
+        made.append(set_interpolation(model, **settings, opset=options["opset"], feed=feed, **shared_options(options)))
+        return made[-1]
+
+    def why_not(result: Result) -> No | None:
+        nothing = "there is nothing to do: every selected node is that already"
+        return why_not_all(result, named=bool(options["node"]), done="changed", nothing=nothing)
+
+    def more(result: Result, path: str | None, is_yes: bool) -> More:
+        return More({"html": None}, lambda: None)
+
+    answer = written(model, options, make, why_not, verbose=verbose, more=more)
+    if page.html is None or answer.exit_code:
+        return answer
+    from resizefix.reports.set_page import set_page
+
+    page.write(how, lambda: set_page(model, answer.output, options["settings"], made[-1]), lambda: "")
+    return replace(answer, fields={**answer.fields, "html": page.html}, show=_both(answer.show, lambda: page.told(how)))
+
+
+def _both(first: Callable[[], None] | None, then: Callable[[], None]) -> Callable[[], None]:
+    def show() -> None:
+        if first is not None:
+            first()
+        then()
+
+    return show
+
+
+def _require_page_free(page: ReportFiles, model: str, out: str | None) -> None:
+    """Raises UsageError for a page that is there already (without --force), or would be IN or OUT."""
+    page.require_free([model])
+    if page.html is not None and out is not None and os.path.realpath(page.html) == os.path.realpath(out):
+        raise UsageError("cli.html-names-out", path=out)
+
+
+def _once(words: Sequence[str]) -> dict[str, Any]:
+    """KEY=VALUE words as a mapping. Raises UsageError for a key that is given twice."""
+    found: dict[str, Any] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key in found:
+            raise UsageError("operations.set-twice", key=key)
+        found[key] = value
+    return found
+
+
+def _fed(feeds: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in feeds:
+        if name in found:
+            raise UsageError("cli.feed-twice", name=name)
+        found[name] = value
+    return found
+
+
+def _require_keys(settings: dict[str, Any]) -> None:
+    """Raises UsageError for a key that is no option of the call, before Python complains of it."""
+    from resizefix.operations.settings import settings_of
+
+    settings_of(settings)

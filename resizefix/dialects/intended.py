@@ -1,0 +1,31 @@
+"""What a node must compute after a change, so that whoever verifies it shares no code with who changed it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from resizefix.dialects.row import Operands
+from resizefix.interpolation import Interpolation
+from resizefix.scope_path import Key
+
+
+@dataclass(frozen=True)
+class IntendedNode:
+    """A changed node: the index of its site, its key in both models, the tensor that it resizes, and what it must
+    compute from the operands that it had.
+
+    `keeps`: that is what it computed before, bit for bit if `exact`, else within `bound`, a part of the largest value
+    that is resized (None: not known). `near`: how far the new nodes may lie from `wanted`, in the same measure; 0 where
+    they are the same kernel.
+    """
+
+    index: int
+    label: str
+    key: Key
+    data: str
+    wanted: Interpolation
+    operands: Operands
+    keeps: bool
+    exact: bool
+    bound: float | None
+    near: float

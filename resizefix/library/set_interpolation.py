@@ -1,0 +1,157 @@
+"""`resizefix.set_interpolation`: the interpolation of nodes changed on purpose, and the difference measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
+from resizefix.errors import UsageError, VerificationFailedError
+from resizefix.interop import Model, opened, returned
+from resizefix.interop.feed_file import fed_from_file
+from resizefix.library.bounded import operation
+from resizefix.library.raising import raised, require_raised_alike
+from resizefix.library.result import Result
+from resizefix.operations.set_interpolation import Changed
+from resizefix.operations.set_interpolation import set_interpolation as make
+from resizefix.operations.settings import Settings, settings_of
+from resizefix.operations.sites import find_sites, select
+from resizefix.outcome import Outcome
+from resizefix.outcome import Status as Happened
+from resizefix.runtimes.inputs import model_inputs
+from resizefix.verification.conditions import RunOptions, conditions
+from resizefix.verification.verification import Status, Verification
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from resizefix.verification.changed_nodes import Feed, Measured
+
+
+@operation
+def set_interpolation(
+    model: Model,
+    *,
+    mode: str | None = None,
+    coordinates: str | None = None,
+    coordinate_transformation_mode: str | None = None,
+    nearest_mode: str | None = None,
+    cubic_coeff_a: float | None = None,
+    antialias: bool | None = None,
+    exclude_outside: bool | None = None,
+    form: str | None = None,
+    node: Sequence[str] = (),
+    opset: int | None = None,
+    feed: Mapping[str, object] | None = None,
+    verify: bool = True,
+    **run: Unpack[RunOptions],
+) -> Result:
+    """Change the interpolation of the selected resizes on purpose, and measure what that changes.
+
+    Values are those of the ONNX specification ("linear", "half_pixel", …); `form` is "scales", "sizes", "axes", or a
+    lowering by name ("gather", "matmul", "conv-transpose", …). A change that keeps what a node computes at its sizes is
+    verified bit for bit, or within the bound that its outcome states. Of another each outcome says how far the node is
+    from what it was (`max_abs_diff`, `node_diffs`) and how far the outputs of the model are (`output_diffs`): on random
+    values, and on those of `feed`, by input an array, numbers, or the path of a .npy file or a picture. `result.views`
+    holds planes of the tensors to look at. `opset` raises the model first.
+
+    Raises UsageError for values that there are not, VerificationFailedError where a changed node does not compute what
+    was asked for.
+    """
+    settings = settings_of(
+        {
+            "mode": mode,
+            "coordinates": coordinates,
+            "coordinate_transformation_mode": coordinate_transformation_mode,
+            "nearest_mode": nearest_mode,
+            "cubic_coeff_a": cubic_coeff_a,
+            "antialias": antialias,
+            "exclude_outside": exclude_outside,
+            "form": form,
+        }
+    )
+    document = opened(model)
+    given = find_sites(document)
+    indices = {site.index for site in select(given, node)}
+    base = raised(document, opset)
+    sites = [site for site in (given if base is document else find_sites(base)) if site.index in indices]
+    made = make(base, sites, settings)
+    made = replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in made.outcomes))
+    feeds, notes = _feeds(document, feed or {})
+    if not made.intended:
+        nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-set"))
+        return Result(returned(document, model), made.outcomes, (), nothing)
+    if not verify:
+        skipped = Verification(Status.SKIPPED, Diagnostic("library.switched-off-no-verify"))
+        return Result(returned(made.document, model), made.outcomes, (), skipped)
+
+    from resizefix.verification.changed_nodes import measure_change  # onnxruntime is imported where something is run
+
+    rules = conditions(**run)
+    if base is not document:
+        require_raised_alike(document, base, sites, made.outcomes, rules)
+    measured = measure_change(base, made.document, made.intended, feeds, rules)
+    outcomes = _with_differences(made, measured)
+    verification = replace(
+        measured.verification, reason="; ".join(filter(None, [measured.verification.reason, *notes]))
+    )
+    if not verification.passed:
+        result = Result(document, outcomes, (), verification)
+        raise VerificationFailedError("library.verification-failed", why=measured.verification.reason, result=result)
+    return Result(returned(made.document, model), outcomes, (), verification, views=measured.views)
+
+
+def _advised(document: Document, settings: Settings, outcome: Outcome) -> Outcome:
+    """A refused outcome keeps the advice to raise the model only where the site can be changed then."""
+    if "--opset" not in outcome.retry_args:
+        return outcome
+    later = raised(document, int(outcome.retry_args[outcome.retry_args.index("--opset") + 1]))
+    sites = [site for site in find_sites(later) if site.index == outcome.index]
+    found = make(later, sites, settings).outcomes[0]
+    if found.status is not Happened.REFUSED:
+        return outcome
+    return replace(outcome, reason=f"{outcome.reason}, and {found.reason}", retry_args=())
+
+
+def _feeds(document: Document, given: Mapping[str, object]) -> tuple[list[Feed], list[str]]:
+    """Random values, with the numbers that the user gives; and the files, with the words for how each was read."""
+    from resizefix.verification.changed_nodes import RANDOM, Feed
+
+    inputs = {entry.name: entry for entry in model_inputs(document.proto)}
+    numbers: dict[str, object] = {}
+    files: dict[str, object] = {}
+    names: list[str] = []
+    notes: list[str] = []
+    for name, value in given.items():
+        if name not in inputs:
+            raise UsageError("library.feed-no-such-input", name=name, known=", ".join(inputs) or "none")
+        if isinstance(value, str):
+            files[name], told = fed_from_file(value, inputs[name])
+            names.append(value)
+            notes.append(told)
+        else:
+            numbers[name] = value
+    feeds = [Feed(RANDOM, numbers)]
+    if files:
+        feeds.append(Feed(", ".join(names), {**numbers, **files}))
+    return feeds, notes
+
+
+def _with_differences(made: Changed, measured: Measured) -> tuple[Outcome, ...]:
+    """The outcomes with what was measured, at each node and at the outputs."""
+    found = []
+    for outcome in made.outcomes:
+        if outcome.status is Happened.CHANGED:
+            diffs = measured.nodes.get(outcome.index, ())
+            largest = max((diff.max_abs_diff for diff in diffs), default=None)
+            outcome = replace(
+                outcome,
+                max_abs_diff=None if outcome.exact else largest,
+                measured_at=None if outcome.exact else measured.shapes,
+                node_diffs=diffs,
+                output_diffs=measured.outputs,
+            )
+        found.append(outcome)
+    return tuple(found)

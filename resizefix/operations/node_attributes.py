@@ -1,0 +1,188 @@
+"""The attributes of one node edited to another meaning; what is not asked for stays as the file has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from onnx import AttributeProto, NodeProto, helper
+
+from resizefix.dialects.dialect import DIALECTS, Dialect
+from resizefix.dialects.read import read
+from resizefix.errors import RefusedError
+from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
+from resizefix.operations.settings import AXES, SIZES, Settings
+from resizefix.operations.site import ReadSite
+
+_CROP = CoordinateTransformationMode.TF_CROP_AND_RESIZE
+# The keys that are attributes of the node, each with the attribute's name.
+_ATTRIBUTES = {
+    "mode": "mode",
+    "coordinates": "coordinate_transformation_mode",
+    "nearest_mode": "nearest_mode",
+    "cubic_coeff_a": "cubic_coeff_a",
+    "antialias": "antialias",
+    "exclude_outside": "exclude_outside",
+}
+_READ_BY_SOME = ("nearest_mode", "cubic_coeff_a", "exclude_outside", "antialias", "extrapolation_value")
+
+
+@dataclass(frozen=True)
+class Edited:
+    """The attributes that the node gets, what it means with them, and what changed in words.
+
+    `wanted` is the meaning as asked for; where the dialect has no `nearest_mode`, `meaning` says `simple` for it.
+    """
+
+    attributes: tuple[AttributeProto, ...]
+    meaning: Interpolation
+    wanted: Interpolation
+    told: str
+
+
+def edited(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None]) -> Edited:
+    """The node's attributes with the settings. Raises RefusedError for what its opset cannot say (`why_not_raised`
+    tells why the model cannot be raised to an opset), and for a setting that its mode does not read."""
+    old = site.interpolation
+    _require_said(site, settings, why_not_raised)
+    if settings.coordinates is _CROP and old.coordinate_transformation_mode is not _CROP:
+        raise RefusedError("operations.set-crop", rule="coordinates")
+    attributes = {attribute.name: attribute for attribute in site.node.attribute}
+    for name, value in _written(settings, site.dialect):
+        if _value(attributes, site.dialect, name) != value:
+            attributes[name] = helper.make_attribute(name, value, attr_type=_type(site.dialect, name))
+    meaning = _meaning(site, attributes)
+    _require_read(settings, meaning)
+    dropped = [name for name in _READ_BY_SOME if getattr(old, name) and not getattr(meaning, name)]
+    dropped += ["extrapolation_value"] * (old.extrapolation_value == 0 and meaning.extrapolation_value is None)
+    gone = [name for name in dropped if name in attributes and getattr(settings, name, None) is None]
+    for name in gone:
+        del attributes[name]
+    assert _meaning(site, attributes) == meaning
+    wanted = meaning
+    if meaning.nearest_mode is NearestMode.SIMPLE and settings.nearest_mode is not None:
+        wanted = replace(meaning, nearest_mode=settings.nearest_mode)
+    return Edited(tuple(attributes.values()), meaning, wanted, _told(old, wanted, gone))
+
+
+def _meaning(site: ReadSite, attributes: Mapping[str, AttributeProto]) -> Interpolation:
+    node = NodeProto()
+    node.CopyFrom(site.node)
+    del node.attribute[:]
+    node.attribute.extend(attributes.values())
+    return read(node, site.dialect).interpolation
+
+
+def _written(settings: Settings, dialect: Dialect) -> Iterator[tuple[str, Any]]:
+    """Each attribute that is to be set, with its value as the dialect spells it."""
+    for key, name in _ATTRIBUTES.items():
+        value = getattr(settings, key)
+        if value is None or dialect.attribute(name) is None:
+            continue
+        if isinstance(value, Mode):
+            yield name, next(spelling for spelling, mode in dialect.mode_spellings if mode is value)
+        else:
+            yield name, getattr(value, "value", int(value) if isinstance(value, bool) else value)
+
+
+def _value(attributes: Mapping[str, AttributeProto], dialect: Dialect, name: str) -> Any:
+    """The value that the attribute has, written or by default."""
+    if name in attributes:
+        value = helper.get_attribute_value(attributes[name])
+        return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
+    row = dialect.attribute(name)
+    return None if row is None else row.default
+
+
+def _type(dialect: Dialect, name: str) -> int:
+    row = dialect.attribute(name)
+    assert row is not None
+    return row.type
+
+
+def _require_read(settings: Settings, meaning: Interpolation) -> None:
+    """Raises RefusedError for a setting that the resulting mode does not read."""
+    mode = meaning.mode.value
+    if settings.nearest_mode is not None and meaning.nearest_mode is None:
+        raise RefusedError("operations.set-not-read", key="nearest_mode", mode=mode, wanted="mode=nearest", rule="mode")
+    if settings.cubic_coeff_a is not None and meaning.cubic_coeff_a is None:
+        raise RefusedError("operations.set-not-read", key="cubic_coeff_a", mode=mode, wanted="mode=cubic", rule="mode")
+    if settings.antialias and not meaning.antialias:
+        wanted = "mode=linear or mode=cubic"
+        raise RefusedError("operations.set-not-read", key="antialias", mode=mode, wanted=wanted, rule="mode")
+    if settings.exclude_outside and not meaning.exclude_outside:
+        wanted = "mode=cubic" if meaning.mode is Mode.NEAREST else "mode=cubic or antialias=1"
+        raise RefusedError("operations.set-not-read", key="exclude_outside", mode=mode, wanted=wanted, rule="mode")
+
+
+def _require_said(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None]) -> None:
+    missing = _missing(site.dialect, settings, site)
+    if missing is None:
+        return
+    opset = site.scope.opset
+    later = (row for row in DIALECTS if row.op_type == "Resize" and row.since_version > opset)
+    needed = next(row.since_version for row in later if _missing(row, settings, None) is None)
+    told: dict[str, Any] = {"opset": opset, "what": missing, "needed": needed}
+    if site.scope.in_function:
+        raise RefusedError("operations.set-opset-of-function", **told, rule="opset")
+    why = why_not_raised(needed)
+    if why is not None:
+        raise RefusedError("operations.set-opset-stays", **told, why=why, rule="opset")
+    raise RefusedError("operations.set-opset", **told, rule="opset", retry_args=("--opset", str(needed)))
+
+
+def _missing(dialect: Dialect, settings: Settings, site: ReadSite | None) -> str | None:
+    """The first setting that the dialect has no words for; None: it can say them all. With `site`, the rounding that
+    the dialect leaves unsaid is known by the scales."""
+    nearest_modes = dialect.nearest_modes if site is None else _roundings(site, dialect)
+    lacking = {
+        "mode": settings.mode is not None and settings.mode not in dialect.modes,
+        "coordinates": settings.coordinates is not None
+        and settings.coordinates not in dialect.coordinate_transformation_modes,
+        "nearest_mode": settings.nearest_mode is not None and settings.nearest_mode not in nearest_modes,
+        "cubic_coeff_a": settings.cubic_coeff_a is not None and dialect.attribute("cubic_coeff_a") is None,
+        "exclude_outside": bool(settings.exclude_outside) and dialect.attribute("exclude_outside") is None,
+        "antialias": bool(settings.antialias) and dialect.attribute("antialias") is None,
+        "form": (settings.form == SIZES and dialect.sizes_input is None)
+        or (settings.form == AXES and dialect.attribute("axes") is None),
+    }
+    key = next((key for key, is_lacking in lacking.items() if is_lacking), None)
+    if key is None:
+        return None
+    value = getattr(settings, key)
+    return f"{key}={int(value) if isinstance(value, bool) else getattr(value, 'value', value)}"
+
+
+def _roundings(site: ReadSite, dialect: Dialect) -> frozenset[NearestMode]:
+    """How the dialect rounds at the site's scales: `simple` is floor where no axis shrinks, ceil where none grows."""
+    found = set(dialect.nearest_modes)
+    scales = site.extent.values
+    if NearestMode.SIMPLE in found and dialect.min_scale >= 1:
+        found.add(NearestMode.FLOOR)
+    elif NearestMode.SIMPLE in found and scales is not None:
+        found |= {NearestMode.FLOOR} if min(scales) >= 1 else set()
+        found |= {NearestMode.CEIL} if max(scales) <= 1 else set()
+    return frozenset(found)
+
+
+def _told(old: Interpolation, new: Interpolation, gone: list[str]) -> str:
+    """What changed, in the keys of `set`."""
+    parts = []
+    for key, name in _ATTRIBUTES.items():
+        before, after = getattr(old, name), getattr(new, name)
+        if before == after or (after in (None, False) and name in gone) or after is NearestMode.SIMPLE:
+            continue  # the specification has no name for `simple`
+        if before is None:
+            parts.append(f"{key} {_text(after)}")
+        elif after is not None:
+            parts.append(f"{key} {_text(before)} → {_text(after)}")
+    if gone:
+        parts.append(f"{', '.join(gone)} dropped, which {new.mode.value} does not read")
+    return ", ".join(parts)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return f"{value:g}" if isinstance(value, float) else str(value.value)

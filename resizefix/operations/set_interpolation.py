@@ -1,0 +1,192 @@
+"""The interpolation of nodes changed on purpose, or only the form in which they say it.
+
+An attribute is edited in the node as it stands; a form is written as a new node, or as other operators. Whether the
+change keeps what the node computes is asked of the equivalences, at the node's own sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+from onnx import NodeProto
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.intended import IntendedNode
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.document import Document
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import names_in
+from resizefix.document.shapes import Key
+from resizefix.document.text import node_text
+from resizefix.equivalences.chain import Step, rewrites
+from resizefix.equivalences.error_bound import spelling_bound
+from resizefix.equivalences.resize_spec import ResizeSpec
+from resizefix.errors import RefusedError
+from resizefix.interpolation import Interpolation
+from resizefix.operations.node_attributes import Edited, edited
+from resizefix.operations.node_forms import formed, has_form
+from resizefix.operations.replacement import Fresh, Replacement, lengths, mend_shapes, replace_sites, subject_of
+from resizefix.operations.rewriter import Operation, broken_rules, rewrite
+from resizefix.operations.scan_ranks import store_scan_ranks
+from resizefix.operations.settings import Settings
+from resizefix.operations.site import ReadSite, Site
+from resizefix.opsets.raising import why_not_raised
+from resizefix.outcome import Outcome, Status
+from resizefix.targets.gather import facts_in
+from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+from resizefix.targets.target import Effect, Violation, judge
+
+
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """The changed document, what happened to each selected site, and what each changed one must compute."""
+
+    document: Document
+    outcomes: tuple[Outcome, ...]
+    intended: tuple[IntendedNode, ...]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    replacement: Replacement
+    intended: IntendedNode
+    is_reshaped: bool
+    """Whether other nodes or another extent stand there, of which stored shapes may know nothing."""
+
+
+def set_interpolation(document: Document, sites: Sequence[Site], settings: Settings) -> Changed:
+    """A copy of the document in which the selected sites are as `settings` say; `document` stays as it is.
+
+    A site that is so already is left alone; one that cannot be so is refused with the reason.
+    """
+    view = ModelView(document)
+    operation = _Set(settings)
+    made = rewrite(view, sites, operation)
+    kept = {outcome.index for outcome in made.outcomes if outcome.status is Status.CHANGED}
+    return Changed(made.document, made.outcomes, tuple(operation.intended[index] for index in sorted(kept)))
+
+
+class _Set(Operation[_Plan]):
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._rejected: dict[Key, frozenset[str]] = {}
+        self.intended: dict[int, IntendedNode] = {}
+
+    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_Plan | Outcome]:
+        fresh = FreshNames(names_in(view.model)).fresh
+        facts = facts_in(view)
+        raisable = cache(partial(why_not_raised, view.document))
+        self._rejected = {site.key: _rejected(judge(ONNXRUNTIME, facts[site.index])) for site in sites}
+        return [self._plan_or_outcome(site, raisable, fresh) for site in sites]
+
+    def _plan_or_outcome(self, site: Site, raisable: Callable[[int], str | None], fresh: Fresh) -> _Plan | Outcome:
+        before = node_text(site.node)
+        try:
+            found = _plan(site.read, self._settings, raisable, fresh)
+        except RefusedError as error:
+            refused = Outcome(site.index, site.label, Status.REFUSED, error.diagnostic, before)
+            return replace(refused, retry_args=error.retry_args)
+        if found is None:
+            return Outcome(site.index, site.label, Status.UNCHANGED, "it is that already", before)
+        return found
+
+    def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
+        replace_sites(document, [(site, plan.replacement) for site, plan in plans])
+        reshaped = [site for site, plan in plans if plan.is_reshaped]
+        mend_shapes(document, reshaped)
+        told = store_scan_ranks(document, [site.key for site in reshaped])
+        self.intended = {site.index: plan.intended for site, plan in plans}
+        return [plan.replacement.outcome(site, told.get(site.key)) for site, plan in plans]
+
+    def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
+        """What onnxruntime does not run, so that nobody could say what it computes."""
+        found: dict[Key, str] = {}
+        for site, violations in broken_rules(view, changed, ONNXRUNTIME):
+            new = _rejected(violations) - self._rejected.get(site.key, frozenset())
+            first = next((violation for violation in violations if violation.rule in new), None)
+            if first is not None:
+                told = {"rule_name": first.rule, "because": first.because}
+                found[site.key] = Diagnostic("operations.set-not-run", **told)
+        return found
+
+
+def _rejected(violations: Collection[Violation]) -> frozenset[str]:
+    return frozenset(violation.rule for violation in violations if violation.effect is Effect.REJECTED)
+
+
+def _plan(
+    site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None], fresh: Fresh
+) -> _Plan | None:
+    """How the site becomes what is asked for; None: it is that. Raises RefusedError with the reason why not."""
+    new = edited(site, settings, why_not_raised)
+    same = new.meaning == site.interpolation
+    shaped = settings.form is None or has_form(site, settings.form)
+    if same and shaped:
+        return None
+    kept = _Kept(True, True, 0.0) if same else _kept(site, new.wanted)
+    if shaped:
+        made = Replacement((_node(site, new),), (), kept.exact, kept.bound, new.told, kept.why, kept.conditions)
+        return _Plan(made, _intended(site, new, kept, 0.0), is_reshaped=False)
+    assert settings.form is not None
+    form = formed(replace(subject_of(site), interpolation=new.meaning), site, settings.form, fresh)
+    bound = None if kept.bound is None or form.bound is None else kept.bound + form.bound
+    kept = replace(kept, exact=kept.exact and form.exact, bound=bound)
+    how = "; ".join(part for part in (new.told, form.how) if part)
+    note = "; ".join(part for part in (kept.why, form.note) if part)
+    conditions = (*kept.conditions, *form.conditions)
+    made = Replacement(form.nodes, form.initializers, kept.exact, bound, how, note, conditions)
+    near = 0.0 if form.exact else form.bound or 0.0
+    return _Plan(made, _intended(site, new, kept, near), is_reshaped=True)
+
+
+def _node(site: Site, new: Edited) -> NodeProto:
+    node = NodeProto()
+    node.CopyFrom(site.node)
+    del node.attribute[:]
+    node.attribute.extend(new.attributes)
+    return node
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Whether another meaning computes the same at a site's sizes, how nearly (a bound that is not known is None), by
+    which equivalences, and for which inputs."""
+
+    holds: bool
+    exact: bool
+    bound: float | None
+    why: str = ""
+    conditions: tuple[str, ...] = ()
+
+
+def _kept(site: ReadSite, wanted: Interpolation) -> _Kept:
+    other = _Kept(False, False, None)
+    try:
+        before = subject_of(site)
+    except RefusedError:
+        return other  # its extent is known at run time alone
+    if before.is_copy:
+        return _Kept(True, True, 0.0, "the node copies at this size")
+    after = replace(before, interpolation=wanted)
+    for allow_inexact in (False, True):
+        for first, last in ((before, after), (after, before)):
+            for step in rewrites(first, allow_inexact=allow_inexact):
+                if step.subject == last:
+                    return _by(step, before, after)
+    return other
+
+
+def _by(step: Step, before: ResizeSpec, after: ResizeSpec) -> _Kept:
+    names = ", ".join(f"{row.label} {row.name}" for row in step.equivalences)
+    bound, condition = (0.0, "") if step.exact else spelling_bound(before, after)
+    conditions = (*lengths([step]), *([condition] if condition else []))
+    return _Kept(True, step.exact, bound, f"the same meaning at this size ({names})", conditions)
+
+
+def _intended(site: ReadSite, new: Edited, kept: _Kept, near: float) -> IntendedNode:
+    operands = site.reading.operands
+    return IntendedNode(
+        site.index, site.label, site.key, site.input, new.wanted, operands, kept.holds, kept.exact, kept.bound, near
+    )

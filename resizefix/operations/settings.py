@@ -1,0 +1,144 @@
+"""What `set` is asked for: the keys, their values in the words of the specification, and the aliases that are taken."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from resizefix.errors import UsageError
+from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
+from resizefix.lowerings.table import BY_NAME
+
+SCALES, SIZES, AXES = "scales", "sizes", "axes"
+
+_MODES = {
+    **{member.value: member for member in Mode},
+    "nn": Mode.NEAREST,
+    "nearest_neighbor": Mode.NEAREST,
+    "bilinear": Mode.LINEAR,
+    "trilinear": Mode.LINEAR,
+    "bicubic": Mode.CUBIC,
+}
+_COORDINATES = {member.value: member for member in CoordinateTransformationMode}
+_NEAREST_MODES = {member.value: member for member in NearestMode if member is not NearestMode.SIMPLE}
+_SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_FORMS = {name: name for name in (SCALES, SIZES, AXES, *BY_NAME)}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is to be set, and to what; None: left as each node has it.
+
+    `form` is scales, sizes, axes, or the name of a lowering.
+    """
+
+    mode: Mode | None = None
+    coordinates: CoordinateTransformationMode | None = None
+    nearest_mode: NearestMode | None = None
+    cubic_coeff_a: float | None = None
+    antialias: bool | None = None
+    exclude_outside: bool | None = None
+    form: str | None = None
+
+    def __post_init__(self) -> None:
+        if all(value is None for value in vars(self).values()):
+            raise UsageError("operations.set-nothing", known=_listed(READERS))
+        given = self.mode
+        if given is None:
+            return
+        for key, mode, is_set in (
+            ("nearest_mode", Mode.NEAREST, self.nearest_mode is not None),
+            ("cubic_coeff_a", Mode.CUBIC, self.cubic_coeff_a is not None),
+        ):
+            if is_set and given is not mode:
+                raise UsageError("operations.set-contradiction", key=key, mode=mode.value, given=given.value)
+        if self.antialias and given is Mode.NEAREST:
+            raise UsageError("operations.set-contradiction", key="antialias", mode="linear or cubic", given="nearest")
+        if self.exclude_outside and (given is Mode.NEAREST or (given is Mode.LINEAR and self.antialias is False)):
+            raise UsageError("operations.set-exclude-outside", given=given.value)
+
+
+def settings_of(given: Mapping[str, object]) -> Settings:
+    """The settings that keys and values say. Raises UsageError for a key or a value that there is not.
+
+    `coordinate_transformation_mode` is another name of `coordinates`.
+    """
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if value is None:
+            continue
+        name = ALIASES.get(key, key)
+        if name in found:
+            raise UsageError("operations.set-twice", key=name)
+        found[name] = read(key, value)
+    return Settings(**found)
+
+
+def read(key: str, value: object) -> object:
+    """The value of a key. Raises UsageError, which lists what there is."""
+    name = ALIASES.get(key, key)
+    if name not in READERS:
+        raise UsageError("operations.set-no-such-key", key=key, known=_listed(READERS))
+    found = READERS[name](value)
+    if found is None:
+        raise UsageError("operations.set-no-such-value", key=key, value=value, known=VALUES[name])
+    return found
+
+
+def _word(value: object) -> str:
+    text = value.value if isinstance(value, Enum) else value
+    return text.strip().lower().replace("-", "_") if isinstance(text, str) else ""
+
+
+def _among(table: Mapping[str, object]) -> Callable[[object], object]:
+    known = {_word(name): value for name, value in table.items()}
+    return lambda value: known.get(_word(value))
+
+
+def _switch(value: object) -> object:
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, numbers.Integral) and value in (0, 1)):
+        return bool(value)
+    return _SWITCHES.get(_word(value))
+
+
+def _coefficient(value: object) -> object:
+    """A float32, as the attribute holds it."""
+    if isinstance(value, bool) or not isinstance(value, (str, numbers.Real)):
+        return None
+    try:
+        with np.errstate(over="ignore"):
+            found = float(np.float32(float(value)))
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(words)
+
+
+ALIASES = {"coordinate_transformation_mode": "coordinates"}
+READERS: dict[str, Callable[[object], object]] = {
+    "mode": _among(_MODES),
+    "coordinates": _among(_COORDINATES),
+    "nearest_mode": _among(_NEAREST_MODES),
+    "cubic_coeff_a": _coefficient,
+    "antialias": _switch,
+    "exclude_outside": _switch,
+    "form": _among(_FORMS),
+}
+VALUES = {
+    "mode": _listed(mode.value for mode in Mode),
+    "coordinates": _listed(_COORDINATES),
+    "nearest_mode": _listed(_NEAREST_MODES),
+    "cubic_coeff_a": "a number, as -0.75 or -0.5",
+    "antialias": "0 or 1",
+    "exclude_outside": "0 or 1",
+    "form": _listed(_FORMS),
+}

@@ -1,0 +1,109 @@
+"""`set --html`: what each change of an interpolation costs, in numbers and in pictures: before, after, difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+import numpy as np
+
+from resizefix.library.result import Result
+from resizefix.outcome import MeasuredDifference, Outcome, Status
+from resizefix.reports.html import proof_section
+from resizefix.reports.markup import Markup, element
+from resizefix.reports.measured import difference_text
+from resizefix.reports.page import page
+from resizefix.reports.png import common_range, data_url, grey, heat
+from resizefix.reports.wording import count, reason, times
+from resizefix.verification.views import View
+
+_MOST_NODES = 12  # with pictures; a page of more would not be read
+
+
+def set_page(model: str, out: str | None, settings: Sequence[str], result: Result) -> str:
+    """The page of one call; `model` and `out` are how the user named the files."""
+    names = PurePath(model).name, PurePath(out).name if out is not None else None
+    changed = [outcome for outcome in result.outcomes if outcome.status is Status.CHANGED]
+    told = [" ".join(settings), f"{len(changed)} of {count(len(result.outcomes), 'node')} changed"]
+    title = [element("bdi", names[0]), *([" → ", element("bdi", names[1])] if names[1] else [])]
+    header = element(
+        "header", element("h1", *title), element("p", "resizefix set · " + " · ".join(told), class_="quiet")
+    )
+    sections = [_node(outcome, result) for outcome in changed]
+    left = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
+    main = element(
+        "main", _outputs(changed, result), *sections, _left(left), proof_section(result.verification), id="sites"
+    )
+    return page(f"{names[0]} – resizefix set", header, main)
+
+
+def _outputs(changed: Sequence[Outcome], result: Result) -> Markup | None:
+    """The outputs of the model: all nodes were changed together."""
+    if not changed or not changed[0].output_diffs:
+        return None
+    views = [view for view in reversed(result.views) if view.node is None]  # pictures before random values
+    heading = element("h2", "Outputs of the model")
+    return element("section", heading, _table(changed[0].output_diffs), *map(_pictures, views))
+
+
+def _node(outcome: Outcome, result: Result) -> Markup:
+    mine = {(found.feed, found.tensor) for found in outcome.node_diffs}
+    mine -= {_key(view) for view in result.views if view.node is None}  # shown already, as an output of the model
+    views = [view for view in reversed(result.views) if view.node is not None and _key(view) in mine]
+    shown = views if outcome.index < _MOST_NODES else []
+    lines = [element("del", f"− {outcome.before}"), *(element("ins", f"+ {after}") for after in outcome.after)]
+    return element(
+        "section",
+        element("h2", element("bdi", outcome.node)),
+        element("p", reason(outcome)),
+        element("div", element("pre", element("code", *lines)), class_="changes"),
+        _table(outcome.node_diffs) if outcome.node_diffs else None,
+        *map(_pictures, shown),
+    )
+
+
+def _key(view: View) -> tuple[str, str]:
+    return view.difference.feed, view.difference.tensor
+
+
+def _table(differences: Sequence[MeasuredDifference]) -> Markup:
+    headings = (element("th", word, scope="col") for word in ("tensor", "fed", "difference"))
+    rows = (
+        element("tr", element("td", element("code", found.tensor)), element("td", found.feed), element("td", text))
+        for found in differences
+        for text in [difference_text(found)]
+    )
+    table = element("table", element("thead", element("tr", *headings)), element("tbody", *rows))
+    return element("div", table, class_="wide runs", role="region", tabindex="0", aria_label="Measured differences")
+
+
+def _left(outcomes: Sequence[Outcome]) -> Markup | None:
+    if not outcomes:
+        return None
+    listed = (
+        element("li", element("bdi", outcome.node), f" ({outcome.status.value}): {reason(outcome)}")
+        for outcome in outcomes
+    )
+    return element("section", element("h2", "Not changed"), element("ul", *listed))
+
+
+def _pictures(view: View) -> Markup:
+    """Before and after in one range of grey, and how far they are apart."""
+    low, high = common_range(view.before, view.after)
+    most = float(np.max(view.apart[np.isfinite(view.apart)], initial=0.0))
+    told = f"{view.difference.tensor}, {view.difference.feed}"
+    figures = [
+        _figure("Before", data_url(grey(view.before, low, high)), view, f"black {low:.3g}, white {high:.3g}"),
+        _figure("After", data_url(grey(view.after, low, high)), view, f"black {low:.3g}, white {high:.3g}"),
+        _figure("Difference", data_url(heat(view.apart, most)), view, f"black 0, palest {most:.3g}"),
+    ]
+    parts = [times(view.shape), view.plane, f"averaged over {view.shrunk}×{view.shrunk}" if view.shrunk > 1 else ""]
+    caption = element("p", f"{told}: {'; '.join(part for part in parts if part)}", class_="quiet")
+    return element("div", caption, element("div", *figures, class_="compared"), class_="pictured")
+
+
+def _figure(name: str, url: str, view: View, scale: str) -> Markup:
+    height, width = view.before.shape[:2]
+    alt = f"{name}: {view.difference.tensor}, {view.difference.feed}"
+    image = element("img", src=url, alt=alt, width=width, height=height)
+    return element("figure", image, element("figcaption", f"{name} ", element("span", scale, class_="quiet")))

@@ -1,0 +1,246 @@
+"""Nodes changed on purpose: each alone computes what was asked for, and the model is measured before and after.
+
+What a node must compute is a model of that one node, written from the canonical meaning in the newest form of the
+operator, with the operands that it had. A change that keeps the meaning is held to the original too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from resizefix.dialects.intended import IntendedNode
+from resizefix.dialects.row import Operands
+from resizefix.document.document import Document
+from resizefix.document.text import counted
+from resizefix.errors import DiagnosedError, RefusedError
+from resizefix.outcome import MeasuredDifference
+from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
+from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
+from resizefix.verification.compare import Comparison, compare, largest_finite
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.extraction import Extraction
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import fit_feeds
+from resizefix.verification.repair import RepairedNode, intended_model
+from resizefix.verification.room import Room
+from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.views import View, measured, view
+
+RANDOM = "random values"
+
+
+@dataclass(frozen=True)
+class Feed:
+    """What the inputs are fed that are not left to random values, and what that is called."""
+
+    name: str
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The verdict; for each changed node, by index, its own difference; that of the outputs; and what to look at."""
+
+    verification: Verification
+    nodes: Mapping[int, tuple[MeasuredDifference, ...]]
+    outputs: tuple[MeasuredDifference, ...]
+    views: tuple[View, ...]
+    shapes: Mapping[str, Sequence[int]]
+
+
+class _FailedError(DiagnosedError):
+    """A node that does not compute what it must, or a model that does not run any more: the reason."""
+
+
+@dataclass
+class _Found:
+    runs: list[Run] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    nodes: dict[int, list[MeasuredDifference]] = field(default_factory=dict)
+    outputs: list[MeasuredDifference] = field(default_factory=list)
+    views: list[View] = field(default_factory=list)
+    shapes: dict[str, Sequence[int]] = field(default_factory=dict)
+
+
+def measure_change(
+    before: Document, after: Document, nodes: Sequence[IntendedNode], feeds: Sequence[Feed], conditions: Conditions
+) -> Measured:
+    """Run both models on each of `feeds` and every changed node alone, at the values that the original computes.
+
+    Where onnxruntime does not run the original as a whole, the nodes alone are run, on random values. Raises UsageError
+    for a feed that does not fit the model.
+    """
+    found = _Found()
+    work = _Work(before, after, nodes, conditions, found)
+    try:
+        for feed in feeds:
+            work.measure(feed)
+        status, reason = Status.PASSED, "; ".join(dict.fromkeys([*found.notes, _told(nodes)]))
+    except (_FailedError, CannotLoadError, CannotRunError, BrokenOffError, RefusedError) as error:
+        status, reason = Status.FAILED, str(error)
+    verification = Verification(status, reason, tuple(found.runs), sessions=conditions.sessions.opened)
+    by_node = {index: tuple(each) for index, each in found.nodes.items()}
+    return Measured(verification, by_node, tuple(found.outputs), tuple(found.views), found.shapes)
+
+
+def _told(nodes: Sequence[IntendedNode]) -> str:
+    kept = sum(node.keeps for node in nodes)
+    parts = [f"{counted(len(nodes), 'changed node')} alone compared with what was asked for"]
+    if kept:
+        parts.append(f"{kept} of them with the original")
+    return ", ".join(parts)
+
+
+class _Work:
+    """Two models and the nodes in which they differ."""
+
+    def __init__(
+        self,
+        before: Document,
+        after: Document,
+        nodes: Sequence[IntendedNode],
+        conditions: Conditions,
+        found: _Found,
+    ) -> None:
+        self._before, self._after, self._nodes = before, after, nodes
+        self._conditions, self._found = conditions, found
+        extraction = Extraction(before, after)
+        paths = extraction.common_paths
+        self._alone = {
+            node.key: extraction.extract({node.key: node.data}, sizes_stay=True)
+            for node in nodes
+            if node.key[0] in paths and node.key[1]
+        }
+        self._operand_names = {node.key: _operand_names(node.operands) for node in nodes}
+
+    def measure(self, feed: Feed) -> None:
+        """The models as a whole, then each node alone."""
+        values: Mapping[str, Value] = {}
+        try:
+            values = self._whole(feed)
+        except (CannotLoadError, CannotRunError, RefusedError) as error:
+            if feed.name != RANDOM:
+                raise
+            self._found.notes.append(f"the model as a whole was not measured: {error}")
+        for node in self._nodes:
+            self._node(node, feed, values)
+
+    def _whole(self, feed: Feed) -> Mapping[str, Value]:
+        """The values of every tensor that a changed node reads, in the original."""
+        main = {value.name for value in self._before.proto.graph.input}
+        wanted = dict.fromkeys(
+            value.name
+            for key, (alone, _) in self._alone.items()
+            if not key[0].is_body and not key[0].function
+            for value in alone.proto.graph.input
+            if value.name not in main
+        )
+        plain = self._open(self._before, extra=list(wanted), label="the model before")
+        feeder = Feeder(
+            plain.inputs, self._conditions.shapes, self._conditions.seed, feed.values, self._conditions.limits.bytes
+        )
+        fitted = fit_feeds(plain, feeder, room=Room(self._before, self._conditions.limits))
+        outputs = [value.name for value in self._before.proto.graph.output]
+        old = {name: fitted.outputs[name] for name in outputs}
+        try:
+            self._against(feed, fitted.feeds, old)
+        except (CannotLoadError, CannotRunError) as error:
+            raise _FailedError("verification.set-does-not-run", why=error) from error
+        return {**fitted.feeds, **fitted.outputs}
+
+    def _against(self, feed: Feed, feeds: Mapping[str, Value], old: Mapping[str, Value]) -> None:
+        """What the changed model computes, at both optimisation levels."""
+        session = self._open(self._after, label="the changed model")
+        new = session.run(session.taken(feeds))
+        shapes = {name: np.shape(value) for name, value in feeds.items() if isinstance(value, np.ndarray)}
+        self._found.shapes = self._found.shapes or dict(shapes)
+        for name, value in old.items():
+            difference = measured(feed.name, name, value, new.get(name))
+            self._found.outputs.append(difference)
+            self._look(difference, None, value, new.get(name))
+        comparison = compare(old, new)
+        if all(node.exact for node in self._nodes):
+            self._found.runs.append(_run(comparison, shapes, optimized=False))
+            if not within(comparison, relative_bounds(old, 0.0)):
+                raise _FailedError("verification.set-outputs", why=comparison.reason)
+        elif comparison.max_abs_diff == np.inf:
+            self._found.notes.append(f"the outputs differ in more than numbers: {comparison.reason}")
+        optimized = self._open(self._after, optimized=True, label="the changed model, optimised")
+        fused = optimized.run(optimized.taken(feeds))
+        level = compare(new, fused)
+        if level.max_rel_diff == np.inf or not within(level, default_level_bounds(new, fused)):
+            raise _FailedError("verification.set-optimised", why=level.reason)
+
+    def _node(self, node: IntendedNode, feed: Feed, values: Mapping[str, Value]) -> None:
+        """The node alone, as it was, as it is and as it must be."""
+        if node.key not in self._alone:
+            raise _FailedError("verification.set-inlined", label=node.label)
+        was, now = self._alone[node.key]
+        names = self._operand_names[node.key]
+        old = self._open(was, extra=names, label=f"{node.label} as it was")
+        known = {entry.name: values[entry.name] for entry in old.inputs if entry.name in values}
+        if not known and feed.name != RANDOM:
+            return  # in a body, whose tensors no run shows
+        feeder = Feeder(old.inputs, {}, self._conditions.seed, known, self._conditions.limits.bytes)
+        fitted = fit_feeds(old, feeder, room=Room(was, self._conditions.limits))
+        session = self._open(now, label=node.label)
+        output = node.key[1]
+        before, after = fitted.outputs[output], session.run(session.taken(fitted.feeds))[output]
+        data = fitted.feeds.get(node.data)
+        shapes = {node.data: np.shape(data)} if isinstance(data, np.ndarray) else {}
+        reference = RepairedNode(node.label, output, node.wanted, replace(node.operands, x=node.data))
+        intended = self._open(intended_model(reference, {**fitted.feeds, **fitted.outputs}), label="what was asked for")
+        wanted = intended.run({"x": data})["y"]
+        largest = largest_finite(data) if isinstance(data, np.ndarray) else 0.0
+        why = self._disagreement(wanted, after, shapes, node.near, largest)
+        if why is not None:
+            raise _FailedError("verification.set-otherwise", label=node.label, why=why)
+        if node.keeps and (node.exact or node.bound is not None):
+            allowed = 0.0 if node.exact else node.bound or 0.0
+            why = self._disagreement(before, after, shapes, allowed, largest)
+            if why is not None:
+                raise _FailedError("verification.set-not-as-before", label=node.label, why=why)
+        difference = measured(feed.name, output, before, after)
+        self._found.nodes.setdefault(node.index, []).append(difference)
+        self._look(difference, node.label, before, after)
+
+    def _disagreement(
+        self, wanted: Value, found: Value, shapes: Mapping[str, Sequence[int]], bound: float, largest: float
+    ) -> str | None:
+        """How the two differ by more than `bound` times the largest value that is resized; None: they do not."""
+        comparison = compare({"y": wanted}, {"y": found})
+        relative = relative_bounds({"y": wanted}, 0.0)["y"].relative  # half precision: its last bits
+        self._found.runs.append(_run(comparison, shapes, optimized=False, bound=max(bound, relative)))
+        if comparison.max_abs_diff <= bound * largest or within(comparison, relative):
+            return None
+        return comparison.reason
+
+    def _look(self, difference: MeasuredDifference, node: str | None, before: Value, after: Value) -> None:
+        found = view(difference, node, before, after)
+        if found is not None:
+            self._found.views.append(found)
+
+    def _open(self, document: Document, *, optimized: bool = False, extra: Sequence[str] = (), label: str) -> Session:
+        self._conditions.sessions.opened += 1
+        return open_session(
+            document,
+            optimized=optimized,
+            extra_outputs=extra,
+            custom_op_libraries=self._conditions.custom_op_libraries,
+            limits=self._conditions.limits,
+            label=label,
+        )
+
+
+def _operand_names(operands: Operands) -> list[str]:
+    return [name for name in (operands.roi, operands.scales, operands.sizes) if name is not None]
+
+
+def _run(comparison: Comparison, shapes: Mapping[str, Sequence[int]], *, optimized: bool, bound: float = 0.0) -> Run:
+    difference = comparison.max_abs_diff, comparison.max_rel_diff
+    return Run({}, dict(shapes), optimized, comparison.bitwise, *difference, bound)

@@ -1,0 +1,117 @@
+"""What a person can look at of two tensors: one plane of both, no larger than a screen, and how far they are apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from resizefix.outcome import MeasuredDifference
+from resizefix.runtimes.inputs import Array, Value
+
+_MOST = 512  # samples of an axis; more are averaged
+_BLOCK = 1 << 22  # elements that are compared at a time
+
+
+@dataclass(frozen=True)
+class View:
+    """A plane of a tensor before and after, as float32[h, w] or float32[h, w, 3]; their difference, float32[h, w].
+
+    `node` is the node that makes the tensor, None for an output of the model; `plane` says which part of the tensor it
+    is, `shrunk` by how much it was averaged; of the difference each place shows the largest.
+    """
+
+    difference: MeasuredDifference
+    node: str | None
+    before: Array
+    after: Array
+    apart: Array
+    shape: tuple[int, ...]
+    plane: str
+    shrunk: int
+
+
+def measured(feed: str, tensor: str, before: Value, after: Value) -> MeasuredDifference:
+    """The largest and the mean difference; infinite for tensors of other shapes or types, and for what is no tensor."""
+    if not (isinstance(before, np.ndarray) and isinstance(after, np.ndarray)):
+        return MeasuredDifference(feed, tensor, math.inf, math.inf, 0.0)
+    if before.shape != after.shape or before.dtype != after.dtype or before.dtype.kind in "OSU":
+        return MeasuredDifference(feed, tensor, math.inf, math.inf, 0.0)
+    most, total, largest = 0.0, 0.0, 0.0
+    flat = before.reshape(-1), after.reshape(-1)
+    for start in range(0, before.size, _BLOCK):
+        b, a = (side[start : start + _BLOCK].astype(np.float64) for side in flat)
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(a - b)
+        distance[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
+        distance[np.isnan(distance)] = math.inf
+        most, total = max(most, float(distance.max())), total + float(distance.sum())
+        largest = max(largest, float(np.abs(b)[np.isfinite(b)].max(initial=0.0)))
+    return MeasuredDifference(feed, tensor, most, total / max(before.size, 1), largest)
+
+
+def view(difference: MeasuredDifference, node: str | None, before: Value, after: Value) -> View | None:
+    """The plane in which the two differ most; None where there is nothing to look at: no two axes, or other shapes."""
+    if not (isinstance(before, np.ndarray) and isinstance(after, np.ndarray)) or before.shape != after.shape:
+        return None
+    if before.ndim < 2 or before.size == 0 or before.dtype.kind not in "fiub":
+        return None
+    one, two, plane = _plane(before, after)
+    if min(one.shape[:2]) < 2:
+        return None
+    shrunk = math.ceil(max(one.shape[:2]) / _MOST)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(two - one)
+    apart = apart.max(axis=-1) if apart.ndim == 3 else apart
+    small = _by_blocks(one, shrunk, np.mean), _by_blocks(two, shrunk, np.mean), _by_blocks(apart, shrunk, np.max)
+    return View(difference, node, *small, tuple(before.shape), plane, shrunk)
+
+
+def _plane(before: Array, after: Array) -> tuple[Array, Array, str]:
+    """[h, w] or [h, w, 3] of both, in float32."""
+    one, two = before, after
+    told: list[str] = []
+    while one.ndim > 4:
+        one, two = _farthest(one, two, told)
+    if one.ndim == 4:
+        index = _index(one, two)
+        one, two = one[index], two[index]
+    if one.ndim == 3:
+        if one.shape[0] == 3:
+            one, two = np.moveaxis(one, 0, -1), np.moveaxis(two, 0, -1)
+            told.append("3 channels as red, green and blue")
+        elif one.shape[-1] == 3 and one.shape[0] != 1:
+            told.append("3 channels as red, green and blue")
+        elif one.shape[-1] == 1 and one.shape[0] > 1:
+            one, two = one[..., 0], two[..., 0]
+        else:
+            one, two = _farthest(one, two, told)
+    return one.astype(np.float32), two.astype(np.float32), ", ".join(told)
+
+
+def _farthest(one: Array, two: Array, told: list[str]) -> tuple[Array, Array]:
+    """The part along the first axis in which the two differ most."""
+    index = _index(one, two)
+    if one.shape[0] > 1:
+        name = {3: "channel", 5: "image"}.get(one.ndim, "part")
+        told.append(f"{name} {index} of {one.shape[0]}, where the difference is largest")
+    return one[index], two[index]
+
+
+def _index(one: Array, two: Array) -> int:
+    """Where along the first axis the two differ most."""
+    with np.errstate(invalid="ignore"):
+        pairs = zip(one, two, strict=True)
+        each = [float(np.nanmax(np.abs(b.astype(np.float32) - a.astype(np.float32)), initial=0.0)) for a, b in pairs]
+    return int(np.argmax(each))
+
+
+def _by_blocks(plane: Array, by: int, reduce: Callable[..., Any]) -> Array:
+    """Squares of `by` samples as one, and what is left over at the edges dropped."""
+    height, width = (max(size // by, 1) for size in plane.shape[:2])
+    rows, columns = (min(by, size) for size in plane.shape[:2])
+    blocks = plane[: height * rows, : width * columns].reshape(height, rows, width, columns, *plane.shape[2:])
+    return np.asarray(reduce(blocks, axis=(1, 3)), np.float32)

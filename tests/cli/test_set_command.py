@@ -1,0 +1,138 @@
+"""`resizefix set`: words that are settings, exit codes, JSON, the page with pictures."""
+
+import base64
+import json
+import re
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import resizefix
+from resizefix.cli import main
+from resizefix.reports.png import data_url, png
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+SRCNN = str(FIXTURES / "srcnn_x3_opset11.onnx")
+BISENET = str(FIXTURES / "bisenet_x8_linear_opset9.onnx")
+NEAREST = ("mode=nearest", "coordinates=asymmetric", "nearest_mode=floor")
+
+
+@pytest.fixture
+def call(capsys):
+    def ask(*words):
+        with pytest.raises(SystemExit) as ended:
+            main(["set", *map(str, words)])
+        found = capsys.readouterr()
+        return ended.value.code, found.out, found.err
+
+    return ask
+
+
+def test_the_node_is_changed_and_the_difference_told(call, tmp_path):
+    code, told, _ = call(SRCNN, tmp_path / "o.onnx", *NEAREST)
+    assert code == 0
+    assert "mode cubic → nearest, coordinates half_pixel → asymmetric, nearest_mode floor" in told
+    assert re.search(r"at the node, random values: differs by up to 2\.\d+", told)
+    assert re.search(r"output output, random values: differs by up to 0\.\d+", told)
+    (site,) = resizefix.inspect(tmp_path / "o.onnx")
+    assert site.interpolation.nearest_mode.value == "floor"
+
+
+def test_json_has_the_differences(call):
+    code, out, _ = call(SRCNN, "--dry-run", *NEAREST, "--json")
+    answer = json.loads(out)
+    (outcome,) = answer["outcomes"]
+    assert code == 0
+    assert answer["verification"]["status"] == "passed"
+    assert outcome["max_abs_diff"] == outcome["node_diffs"][0]["max_abs_diff"] > 1
+    assert outcome["output_diffs"][0]["feed"] == "random values"
+    assert outcome["exact"] is False
+
+
+def test_a_setting_may_stand_before_a_file_and_a_file_may_hold_an_equals_sign(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mode=x.onnx").write_bytes(Path(SRCNN).read_bytes())
+    assert call(*NEAREST, "./mode=x.onnx", "./a=b.onnx")[0] == 0
+    assert (tmp_path / "a=b.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ((SRCNN, "o.onnx"), 2, "give what to set as KEY=VALUE; the keys are mode, coordinates, nearest_mode"),
+        ((SRCNN, "o.onnx", "mod=nearest"), 2, "there is no key 'mod' to set"),
+        ((SRCNN, "o.onnx", "mode="), 2, "mode=: give nearest, linear, cubic"),
+        ((SRCNN, "o.onnx", "mode=cubic", "mode=linear"), 2, "mode is given twice"),
+        ((SRCNN, "mode=linear"), 2, "where to write?"),
+        (("mode=linear",), 2, "Missing argument 'IN'"),
+        ((SRCNN, "o.onnx", "mode=cubic"), 1, "there is nothing to do: every selected node is that already"),
+        ((SRCNN, "o.onnx", "nearest_mode=floor"), 1, "nearest_mode has no meaning with mode=cubic; add mode=nearest"),
+        ((BISENET, "o.onnx", "coordinates=half_pixel"), 1, "it works with --opset 11"),
+        ((SRCNN, "o.onnx", *NEAREST, "--feed", "y=a.png"), 2, "the model has no such input to feed; it has input"),
+        ((SRCNN, "o.onnx", *NEAREST, "--feed", "input=a.png"), 2, "there is no file 'a.png' to feed"),
+        ((SRCNN, "o.onnx", *NEAREST, "--feed", "photo"), 2, "is no feed; write for example input=photo.png"),
+        ((SRCNN, "o.onnx", *NEAREST, "--html", "o.onnx"), 2, "--html and OUT both name o.onnx"),
+    ],
+)
+def test_what_is_not_done_is_told_and_nothing_is_written(call, tmp_path, monkeypatch, words, code, told):
+    monkeypatch.chdir(tmp_path)
+    found, _, text = call(*words)
+    assert found == code
+    assert told in " ".join(text.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_shows_before_after_and_difference(call, tmp_path):
+    data = np.random.default_rng(0).random((1, 3, 20, 24), np.float32)
+    size = [dim.dim_value for dim in onnx.load(SRCNN).graph.input[0].type.tensor_type.shape.dim]
+    np.save(tmp_path / "x.npy", np.resize(data, size).astype(np.float32))
+    page, out = tmp_path / "p.html", tmp_path / "o.onnx"
+    words = (SRCNN, out, *NEAREST, "--feed", f"input={tmp_path / 'x.npy'}", "--html", page)
+    code, told, _ = call(*words)
+    assert code == 0
+    assert f"wrote {page}" in told
+    text = page.read_text()
+    pictures = re.findall(r'<img src="(data:image/png;base64,[^"]+)" alt="(\w+): ', text)
+    assert [name for _, name in pictures] == ["Before", "After", "Difference"] * 4
+    assert len({url for url, _ in pictures}) == len(pictures)
+    assert "img-src data:" in text
+    assert call(*words, "--force")[0] == 0
+    assert call(*words)[0] == 2
+
+
+def test_several_models(call, tmp_path):
+    code, out, _ = call(SRCNN, FIXTURES / "srcnn_x3_opset11_dynamic.onnx", "--output-dir", tmp_path, *NEAREST, "--json")
+    assert code == 0
+    assert [model["outcomes"][0]["status"] for model in json.loads(out)["models"]] == ["changed", "changed"]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def pixels_of(data: bytes) -> np.ndarray:
+    """A decoder of its own for what `png` writes."""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    chunks, at = {}, 8
+    while at < len(data):
+        (length,) = struct.unpack(">I", data[at : at + 4])
+        kind, content = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        assert struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0] == zlib.crc32(kind + content)
+        chunks[kind], at = content, at + 12 + length
+    width, height, depth, colour = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
+    assert depth == 8
+    rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, -1)
+    assert not rows[:, 0].any()
+    return rows[:, 1:].reshape((height, width, 3) if colour == 2 else (height, width))
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (3, 5, 3), (1, 1)])
+def test_a_picture_is_what_other_readers_read(shape, tmp_path):
+    from PIL import Image
+
+    pixels = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+    assert np.array_equal(pixels_of(png(pixels)), pixels)
+    assert base64.b64decode(data_url(pixels).partition(",")[2]) == png(pixels)
+    (tmp_path / "p.png").write_bytes(png(pixels))
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "p.png")), pixels)

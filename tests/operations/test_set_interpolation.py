@@ -1,0 +1,317 @@
+"""What was set is what is read back and what onnxruntime computes; nothing else of the file changes."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto
+from resize_models import resize_model, run, sample
+
+import resizefix
+from resizefix.document.document import Document
+from resizefix.errors import UsageError
+from resizefix.operations.diff import diff
+from resizefix.outcome import Status
+
+SHAPE = (1, 2, 5, 7)
+SCALES = (1.0, 1.0, 2.0, 1.7)
+FULL = {
+    "mode": "linear",
+    "coordinate_transformation_mode": "half_pixel",
+    "nearest_mode": "floor",
+    "cubic_coeff_a": -0.5,
+}
+COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn")
+
+
+def one(result):
+    (outcome,) = result.outcomes
+    return outcome
+
+
+def meaning(model):
+    (site,) = resizefix.inspect(model)
+    return site.interpolation
+
+
+def spec(model) -> dict:
+    """The attributes that the node has."""
+    node = next(node for node in model.graph.node if node.name == "up")
+    found = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    return {name: value.decode() if isinstance(value, bytes) else value for name, value in found.items()}
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_what_was_set_is_read_back_and_computed(mode, coordinates):
+    before = resize_model(13, SHAPE, scales=SCALES, **FULL)
+    result = resizefix.set_interpolation(before, mode=mode, coordinates=coordinates)
+    found = meaning(result.model)
+    assert (found.mode.value, found.coordinate_transformation_mode.value) == (mode, coordinates)
+    wanted = {**FULL, "mode": mode, "coordinate_transformation_mode": coordinates}
+    x = sample(SHAPE)
+    for optimized in (False, True):
+        assert np.array_equal(
+            run(result.model, x, optimized=optimized),
+            run(resize_model(13, SHAPE, scales=SCALES, **wanted), x, optimized=optimized),
+        )
+    if one(result).status is Status.CHANGED and not one(result).exact:
+        apart = np.abs(run(before, x).astype(float) - run(result.model, x)).max()
+        assert one(result).max_abs_diff > 0
+        assert apart > 0
+
+
+@pytest.mark.parametrize("value", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+def test_every_rounding(value):
+    before = resize_model(
+        11, SHAPE, scales=(1, 1, 1.5, 2.5), mode="nearest", coordinate_transformation_mode="asymmetric"
+    )
+    result = resizefix.set_interpolation(before, nearest_mode=value)
+    wanted = resize_model(
+        11,
+        SHAPE,
+        scales=(1, 1, 1.5, 2.5),
+        mode="nearest",
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode=value,
+    )
+    assert np.array_equal(run(result.model, sample(SHAPE)), run(wanted, sample(SHAPE)))
+    assert meaning(result.model).nearest_mode.value == value
+
+
+def test_nothing_but_the_node_changes_and_setting_back_restores_it():
+    before = resize_model(13, SHAPE, scales=SCALES, mode="nearest", nearest_mode="floor")
+    there = resizefix.set_interpolation(before, mode="linear", coordinates="align_corners").model
+    changes = diff(Document.from_proto(before), Document.from_proto(there))
+    assert [(change.what, change.name) for change in changes] == [("node", "up")]
+    back = resizefix.set_interpolation(there, mode="nearest", coordinates="half_pixel", nearest_mode="floor").model
+    assert meaning(back) == meaning(before)
+    assert np.array_equal(run(back, sample(SHAPE)), run(before, sample(SHAPE)))
+    assert [change.name for change in diff(Document.from_proto(before), Document.from_proto(back))] == ["up"]
+
+
+def test_an_attribute_that_no_longer_applies_is_dropped_and_told():
+    before = resize_model(11, SHAPE, scales=SCALES, mode="nearest", nearest_mode="ceil")
+    outcome = one(result := resizefix.set_interpolation(before, mode="linear"))
+    assert "nearest_mode dropped, which linear does not read" in outcome.reason
+    assert "nearest_mode" not in spec(result.model)
+
+
+def test_an_attribute_that_was_not_read_before_counts_where_the_mode_reads_it():
+    result = resizefix.set_interpolation(resize_model(11, SHAPE, scales=SCALES, **FULL), mode="nearest")
+    assert "nearest_mode floor" in one(result).reason
+    assert meaning(result.model).nearest_mode.value == "floor"
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "value"),
+    [
+        ("bilinear", "mode", "linear"),
+        ("bicubic", "mode", "cubic"),
+        ("NEAREST", "mode", "nearest"),
+        ("align-corners", "coordinates", "align_corners"),
+        ("align_corners", "coordinate_transformation_mode", "align_corners"),
+    ],
+)
+def test_sensible_aliases_are_taken(given, key, value):
+    result = resizefix.set_interpolation(resize_model(13, SHAPE, scales=SCALES, **FULL), **{key: given})
+    found = meaning(result.model)
+    assert value in (found.mode.value, found.coordinate_transformation_mode.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, "give what to set as KEY=VALUE"),
+        ({"mode": "lanczos"}, "mode=lanczos: give nearest, linear, cubic"),
+        ({"coordinates": "half"}, "give half_pixel, half_pixel_symmetric, pytorch_half_pixel"),
+        ({"nearest_mode": "simple"}, "give round_prefer_floor, round_prefer_ceil, floor, ceil"),
+        ({"cubic_coeff_a": "inf"}, "cubic_coeff_a=inf: give a number"),
+        ({"antialias": "2"}, "antialias=2: give 0 or 1"),
+        ({"form": "lanczos"}, "form=lanczos: give scales, sizes, axes, identity"),
+        ({"mode": "linear", "nearest_mode": "floor"}, "nearest_mode is read with mode=nearest alone"),
+        ({"mode": "nearest", "cubic_coeff_a": -0.5}, "cubic_coeff_a is read with mode=cubic alone"),
+        ({"mode": "nearest", "antialias": 1}, "antialias is read with mode=linear or cubic alone"),
+        ({"mode": "nearest", "exclude_outside": 1}, "exclude_outside is read with mode=cubic or antialias=1 alone"),
+        ({"coordinates": "asymmetric", "coordinate_transformation_mode": "asymmetric"}, "coordinates is given twice"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error_that_lists_what_can(settings, told):
+    with pytest.raises(UsageError) as error:
+        resizefix.set_interpolation(resize_model(13, SHAPE, scales=SCALES, **FULL), **settings)
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"nearest_mode": "floor"}, "nearest_mode has no meaning with mode=linear; add mode=nearest"),
+        ({"cubic_coeff_a": -0.5}, "cubic_coeff_a has no meaning with mode=linear; add mode=cubic"),
+        ({"exclude_outside": True}, "add mode=cubic or antialias=1"),
+        ({"coordinates": "tf_crop_and_resize"}, "reads a roi, which the node does not have"),
+    ],
+)
+def test_a_setting_that_the_mode_does_not_read_is_refused(settings, told):
+    outcome = one(resizefix.set_interpolation(resize_model(13, SHAPE, scales=SCALES, **FULL), **settings))
+    assert outcome.status is Status.REFUSED
+    assert told in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("opset", "settings", "needed"),
+    [
+        (8, {"coordinates": "half_pixel"}, 11),
+        (9, {"mode": "cubic"}, 11),
+        (9, {"form": "sizes"}, 11),
+        (10, {"nearest_mode": "round_prefer_ceil"}, 11),
+        (11, {"antialias": True}, 18),
+        (13, {"form": "axes"}, 18),
+        (17, {"coordinates": "half_pixel_symmetric", "antialias": True}, 19),
+    ],
+)
+def test_what_an_opset_cannot_say_is_refused_with_the_opset_that_can(opset, settings, needed):
+    mode = "nearest" if "nearest_mode" in settings else "linear"
+    before = resize_model(opset, SHAPE, scales=(1, 1, 2, 3), mode=mode)
+    outcome = one(resizefix.set_interpolation(before, **settings))
+    assert outcome.status is Status.REFUSED
+    assert outcome.reason.startswith(f"opset {opset} has no ")
+    assert outcome.retry_args == ("--opset", str(needed))
+    result = resizefix.set_interpolation(before, opset=needed, **settings)
+    assert one(result).status is Status.CHANGED
+    assert result.verification.passed
+    assert result.model.opset_import[0].version == needed
+
+
+def test_to_raise_is_advised_only_where_it_helps():
+    outcome = one(resizefix.set_interpolation(resize_model(9, SHAPE, scales=SCALES, mode="linear"), form="sizes"))
+    assert outcome.retry_args == ()
+    assert outcome.reason.startswith("opset 9 has no form=sizes; opset 11 has, and form=sizes: scale 1.7")
+
+
+@pytest.mark.parametrize(("opset", "scales", "same"), [(9, 2.0, "floor"), (10, 2.0, "floor"), (10, 0.5, "ceil")])
+def test_before_opset_11_the_rounding_is_that_of_the_scales(opset, scales, same):
+    before = resize_model(opset, (1, 2, 6, 8), scales=(1, 1, scales, scales), mode="linear")
+    result = resizefix.set_interpolation(before, mode="nearest", coordinates="asymmetric", nearest_mode=same)
+    assert one(result).status is Status.CHANGED
+    wanted = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": same}
+    reference = resize_model(13, (1, 2, 6, 8), scales=(1, 1, scales, scales), **wanted)
+    x = sample((1, 2, 6, 8))
+    assert np.array_equal(run(result.model, x), run(reference, x))
+    other = {"floor": "ceil", "ceil": "floor"}[same]
+    refused = one(resizefix.set_interpolation(before, mode="nearest", nearest_mode=other))
+    assert refused.retry_args == ("--opset", "11")
+
+
+def test_a_change_that_keeps_the_meaning_is_verified_bit_for_bit():
+    before = resize_model(13, SHAPE, scales=(1, 1, 2, 3), mode="nearest", nearest_mode="round_prefer_floor")
+    result = resizefix.set_interpolation(before, coordinates="asymmetric", nearest_mode="floor")
+    outcome = one(result)
+    assert outcome.exact
+    assert outcome.max_abs_diff is None
+    assert "the same meaning at this size (E" in outcome.reason
+    assert all(run.bitwise for run in result.verification.runs)
+    assert {diff.max_abs_diff for diff in (*outcome.node_diffs, *outcome.output_diffs)} == {0.0}
+
+
+@pytest.mark.parametrize("form", ["scales", "sizes", "axes", "gather", "matmul", "conv-transpose", "repeat"])
+@pytest.mark.parametrize("opset", [11, 13, 18])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_a_form_computes_what_the_node_did(form, opset, mode):
+    options = {"mode": mode, "coordinate_transformation_mode": "half_pixel"}
+    before = resize_model(opset, (1, 2, 6, 8), scales=(1, 1, 2, 3), **options)
+    result = resizefix.set_interpolation(before, form=form)
+    outcome = one(result)
+    lowering = {"gather": "nearest", "repeat": "nearest", "conv-transpose": "linear"}.get(form, mode)
+    if form == "scales":
+        assert outcome.status is Status.UNCHANGED
+    elif (form == "axes" and opset < 18) or lowering != mode:
+        assert outcome.status is Status.REFUSED
+        assert outcome.reason.startswith(("form=", "opset "))
+    else:
+        assert outcome.status is Status.CHANGED
+        x = sample((1, 2, 6, 8))
+        apart = np.abs(run(before, x) - run(result.model, x)).max()
+        assert apart <= (0 if outcome.exact else (outcome.bound or 0) * np.abs(x).max())
+        assert not outcome.exact or result.verification.runs[0].bitwise
+
+
+def test_a_form_and_a_meaning_are_set_at_once():
+    before = resize_model(13, (1, 2, 6, 8), scales=(1, 1, 2, 3), mode="linear")
+    result = resizefix.set_interpolation(
+        before, mode="nearest", coordinates="asymmetric", nearest_mode="floor", form="gather"
+    )
+    assert [node.op_type for node in result.model.graph.node].count("Gather") == 2
+    x = sample((1, 2, 6, 8))
+    assert np.array_equal(run(result.model, x), x.repeat(2, 2).repeat(3, 3))
+    assert one(result).max_abs_diff > 0
+
+
+def test_scales_and_sizes_are_each_others_way_back():
+    before = resize_model(13, (1, 2, 6, 8), scales=(1, 1, 2, 3), mode="linear")
+    sizes = resizefix.set_interpolation(before, form="sizes").model
+    assert resizefix.inspect(sizes)[0].extent.values == (1, 2, 12, 24)
+    back = resizefix.set_interpolation(sizes, form="scales").model
+    assert resizefix.inspect(back)[0].extent.values == (1, 1, 2, 3)
+    assert np.array_equal(run(back, sample((1, 2, 6, 8))), run(before, sample((1, 2, 6, 8))))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize("scales", [(1, 1, 2, 2, 2), (1, 1, 1, 2, 3), (1, 1, 2, 1, 1), (1, 1, 0.5, 2, 1.5)])
+def test_a_volume_becomes_two_resizes_of_four_dimensions(mode, scales):
+    shape = (2, 3, 4, 5, 6)
+    before = resize_model(13, shape, scales=scales, mode=mode)
+    result = resizefix.set_interpolation(before, form="two-4d-resizes")
+    outcome = one(result)
+    assert outcome.status is Status.CHANGED
+    kept = resizefix.inspect(result.model)
+    assert len(kept) == (scales[2] != 1) + (scales[3:] != (1, 1))
+    x = sample(shape)
+    apart = np.abs(run(before, x) - run(result.model, x)).max()
+    assert apart <= (0 if mode == "nearest" else outcome.bound * np.abs(x).max())
+
+
+def test_what_onnxruntime_would_not_run_is_refused():
+    before = resize_model(13, (1, 2, 4, 5, 6), scales=(1, 1, 2, 2, 2), mode="linear")
+    outcome = one(resizefix.set_interpolation(before, mode="cubic"))
+    assert outcome.status is Status.REFUSED
+    assert outcome.reason.startswith("onnxruntime would not run it (")
+
+
+def test_scales_that_are_fed_stay_fed():
+    before = resize_model(13, (1, 2, "h", "w"), scales=(1, 1, 2, 2), mode="linear")
+    fed = resizefix.promote_scales(before, input_name="scales").model
+    result = resizefix.set_interpolation(fed, mode="nearest", feed={"scales": (1, 1, 3, 3)})
+    assert result.verification.passed
+    assert resizefix.inspect(result.model)[0].origin.kind.value == "graph-input"
+    refused = one(resizefix.set_interpolation(fed, form="sizes"))
+    assert "are fed at run time" in refused.reason
+
+
+@pytest.mark.parametrize("kind", [TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, TensorProto.FLOAT16])
+def test_other_types(kind):
+    before = resize_model(13, SHAPE, scales=SCALES, kind=kind, mode="nearest")
+    result = resizefix.set_interpolation(before, mode="linear", coordinates="asymmetric")
+    wanted = resize_model(
+        13, SHAPE, scales=SCALES, kind=kind, mode="linear", coordinate_transformation_mode="asymmetric"
+    )
+    x = sample(SHAPE, kind)
+    assert np.array_equal(run(result.model, x), run(wanted, x))
+
+
+def test_only_the_named_nodes_change():
+    model = Path(__file__).parents[2] / "fixtures" / "bisenet_x8_linear_opset11.onnx"
+    result = resizefix.set_interpolation(model, mode="linear", node="#1")
+    changed = [site.interpolation.mode.value for site in resizefix.inspect(result.model)]
+    assert changed == ["nearest", "linear", "linear"]
+
+
+def test_the_measured_difference_is_that_of_the_models():
+    before = resize_model(13, SHAPE, scales=SCALES, mode="linear")
+    x = sample(SHAPE, seed=5)
+    result = resizefix.set_interpolation(before, mode="cubic", feed={"x": x})
+    apart = np.abs(run(before, x).astype(np.float64) - run(result.model, x).astype(np.float64))
+    for found in (*one(result).node_diffs, *one(result).output_diffs):
+        assert found.max_abs_diff == pytest.approx(apart.max(), rel=1e-12)
+        assert found.mean_abs_diff == pytest.approx(apart.mean(), rel=1e-12)
+    assert one(result).max_abs_diff == pytest.approx(apart.max(), rel=1e-12)

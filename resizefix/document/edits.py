@@ -103,7 +103,8 @@ def replace_nodes(body: GraphProto | FunctionProto, instead: Mapping[str, Sequen
         del body.node[index]
         insert_nodes(body, index, nodes)
         last = body.node[index + len(nodes) - 1]
-        last.doc_string = last.doc_string or old.doc_string
+        if old.doc_string and not last.doc_string:
+            last.doc_string = old.doc_string
         if not last.metadata_props:
             last.metadata_props.extend(old.metadata_props)
 

@@ -12,7 +12,18 @@ from resizefix.cli import group, main
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 COMMANDS = group.list_commands(None)  # type: ignore[arg-type]
 # Each after the one that writes what it reads.
-IN_ORDER = ["inspect", "promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "check", "verify", "diff"]
+IN_ORDER = [
+    "inspect",
+    "promote-scales",
+    "freeze-scales",
+    "trt-legacy",
+    "legalize",
+    "repair",
+    "set",
+    "check",
+    "verify",
+    "diff",
+]
 ANSWERS_NO = {"check", "diff"}
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from resizefix.library.check import check
     from resizefix.library.diff import diff
     from resizefix.library.freeze_scales import freeze_scales
+    from resizefix.library.input_size import input_size
     from resizefix.library.inspect import inspect
     from resizefix.library.promote_scales import promote_scales
     from resizefix.library.repair import repair
@@ -52,6 +53,7 @@ __all__ = [
     "check",
     "diff",
     "freeze_scales",
+    "input_size",
     "inspect",
     "legalize",
     "promote_scales",
@@ -69,6 +71,7 @@ _HOMES = {
     "check": "resizefix.library.check",
     "diff": "resizefix.library.diff",
     "freeze_scales": "resizefix.library.freeze_scales",
+    "input_size": "resizefix.library.input_size",
     "inspect": "resizefix.library.inspect",
     "legalize": "resizefix.library.rewrite",
     "promote_scales": "resizefix.library.promote_scales",

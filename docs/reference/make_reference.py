@@ -34,6 +34,7 @@ CALLS = (
     "legalize",
     "repair",
     "set_interpolation",
+    "input_size",
     "check",
     "verify",
     "diff",

@@ -28,6 +28,8 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("repair", "repair", "Fix resizes that a converter broke or left fragile."),
     ("set", "set", "Change the interpolation on purpose, and measure the difference."),
     ("check", "check", "Say whether a target accepts the resizes, rule by rule."),
+    ("input-size", "input_size", "Give a static model another input resolution."),
+    ("check", "check", "Say whether a target takes the resizes, rule by rule."),
     ("verify", "verify", "Run two models in onnxruntime and compare them."),
     ("diff", "diff", "Show what changed between two models, and that nothing else did."),
 )

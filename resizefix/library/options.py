@@ -144,6 +144,11 @@ def _extent(value: Any) -> str:
     return ExtentKind(value).value
 
 
+def _size(value: Any) -> tuple[int, int]:
+    height, width = _each(_whole(1))(value)
+    return height, width
+
+
 def _callable(value: Any) -> Any:
     _require(callable(value))
     return value
@@ -154,6 +159,7 @@ _FLOAT = _number(-_LARGEST_FLOAT32, _LARGEST_FLOAT32)
 _NONE = frozenset(
     (
         "form",
+        "batch",
         "input_name",
         "prefer",
         "opset",
@@ -191,6 +197,10 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "progress": (_callable, "what can be called with three arguments"),
     "target": (lambda value: target_named(value).name, ""),
     "profile": (_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}'),
+    "size": (_size, "height and width, as (720, 1280)"),
+    "batch": (_whole(1), "a whole number from 1"),
+    "input": (_each(_text, (str,)), "the name of an input, or a list of them"),
+    **dict.fromkeys(("keep", "follow_input"), (_each(_text, (str,)), "a glob on names of nodes, or a list of them")),
     "set": (_by_name(_each(_FLOAT)), 'numbers for inputs, as {"scales": (1, 1, 2, 2)}'),
     "feed": (_by_name(lambda value: value), 'values for inputs, as {"scales": (1, 1, 2, 2)}'),
     "runs": (_whole(1, 1 << 31), "a whole number from 1"),

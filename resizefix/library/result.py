@@ -25,6 +25,14 @@ else:
     ModelT = TypeVar("ModelT")
 
 
+@dataclass(frozen=True)
+class Resolution:
+    """What `input_size` was asked for: (height, width); and what it took for granted, a sentence for each."""
+
+    size: tuple[int, int]
+    inferred: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Generic[ModelT]):
     """What an operation made.
@@ -43,6 +51,8 @@ class Result(Generic[ModelT]):
     """The optimization profile with which TensorRT builds the model (`promote_scales` for TensorRT)."""
     views: tuple[View, ...] = ()
     """Planes of what the changed nodes and the model computed before and after (`set_interpolation`)."""
+    resolution: Resolution | None = None
+    """The size that was asked for (`input_size`)."""
 
     def __repr__(self) -> str:
         counts = Counter(outcome.status.value for outcome in self.outcomes)

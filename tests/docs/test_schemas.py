@@ -57,6 +57,7 @@ def test_every_command_has_a_schema_and_every_schema_is_one():
         ("legalize", "MODEL", "--dry-run", "--target", "tensorrt-7.0", "--no-verify"),
         ("repair", "MODEL", "--dry-run", "--no-verify"),
         ("set", "MODEL", "--dry-run", "mode=linear", "coordinates=asymmetric", "--no-verify"),
+        ("input-size", "MODEL", "96x64", "--dry-run", "--no-verify"),
         ("check", "MODEL"),
         ("verify", "MODEL", "MODEL"),
         ("diff", "MODEL", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx")),

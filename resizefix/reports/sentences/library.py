@@ -30,4 +30,6 @@ SENTENCES = {
     "library.nothing-set": "nothing was changed",
     "library.feed-no-such-input": "{name}: the model has no such input to feed; it has {known}",
     "library.raised-otherwise": "the model raised to opset {opset} does not compute what it did: {why}",
+    "library.input-size-same": "the input has this size already",
+    "library.input-size-nothing": "nothing was changed",
 }

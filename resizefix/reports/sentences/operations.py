@@ -63,4 +63,5 @@ SENTENCES = {
     "operations.set-form-in-function": "form={form}: it stands in a local function, which holds no constants; inline the functions first",
     "operations.set-form-of-computed": "form={form}: its {kind} are not constant; freeze-scales makes them constants",
     "operations.set-not-run": "onnxruntime would not run it ({rule_name}): {because}",
+    "operations.input-size-constant": "{name}: {before} becomes {after}",
 }

@@ -36,4 +36,9 @@ SENTENCES = {
     "verification.set-inlined": "{label!r} cannot be compared alone: its function was inlined",
     "verification.set-otherwise": "{label!r} does not compute what was asked for: {why}",
     "verification.set-not-as-before": "{label!r} does not compute what it did before: {why}",
+    "verification.input-size-shape": "output {name!r} is of shape {found} at this size, and {wanted} was derived",
+    "verification.input-size-does-not-run": "the model for this size does not run: {reason}",
+    "verification.input-size-optimized": "the model for this size computes something else when onnxruntime optimises it: {reason}",
+    "verification.input-size-fixed": "it runs at this size, and every output has the size that was derived. That its numbers are those of a new export is inferred: there is no original of this size to compare with",
+    "verification.input-size-changed-elsewhere": "{what} changed that has nothing to do with the size",
 }

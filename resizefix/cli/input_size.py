@@ -1,0 +1,101 @@
+"""`resizefix input-size IN OUT SIZE`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.options import manner_of, run_options, running, subcommand, writing
+from resizefix.cli.written import More, No, written
+
+if TYPE_CHECKING:
+    from resizefix.library.result import Result
+
+
+class SizeType(click.ParamType):  # type: ignore[type-arg]
+    """HEIGHTxWIDTH."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The two numbers."""
+        if isinstance(value, tuple):
+            return value
+        parts = str(value).lower().replace("×", "x").split("x")
+        if len(parts) != 2 or not all(part.isdigit() and 0 < int(part) < 1 << 31 for part in parts):
+            self.fail(f"{value!r} is no size; write height x width, as 720x1280", param, ctx)
+        return int(parts[0]), int(parts[1])
+
+
+@subcommand("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280")
+@click.argument("model", metavar="IN", type=click.Path())
+@click.argument("out", required=False, type=click.Path())
+@click.argument("size", required=False, metavar="SIZE")
+@click.option("--batch", type=click.IntRange(min=1), metavar="N", help="Another batch, too.")
+@click.option("--input", "inputs", multiple=True, metavar="NAME", help="The image inputs that are meant (repeatable).")
+@click.option(
+    "--keep", multiple=True, metavar="PATTERN", help="The sizes in these nodes stay as they are (repeatable)."
+)
+@click.option(
+    "--follow", multiple=True, metavar="PATTERN", help="The sizes in these nodes follow the input (repeatable)."
+)
+@writing
+@running
+def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+    """Give IN another input resolution: SIZE is height x width.
+
+    Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written.
+    """
+    how = manner_of(as_json, quiet, verbose)
+    context = click.get_current_context()
+    if options["out"] is None:
+        raise click.UsageError("Missing argument 'SIZE'.", context)
+    if options["size"] is None:  # OUT is left out where -o, --in-place or --dry-run stand for it
+        options["out"], options["size"] = None, options["out"]
+    param = next(param for param in context.command.params if param.name == "size")
+    options["size"] = SizeType().convert(options["size"], param, context)
+    conduct("input-size", model, how, lambda: _work(model, options, verbose=verbose))
+
+
+def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+    def make() -> Result:
+        from resizefix.library.input_size import input_size
+
+        return input_size(
+            model,
+            size=options["size"],
+            batch=options["batch"],
+            input=options["inputs"],
+            keep=options["keep"],
+            follow_input=options["follow"],
+            verify=not options["no_verify"],
+            **run_options(options),
+        )
+
+    return written(model, options, make, _why_not, verbose=verbose, more=_more)
+
+
+def _why_not(result: Result) -> No | None:
+    from resizefix.outcome import Status
+    from resizefix.reports.wording import reason
+
+    refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
+    if refused is not None:
+        return No(f"nothing was written. {refused.node}: {reason(refused)}", outcome=refused)
+    if not result.changed and result.verification.reason and not result.verification.runs:
+        return No(result.verification.reason, True)
+    return None
+
+
+def _more(result: Result, path: str | None, made: bool) -> More | None:
+    resolution = result.resolution
+    if resolution is None:
+        return None
+
+    def show() -> None:
+        for sentence in resolution.inferred:
+            click.echo(f"inferred: {sentence}")
+
+    return More({"size": list(resolution.size), "inferred": list(resolution.inferred)}, show)

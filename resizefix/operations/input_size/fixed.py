@@ -1,0 +1,107 @@
+"""Another fixed size: every constant that follows the input gets the numbers of that size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.shapes import rederive
+from resizefix.document.document import Document
+from resizefix.document.edits import set_shape
+from resizefix.document.text import node_text
+from resizefix.document.values import dims_of
+from resizefix.operations.input_size.constants import write_attribute, write_constants
+from resizefix.origins.input_sizes.dim import Dim
+from resizefix.origins.input_sizes.following import Following, Numbers
+from resizefix.outcome import Outcome, Status
+from resizefix.scope_path import MAIN, Key
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Resized:
+    """A model for another size, and what happened to each node whose constants changed."""
+
+    document: Document
+    outcomes: tuple[Outcome, ...]
+    changed: frozenset[int]
+
+
+def resized(document: Document, found: Following, symbols: Mapping[str, int]) -> Resized:
+    """A copy of the model for inputs of this size. Raises SizeRefusedError where it has no such size."""
+    found.require_fits(symbols)
+    numbers = found.numbers(symbols)
+    made = document.copy()
+    model = made.proto
+    before = {index: node_text(model.graph.node[index]) for index in _nodes(numbers)}
+    for (index, name), values in numbers.attributes.items():
+        write_attribute(model.graph.node[index], name, values)
+    write_constants(model, numbers.constants)
+    set_inputs(made, found, symbols)
+    rederive(model, fixed_shapes(found, symbols))
+    outcomes = _outcomes(document, found, numbers, before)
+    return Resized(made, outcomes, frozenset(before))
+
+
+def set_inputs(made: Document, found: Following, symbols: Mapping[str, int | str]) -> None:
+    """Write the new sizes into the inputs' shapes: numbers, or symbols."""
+    images = {image.name: image for image in found.flow.images}
+    for value in made.proto.graph.input:
+        if value.name in images:
+            dims = list(dims_of(value.type))
+            for name, axis in images[value.name].axes.items():
+                if name in symbols:
+                    dims[axis] = symbols[name]
+            set_shape(value, dims)
+
+
+def fixed_shapes(found: Following, symbols: Mapping[str, int]) -> dict[Key, tuple[int | str | None, ...] | None]:
+    """The sizes of all tensors that follow the input."""
+    flow = found.flow
+    point = {name: np.array([value], np.int64) for name, value in symbols.items()}
+    memo: dict[Dim, npt.NDArray[np.int64]] = {}
+    shapes: dict[Key, tuple[int | str | None, ...] | None] = {}
+    for name, dims in flow.dims.items():
+        if dims is None or all(flow.sizes.fixed(dim) is not None for dim in dims):
+            continue
+        lengths = [flow.sizes.at(dim, point, memo) for dim in dims]
+        shapes[MAIN, name] = tuple(None if length is None else int(length[0]) for length in lengths)
+    return shapes
+
+
+def _nodes(numbers: Numbers) -> list[int]:
+    return sorted({place.node for place in numbers.constants} | {index for index, _ in numbers.attributes})
+
+
+def _outcomes(document: Document, found: Following, numbers: Numbers, before: Mapping[int, str]) -> tuple[Outcome, ...]:
+    made: list[Outcome] = []
+    graph = document.proto.graph
+    for index, text in before.items():
+        said = [
+            Diagnostic(
+                "operations.input-size-constant",
+                name=graph.node[index].input[place.position],
+                before=_short(found.flow.operands.array(graph.node[index].input[place.position])),
+                after=_short(array),
+            )
+            for place, array in numbers.constants.items()
+            if place.node == index
+        ]
+        for (node, name), values in numbers.attributes.items():
+            if node == index:
+                old = next(list(a.ints or a.floats) for a in graph.node[index].attribute if a.name == name)
+                said.append(Diagnostic("operations.input-size-constant", name=name, before=old, after=list(values)))
+        made.append(Outcome(index, found.flow.labels[index], Status.CHANGED, "; ".join(said), text))
+    return tuple(made)
+
+
+def _short(array: Array | None) -> str:
+    if array is None:
+        return "?"
+    return str(array.tolist()) if array.size <= 8 else f"{array.dtype.name}{list(array.shape)}"

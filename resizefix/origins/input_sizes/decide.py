@@ -1,0 +1,327 @@
+"""What no other size decides: the readings of numbers that nothing in the model had to agree with.
+
+Each rule looks at one kind of use. Where two readings remain, the node is refused with both; `keep` and `follow` name
+nodes for which the user has decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from typing import NamedTuple
+
+from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.origins.input_sizes.flow import Flow, PadUse
+from resizefix.origins.input_sizes.refusal import refuse
+from resizefix.origins.input_sizes.resize_row import ResizeUse
+from resizefix.origins.input_sizes.solver import Split
+
+# A pool of so few samples is a step down of the network; a larger one that tiles its map may be an adaptive pool.
+_STEP_DOWN = 3
+
+
+class Choices(NamedTuple):
+    """Patterns of nodes whose numbers stay as they are, and of those whose numbers follow the input."""
+
+    keep: Sequence[str] = ()
+    follow: Sequence[str] = ()
+
+    def of(self, label: str) -> str | None:
+        """ "keep", "follow", or None."""
+        for name, patterns in (("keep", self.keep), ("follow", self.follow)):
+            if any(fnmatchcase(label, pattern) for pattern in patterns):
+                return name
+        return None
+
+
+def decide(flow: Flow, choices: Choices) -> list[str]:
+    """Bind every unknown that is left. Raises SizeRefusedError. Returns what was inferred, a sentence for each."""
+    inferred: list[str] = []
+    flow.solver.settle()
+    rules: tuple[Callable[[Flow, Choices, list[str]], None], ...] = (
+        _halves, _splits, _pools, _resizes, _cuts, _resizes, _pads, _arithmetic,
+    )  # fmt: skip
+    for rule in rules:
+        rule(flow, choices, inferred)
+        flow.solver.settle()
+    _rest(flow)
+    flow.solver.settle()
+    return inferred
+
+
+def _open(sizes: Sizes, dim: Dim) -> bool:
+    return sizes.resolve(dim).kind == "var"
+
+
+def _bind(flow: Flow, dim: Dim, to: Dim) -> None:
+    unknown = flow.sizes.resolve(dim)
+    if unknown.kind == "var":
+        flow.solver.bind(unknown, to)
+
+
+# ---- Reshape: which factor is fixed ----
+
+
+def _splits(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    sizes = flow.sizes
+    open_splits = [split for split in flow.solver.splits if all(_open(sizes, part) for part in split.parts)]
+    for split in open_splits:
+        if not all(_open(sizes, part) for part in split.parts):
+            continue
+        fixed = _fixed_part(split, open_splits, choices)
+        if fixed is None:
+            outer, inner = (part.old for part in split.parts)
+            raise refuse(split.node, "input-size-split", whole=split.whole.old, outer=outer, inner=inner)
+        part = split.parts[fixed]
+        inferred.append(
+            f"{split.node}: of {split.whole.old} = {split.parts[0].old}·{split.parts[1].old}, {part.old} is fixed"
+        )
+        _bind(flow, part, sizes.const(part.old or 1))
+        flow.solver.settle()
+
+
+def _fixed_part(split: Split, others: Sequence[Split], choices: Choices) -> int | None:
+    """0 where the outer factor is fixed, 1 for the inner one."""
+    votes: set[int] = set()
+    if split.leading and len(set(split.leading)) == 1:
+        # What becomes one with the batch is a count of windows; what is left is the window.
+        votes.add(1 if split.leading[0] else 0)
+    for other in others:
+        if other.whole.old == split.whole.old:
+            continue
+        same = [one.old == twin.old for one, twin in zip(split.parts, other.parts, strict=True)]
+        if same[0] != same[1]:
+            votes.add(0 if same[0] else 1)
+    return votes.pop() if len(votes) == 1 else None
+
+
+# ---- pools ----
+
+
+def _pools(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    sizes = flow.sizes
+    for index, source, bins, windows in flow.pools:
+        if not any(_open(sizes, size) for size in bins):
+            continue
+        label = flow.labels[index]
+        kernel = [k for a in flow.view.model.graph.node[index].attribute if a.name == "kernel_shape" for k in a.ints]
+        said = choices.of(label)
+        adaptive = {"keep": False, "follow": True}.get(said or "", _is_adaptive(flow, source, bins, kernel))
+        if adaptive is None:
+            raise refuse(label, "input-size-pool", kernel=kernel, bins=[size.old for size in bins])
+        for size, window in zip(bins, windows, strict=True):
+            _bind(flow, size, sizes.const(size.old or 1) if adaptive else window)
+        if adaptive:
+            inferred.append(f"{label}: an adaptive pool of {[size.old for size in bins]} bins")
+
+
+def _is_adaptive(flow: Flow, source: str, bins: Sequence[Dim], kernel: Sequence[int]) -> bool | None:
+    beside = [pool for pool in flow.pools if pool[1] == source]
+    counts = {tuple(size.old for size in pool[2]) for pool in beside}
+    equal = len({size.old for size in bins}) == 1
+    if len(counts) > 1 or (equal and len(set(kernel)) > 1):
+        return True
+    if max(kernel) <= _STEP_DOWN or not equal:
+        return False
+    return None
+
+
+# ---- resizes ----
+
+
+def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    for use in flow.resizes:
+        moving = [(axis, before, after) for axis, before, after in use.axes if _open(flow.sizes, after)]
+        if not moving:
+            continue
+        said = choices.of(use.label)
+        targets: Sequence[Dim | None] | None = None if said == "keep" else _targets(flow, use, moving, choices)
+        if targets is None and said == "follow":
+            targets = [
+                _share(flow.sizes, before, Fraction(after.old or 0, before.old or 1)) for _, before, after in moving
+            ]
+        for (_, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
+            if target is not None:
+                _bind(flow, after, target)
+            elif use.is_scale:
+                _bind(flow, after, flow.solver.candidates[flow.sizes.resolve(after)][0])
+            else:
+                _bind(flow, after, flow.sizes.const(after.old or 0))
+        olds = " x ".join(str(after.old) for _, _, after in moving)
+        how = "stays" if targets is None else "follows the input"
+        inferred.append(f"{use.label}: its size {olds} {how}")
+
+
+def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]], choices: Choices) -> list[Dim] | None:
+    """What the sizes follow: the input's, or an equal share of it or of the resized map; None where they are fixed."""
+    sizes = flow.sizes
+    symbols = [_symbol(flow, use, axis, before) for axis, before, _ in moving]
+    if any(symbol is None for symbol in symbols):
+        return None
+    known = [symbol for symbol in symbols if symbol is not None]
+    shares = {Fraction(after.old or 0, symbol.old or 1) for (_, _, after), symbol in zip(moving, known, strict=True)}
+    if use.is_scale and all(sizes.fixed(before) is None for _, before, _ in moving):
+        factors = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
+        if not all(_is_simple(factor) for factor in factors) and choices.of(use.label) is None:
+            raise refuse(use.label, "input-size-resize-scale", sizes=[after.old for _, _, after in moving])
+        return None
+    if len(shares) == 1 and _is_simple(next(iter(shares))):
+        share = shares.pop()
+        if share < 1 and len({symbol.old for symbol in known}) == 1 and choices.of(use.label) != "follow":
+            raise refuse(use.label, "input-size-resize", sizes=[after.old for _, _, after in moving], share=str(share))
+        return [_share(sizes, symbol, share) for symbol in known]
+    own = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
+    if all(sizes.varies(before) for _, before, _ in moving) and len(own) == 1 and _is_simple(next(iter(own))):
+        share = own.pop()
+        return [_share(sizes, before, share) for _, before, _ in moving]
+    return None
+
+
+def _symbol(flow: Flow, use: ResizeUse, axis: int, before: Dim) -> Dim | None:
+    """The size of the input that an axis follows, or would if it were not fixed on the way."""
+    sizes = flow.sizes
+    for name in ("height", "width"):
+        if sizes.follows(before, name):
+            return sizes.symbol(name)
+    listed = [known for known, _, _ in use.axes]
+    place = listed.index(axis) if len(listed) == 2 else None
+    if sizes.fixed(before) is None or place is None:
+        return None
+    name = ("height", "width")[place]
+    if name in sizes.symbols:
+        return sizes.symbol(name)
+    old = flow.images[0].old(name)
+    return None if old is None else sizes.const(old)
+
+
+def _is_simple(share: Fraction) -> bool:
+    """A factor that networks have: whole, one over a whole number, or quarters."""
+    return share.denominator == 1 or share.numerator == 1 or share.denominator in (2, 4)
+
+
+def _share(sizes: Sizes, whole: Dim, share: Fraction) -> Dim:
+    return sizes.floor_div(sizes.product([whole, sizes.const(share.numerator)]), share.denominator)
+
+
+# ---- cuts and pads ----
+
+
+def _halves(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    for label, start, dim in flow.halves:
+        if _open(flow.sizes, start) and choices.of(label) != "keep":
+            _bind(flow, start, flow.sizes.quotient(dim, flow.sizes.const(2)))
+            inferred.append(f"{label}: it cuts at half of {dim.old}")
+
+
+def _cuts(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    sizes = flow.sizes
+    halved = {sizes.resolve(dim) for _, _, dim in flow.halves}
+    for label, dim, first, length in flow.cuts:
+        if not _open(sizes, length):
+            continue
+        begin, old, whole = first.old or 0, length.old or 0, dim.old or 0
+        said = choices.of(label)
+        target: Dim | None = None
+        if said == "keep" or sizes.fixed(dim) is not None:
+            target = sizes.const(old)
+        elif begin == 0 and (symbol := _equal_symbol(sizes, dim, old)) is not None:
+            target = symbol
+        elif begin + old == whole:
+            _bind(flow, length, sizes.minus(dim, first))
+            continue
+        elif begin > 0 and whole - begin - old == begin:
+            target = sizes.plus(dim, -2 * begin)
+        elif begin == 0 and 2 * old == whole and (sizes.resolve(dim) in halved or said == "follow"):
+            target = sizes.quotient(dim, sizes.const(2))
+        if target is None:
+            raise refuse(label, "input-size-cut", old=whole, numbers=[begin, begin + old])
+        _bind(flow, length, target)
+        inferred.append(f"{label}: the {old} samples that it keeps {'stay' if said == 'keep' else 'follow the input'}")
+
+
+def _equal_symbol(sizes: Sizes, dim: Dim, old: int) -> Dim | None:
+    """The size of the input that an axis follows, if it is `old`."""
+    names = [name for name in ("height", "width") if sizes.symbols.get(name) == old and sizes.follows(dim, name)]
+    return sizes.symbol(names[0]) if names else None
+
+
+def _pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    sizes = flow.sizes
+    for use in flow.pads:
+        if _open(sizes, use.made):
+            _constant_pad(flow, use, choices)
+            continue
+        total = sizes.minus(use.made, use.dim)
+        at_end = _pads_at_end(use, [other for other in flow.pads if other.node == use.node])
+        if at_end is None:
+            flow.limits.append((use.node, total, 0))
+        elif use.total <= 1:
+            flow.limits.append((use.node, total, 1))
+        before = sizes.const(0) if at_end is not False else sizes.floor_div(total, 2)
+        _bind(flow, use.before, before)
+        _bind(flow, use.after, sizes.minus(total, before))
+
+
+def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
+    sizes, old = flow.sizes, use.dim.old or 0
+    whole = old + use.total
+    if all(other.total == 0 for other in flow.pads if other.node == use.node) and choices.of(use.node) != "keep":
+        raise refuse(use.node, "input-size-no-padding")
+    if use.total > 3 and whole % 8 == 0 and old % 8 and choices.of(use.node) != "keep":
+        raise refuse(use.node, "input-size-padding", old=old, total=use.total, whole=whole)
+    for amount in (use.before, use.after):
+        _bind(flow, amount, sizes.const(amount.old or 0))
+    _bind(flow, use.made, sizes.plus(use.dim, use.total))
+
+
+def _pads_at_end(use: PadUse, beside: Sequence[PadUse]) -> bool | None:
+    """Whether what is missing is added behind; False: one half before, the larger behind; None: not to be seen."""
+    for other in [use, *beside]:
+        before, after = other.before.old or 0, other.after.old or 0
+        if before == 0 and after > 0:
+            return True
+        if before and before == other.total // 2:
+            return False
+    return None
+
+
+# ---- the rest ----
+
+_ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Neg", "Cast", "Floor", "Ceil"})
+_MAKING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Concat"})
+
+
+def _arithmetic(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    """Numbers in arithmetic with sizes, and sizes of what is made: one that is a size of the input is that size."""
+    sizes = flow.sizes
+    for place, use in flow.operands.lists.items():
+        node = flow.view.model.graph.node[place.node]
+        if node.op_type not in _ARITHMETIC | _MAKING or not flow.is_read(node.output[0]):
+            continue
+        open_dims = [dim for dim in use.dims if dim is not None and _open(sizes, dim)]
+        names = [name for name in ("height", "width") if name in sizes.symbols]
+        for order, dim in enumerate(open_dims):
+            equal = [name for name in names if sizes.symbols[name] == dim.old]
+            if not equal or choices.of(flow.labels[place.node]) == "keep":
+                continue
+            if len(equal) > 1 and len(open_dims) == 1:
+                raise refuse(flow.labels[place.node], "input-size-square", old=dim.old)
+            _bind(flow, dim, sizes.symbol(equal[min(order, len(equal) - 1)]))
+            inferred.append(f"{flow.labels[place.node]}: {dim.old} is the {equal[0]} of the input")
+
+
+def _rest(flow: Flow) -> None:
+    """All else is what it is in the file."""
+    sizes = flow.sizes
+    for use in flow.operands.lists.values():
+        for dim in use.dims:
+            if dim is not None:
+                _bind(flow, dim, sizes.const(dim.old or 0))
+    for table in flow.operands.tables.values():
+        for dim in table.dims:
+            _bind(flow, dim, sizes.const(dim.old or 0))
+    for meeting in flow.solver.meetings:
+        for dim in meeting.sizes:
+            for unknown in sizes.unknowns(dim):
+                flow.solver.bind(unknown, sizes.const(unknown.old or 0))

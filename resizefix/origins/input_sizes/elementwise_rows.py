@@ -1,0 +1,202 @@
+"""Operators that keep sizes, broadcast them, or take an axis away: elementwise ones, products, reductions."""
+
+from __future__ import annotations
+
+from resizefix.origins.input_sizes.dim import Dim
+from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
+from resizefix.origins.output_lengths import BROADCASTING, KEEPING
+
+
+def keep(n: NodeReading) -> list[DimList]:
+    """The sizes of the first input, for every output."""
+    return [n.dims(0)] * len(n.node.output)
+
+
+def broadcast(n: NodeReading) -> list[DimList]:
+    """Elementwise over several inputs."""
+    return [n.broadcast([n.dims(position) for position in range(len(n)) if n.has(position)])]
+
+
+def channelwise(n: NodeReading) -> list[DimList]:
+    """BatchNormalization and its like: a weight for each channel."""
+    dims = n.dims(0)
+    if len(dims) > 1:
+        n.require(dims[1], "its weights")
+    return [dims] + [(dims[1],)] * (len(n.node.output) - 1) if len(dims) > 1 else [dims] * len(n.node.output)
+
+
+def layer_normalization(n: NodeReading) -> list[DimList]:
+    """Weights for the last axes."""
+    dims = n.dims(0)
+    axis = axis_of(n.attribute("axis", -1), len(dims))
+    weight = n.weight_shape(1)
+    if weight is not None:
+        for dim, length in zip(dims[len(dims) - len(weight) :], weight, strict=True):
+            if length != 1:
+                n.require(dim, "its weights")
+    ones = tuple(n.const(1) if place >= axis else dim for place, dim in enumerate(dims))
+    return [dims] + [ones] * (len(n.node.output) - 1)
+
+
+def softmax(n: NodeReading) -> list[DimList]:
+    """The sizes of the input."""
+    return [n.dims(0)]
+
+
+def matmul(n: NodeReading) -> list[DimList]:
+    """[…, M, K] × […, K, N]"""
+    at = 3 if n.node.op_type == "QLinearMatMul" else 1
+    left, right = n.summed(0, -1, None), n.summed(at, -2, None)
+    if not left or not right:
+        raise UnknownRankError
+    left = n.summed(0, -1, right[-2 if len(right) > 1 else 0])
+    right = n.summed(at, -2, left[-1])
+    n.meet(left[-1], right[-2] if len(right) > 1 else right[0])
+    outer = n.broadcast([left[:-2], right[:-2]]) if len(left) > 2 or len(right) > 2 else ()
+    rows = (left[-2],) if len(left) > 1 else ()
+    columns = (right[-1],) if len(right) > 1 else ()
+    return [(*outer, *rows, *columns)]
+
+
+def gemm(n: NodeReading) -> list[DimList]:
+    """A·B + C, each of A and B transposed or not."""
+    left = n.dims(0)
+    weight = n.weight_shape(1) if n.flow.operands.is_constant(n.node.input[1]) else None
+    right = n.dims(1) if weight is None else tuple(n.const(length) for length in weight)
+    if len(left) != 2 or len(right) != 2:
+        raise UnknownRankError
+    rows, depth = left[::-1] if n.attribute("transA", 0) else left
+    other, columns = right[::-1] if n.attribute("transB", 0) else right
+    if weight is not None:
+        n.require(depth, "its weights")
+    n.meet(depth, other)
+    return [(rows, columns)]
+
+
+def einsum(n: NodeReading) -> list[DimList]:
+    """Equal letters are equal sizes."""
+    equation = n.attribute("equation").decode().replace(" ", "")
+    if "." in equation:
+        raise UnknownRankError
+    inputs, _, output = equation.partition("->")
+    found: dict[str, Dim] = {}
+    for position, letters in enumerate(inputs.split(",")):
+        for letter, dim in zip(letters, n.dims(position), strict=True):
+            found[letter] = n.common([found[letter], dim]) if letter in found else dim
+    if "->" not in equation:
+        output = "".join(sorted(letter for letter in found if inputs.count(letter) == 1))
+    return [tuple(found[letter] for letter in output)]
+
+
+def reduce(n: NodeReading) -> list[DimList]:
+    """Reductions over axes: an attribute, or an operand since opset 13 or 18."""
+    dims = n.dims(0)
+    given = n.numbers(1, "axes")
+    if not given and n.attribute("noop_with_empty_axes", 0):
+        return [dims]
+    axes = {axis_of(axis, len(dims)) for axis in given} if given else set(range(len(dims)))
+    return [_without(n, dims, axes)]
+
+
+def arg(n: NodeReading) -> list[DimList]:
+    """ArgMax, ArgMin."""
+    dims = n.dims(0)
+    return [_without(n, dims, {axis_of(n.attribute("axis", 0), len(dims))})]
+
+
+def _without(n: NodeReading, dims: DimList, axes: set[int]) -> DimList:
+    if n.attribute("keepdims", 1):
+        return tuple(n.const(1) if axis in axes else dim for axis, dim in enumerate(dims))
+    return tuple(dim for axis, dim in enumerate(dims) if axis not in axes)
+
+
+def recurrent(n: NodeReading) -> list[DimList]:
+    """LSTM, GRU, RNN: steps, batch and features, or with `layout` batch first."""
+    dims = n.dims(0)
+    n.require(dims[2], "its weights")
+    hidden = n.const(n.attribute("hidden_size"))
+    both = n.const(2 if n.attribute("direction", b"forward") == b"bidirectional" else 1)
+    steps, batch, _ = dims
+    for position in (5, 6):
+        if n.has(position) and n.flow.operands.is_constant(n.node.input[position]):
+            n.meet(batch, n.dims(position)[1])
+    if n.attribute("layout", 0):
+        steps, batch = batch, steps
+        made: list[DimList] = [(batch, steps, both, hidden), (batch, both, hidden), (batch, both, hidden)]
+    else:
+        made = [(steps, both, batch, hidden), (both, batch, hidden), (both, batch, hidden)]
+    return made[: len(n.node.output)]
+
+
+def grid_sample(n: NodeReading) -> list[DimList]:
+    """The spatial sizes of the grid."""
+    dims, grid = n.dims(0), n.dims(1)
+    return [(dims[0], dims[1], *grid[1:-1])]
+
+
+def one_hot(n: NodeReading) -> list[DimList]:
+    """One more axis, as long as `depth` says."""
+    dims = n.dims(0)
+    axis = axis_of(n.attribute("axis", -1), len(dims) + 1)
+    return [(*dims[:axis], n.listed(1)[0], *dims[axis:])]
+
+
+def shape(n: NodeReading) -> list[DimList]:
+    """A list of as many numbers as the tensor has axes."""
+    rank = len(n.dims(0))
+    first, last = n.attribute("start", 0), n.attribute("end", rank)
+    return [(n.const(len(range(rank)[first:last])),)]
+
+
+def size(n: NodeReading) -> list[DimList]:
+    """A single number."""
+    return [()]
+
+
+def found_boxes(n: NodeReading) -> list[DimList]:
+    """NonMaxSuppression: how many there are depends on data."""
+    return [(n.sizes.opaque(), n.const(3))]
+
+
+def nonzero(n: NodeReading) -> list[DimList]:
+    """How many there are depends on data."""
+    return [(n.const(len(n.dims(0))), n.sizes.opaque())]
+
+
+def roi_align(n: NodeReading) -> list[DimList]:
+    """A fixed map for each region."""
+    dims, regions = n.dims(0), n.dims(1)
+    height, width = (n.const(n.attribute(name, 1)) for name in ("output_height", "output_width"))
+    return [(regions[0], dims[1], height, width)]
+
+
+_CHANNELWISE = frozenset({"BatchNormalization", "InstanceNormalization", "GroupNormalization"})
+
+ROWS = {
+    **dict.fromkeys(KEEPING - _CHANNELWISE - {"LayerNormalization"}, keep),
+    **dict.fromkeys(("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "FastGelu", "QuickGelu"), keep),
+    **dict.fromkeys(("Trilu", "Identity", "EyeLike", "RandomNormalLike", "RandomUniformLike", "Bernoulli"), keep),
+    **dict.fromkeys(BROADCASTING, broadcast),
+    **dict.fromkeys(("PRelu", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"), broadcast),
+    **dict.fromkeys(_CHANNELWISE, channelwise),
+    **dict.fromkeys(("LayerNormalization", "RMSNormalization"), layer_normalization),
+    **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul"), matmul),
+    "Gemm": gemm,
+    "Einsum": einsum,
+    **dict.fromkeys(
+        (
+            *("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2"),
+            *("ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
+        ),
+        reduce,
+    ),
+    **dict.fromkeys(("ArgMax", "ArgMin"), arg),
+    **dict.fromkeys(("LSTM", "GRU", "RNN"), recurrent),
+    "GridSample": grid_sample,
+    "OneHot": one_hot,
+    "Shape": shape,
+    "Size": size,
+    "NonMaxSuppression": found_boxes,
+    "NonZero": nonzero,
+    "RoiAlign": roi_align,
+}

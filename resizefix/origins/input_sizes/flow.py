@@ -1,0 +1,209 @@
+"""The walk through a static model: every size as a function of the input's, every constant by what it follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from onnx import NodeProto
+
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
+from resizefix.origins.input_sizes import elementwise_rows, moving_rows, reshape_row, resize_row, window_rows
+from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.origins.input_sizes.input_axes import ImageInput
+from resizefix.origins.input_sizes.node_reading import AttributeUse, DimList, NodeReading, UnknownRankError
+from resizefix.origins.input_sizes.operands import Operands, Place
+from resizefix.origins.input_sizes.refusal import refuse
+from resizefix.origins.input_sizes.resize_row import ResizeUse
+from resizefix.origins.input_sizes.solver import Solver
+from resizefix.origins.input_sizes.tables import may_be_grid
+from resizefix.scope_path import MAIN
+
+Row = Callable[[NodeReading], "list[DimList]"]
+
+_ROWS: dict[str, Row] = {
+    **elementwise_rows.ROWS,
+    **moving_rows.ROWS,
+    **reshape_row.ROWS,
+    **resize_row.ROWS,
+    **window_rows.ROWS,
+}
+_DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")
+MOST_IN_A_TABLE = 1 << 24
+
+
+class PadUse(NamedTuple):
+    """An axis that a node pads by numbers of the file: the size before and after it, and the two amounts."""
+
+    node: str
+    dim: Dim
+    before: Dim
+    after: Dim
+    made: Dim
+
+    @property
+    def total(self) -> int:
+        """How much it pads in the file."""
+        return (self.before.old or 0) + (self.after.old or 0)
+
+
+class Flow:
+    """Sizes of all tensors of the main graph, and the constants among its operands that may follow the input."""
+
+    def __init__(self, view: ModelView, images: list[ImageInput], symbols: dict[str, int]) -> None:
+        self.view, self.images = view, images
+        self.sizes = Sizes(symbols)
+        self.solver = Solver(self.sizes)
+        self.operands = Operands(view, self.sizes)
+        self.dims: dict[str, DimList | None] = {}
+        self.attributes: dict[AttributeUse, Dim] = {}
+        self.resizes: list[ResizeUse] = []
+        self.pads: list[PadUse] = []
+        self.limits: list[tuple[str, Dim, int]] = []
+        self.cuts: list[tuple[str, Dim, Dim, Dim]] = []
+        self.halves: list[tuple[str, Dim, Dim]] = []
+        self.pools: list[tuple[int, str, tuple[Dim, ...], tuple[Dim, ...]]] = []
+        self.labels = [node_label(node, index) for index, node in enumerate(view.model.graph.node)]
+        self._moving: set[str] = set()
+
+    def walk(self) -> None:
+        """Follow the sizes from the inputs to the outputs. Raises SizeRefusedError."""
+        self._enter()
+        for index, node in enumerate(self.view.model.graph.node):
+            if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
+                continue
+            self._step(index, node)
+        self.solver.settle()
+
+    def dims_of(self, place: Place, name: str) -> DimList | None:
+        """The sizes of what a node reads; None where nothing is known of them."""
+        if self.operands.is_constant(name):
+            known = place in self.operands.tables
+            dims = self.operands.table(place, name).dims
+            if not known:
+                for axis, dim in enumerate(dims):
+                    if dim.kind == "var":
+                        self.solver.may_follow[dim] = partial(self._may_follow, name, axis)
+            return dims
+        return self.dims.get(name)
+
+    def _may_follow(self, name: str, axis: int, lengths: tuple[int, ...]) -> bool:
+        array = self.operands.array(name)
+        return array is not None and array.size <= MOST_IN_A_TABLE and may_be_grid(array, axis, lengths)
+
+    def padded(self, n: NodeReading, dim: Dim, before: Dim, after: Dim) -> Dim:
+        """The size of a padded axis: amounts that are numbers may follow from the size they lead to."""
+        if before.old is None or after.old is None or dim.old is None:
+            return self.sizes.opaque()
+        if all(self.sizes.fixed(amount) == 0 for amount in (before, after)):
+            return dim
+        for unknown in [*self.sizes.unknowns(before), *self.sizes.unknowns(after)]:
+            # Amounts are computed from the size that is padded: a number equal to it is that size.
+            if unknown not in (before, after):
+                follows = unknown.old == dim.old and self.sizes.varies(dim)
+                self.solver.bind(unknown, dim if follows else self.sizes.const(unknown.old or 0))
+        if self.sizes.fixed(dim) is not None or all(
+            self.sizes.resolve(amount).kind != "var" for amount in (before, after)
+        ):
+            return self.sizes.total([before, dim, after])
+        made = self.sizes.var(before.old + dim.old + after.old)
+        self.solver.candidates[made] = [self.sizes.plus(dim, before.old + after.old)]
+        self.pads.append(PadUse(n.label, dim, before, after, made))
+        return made
+
+    def makers(self) -> Iterator[tuple[Dim, str]]:
+        """Every size that follows the input, with the node that makes the tensor."""
+        seen: set[Dim] = set()
+        for index, node in enumerate(self.view.model.graph.node):
+            for name in node.output:
+                for dim in self.dims.get(name) or ():
+                    found = self.sizes.resolve(dim)
+                    if found not in seen and found.kind != "const":
+                        seen.add(found)
+                        yield found, self.labels[index]
+
+    def is_read(self, name: str) -> bool:
+        """Whether anything depends on a tensor."""
+        outputs = {value.name for value in self.view.model.graph.output}
+        return name in outputs or any(name in node.input for node in self.view.model.graph.node)
+
+    def _enter(self) -> None:
+        names = {image.name: image for image in self.images}
+        for value in self.view.model.graph.input:
+            if value.name in self.operands.initializers:
+                continue
+            known = self.view.shapes.dims((MAIN, value.name))
+            if known is None:
+                self.dims[value.name] = None
+                continue
+            image = names.get(value.name)
+            axes = {} if image is None else {axis: name for name, axis in image.axes.items()}
+            self.dims[value.name] = tuple(
+                self.sizes.symbol(axes[axis])
+                if axes.get(axis) in self.sizes.symbols
+                else self.sizes.const(size)
+                if isinstance(size, int)
+                else self.sizes.opaque()
+                for axis, size in enumerate(known)
+            )
+            if image is not None:
+                self._moving.add(value.name)
+
+    def _step(self, index: int, node: NodeProto) -> None:
+        follows = any(name in self._moving for name in node.input)
+        if follows:
+            self._moving.update(name for name in node.output if name)
+        held = self.view.scopes.held.get((MAIN, index), [])
+        if held or node.domain not in _DOMAINS:
+            captured = {name for scope in held for name, _ in reads(scope)}
+            if follows or captured & self._moving:
+                raise refuse(self.labels[index], "input-size-body", operator=node.op_type)
+            self._as_stored(node)
+            return
+        n = NodeReading(self, index, node, self.labels[index])
+        found = self._sized(n, follows)
+        given: list[DimList | None] = (
+            [self.dims_of(Place(index, 0), node.input[0])] if node.input and node.input[0] else [None]
+        )
+        self.operands.compute(index, node, given)
+        for name in node.output:
+            if name in self.operands.values:
+                found = [tuple(self.sizes.const(size) for size in self.operands.values[name].shape)]
+        for name, dims in zip(node.output, found, strict=False):
+            self.dims[name] = dims
+            for dim in dims or ():
+                self.solver.note(dim)
+
+    def _sized(self, n: NodeReading, follows: bool) -> list[DimList | None]:
+        """The sizes of the outputs; unknown ones where nothing is known of an input."""
+        node = n.node
+        row = _ROWS.get(node.op_type)
+        if row is None:
+            if not follows:
+                return self._stored(node)
+            known = self.operands.known(Place(n.index, 0), node.input[0]) if node.input and node.input[0] else None
+            if known is not None:
+                return [None] * len(node.output)
+            raise refuse(n.label, "input-size-operator", operator=node.op_type)
+        try:
+            return list(row(n))
+        except UnknownRankError:
+            return self._stored(node) if not follows else [None] * len(node.output)
+
+    def _as_stored(self, node: NodeProto) -> None:
+        for name, dims in zip(node.output, self._stored(node), strict=True):
+            self.dims[name] = dims
+
+    def _stored(self, node: NodeProto) -> list[DimList | None]:
+        """What the file says of outputs that do not follow the input."""
+        found: list[DimList | None] = []
+        for name in node.output:
+            dims = self.view.shapes.dims((MAIN, name)) if name else None
+            found.append(
+                None
+                if dims is None
+                else tuple(self.sizes.const(d) if isinstance(d, int) else self.sizes.opaque() for d in dims)
+            )
+        return found

@@ -1,0 +1,184 @@
+"""A static model's constants as functions of its input's size: what they are at any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from resizefix.dialects.model_view import ModelView
+from resizefix.dialects.resized_length import kernel_length
+from resizefix.origins.input_sizes.decide import Choices, decide
+from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
+from resizefix.origins.input_sizes.input_axes import ImageInput
+from resizefix.origins.input_sizes.node_reading import AttributeUse
+from resizefix.origins.input_sizes.operands import Place
+from resizefix.origins.input_sizes.refusal import SizeRefusedError, refuse
+from resizefix.origins.input_sizes.rules import SizeRule, broken_at, rule_of
+from resizefix.origins.input_sizes.scalars import ScalarUse, scalars
+from resizefix.origins.input_sizes.sequences import Sequence
+from resizefix.origins.input_sizes.tables import NoGridError, Table, recognised
+
+Array = npt.NDArray[Any]
+Symbols = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a model's constants are at one size of the input, where they are other numbers than in the file."""
+
+    constants: Mapping[Place, Array]
+    attributes: Mapping[tuple[int, str], tuple[float, ...]]
+
+
+@dataclass
+class Following:
+    """The constants of a model that follow its input, and how."""
+
+    flow: Flow
+    inferred: tuple[str, ...]
+    tables: dict[Place, Table] = field(default_factory=dict)
+    scalars: dict[Place, ScalarUse] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> Sizes:
+        """Every size as a function of the input's."""
+        return self.flow.sizes
+
+    def length(self, symbols: Symbols, dim: Dim) -> int:
+        """A size at a size of the input."""
+        return self._length(_point(symbols), {}, dim)
+
+    def _length(
+        self, point: Mapping[str, npt.NDArray[np.int64]], memo: dict[Dim, npt.NDArray[np.int64]], dim: Dim
+    ) -> int:
+        found = self.sizes.at(dim, point, memo)
+        if found is None:
+            raise refuse("the model", "input-size-data")
+        return int(found[0])
+
+    def numbers(self, symbols: Symbols) -> Numbers:
+        """What changes at a size of the input. Raises SizeRefusedError where the model has no such size."""
+        length = partial(self._length, _point(symbols), {})
+        constants: dict[Place, Array] = {}
+        for place, use in self.flow.operands.lists.items():
+            new = use.array.copy()
+            for position, dim in enumerate(use.dims):
+                if dim is not None:
+                    new.flat[position] = length(dim)
+            if not np.array_equal(new, use.array):
+                constants[place] = new
+        for place, table in self.tables.items():
+            made = table.make(length)
+            old = self.flow.operands.array(self.flow.operands.tables[place].name)
+            if old is None or made.shape != old.shape or not np.array_equal(made, old):
+                constants[place] = made
+        for place, scalar in self.scalars.items():
+            old = self.flow.operands.array(self.flow.view.model.graph.node[place.node].input[place.position])
+            number = scalar.make(length(scalar.dim))
+            if old is None or not np.array_equal(number, old):
+                constants[place] = number
+        attributes = self._attributes(length)
+        self._scales(length, constants, attributes)
+        return Numbers(constants, attributes)
+
+    def _attributes(self, length: partial[int]) -> dict[tuple[int, str], tuple[float, ...]]:
+        changed: dict[tuple[int, str], list[float]] = {}
+        for use, dim in self.flow.attributes.items():
+            old = self._listed(use)
+            if length(dim) != old[use.axis]:
+                changed.setdefault((use.node, use.name), list(old))[use.axis] = length(dim)
+        return {key: tuple(values) for key, values in changed.items()}
+
+    def _listed(self, use: AttributeUse) -> list[float]:
+        node = self.flow.view.model.graph.node[use.node]
+        attribute = next(found for found in node.attribute if found.name == use.name)
+        return list(attribute.ints or attribute.floats)
+
+    def _scales(
+        self, length: partial[int], constants: dict[Place, Array], attributes: dict[tuple[int, str], tuple[float, ...]]
+    ) -> None:
+        for use in self.flow.resizes:
+            if not use.is_scale:
+                continue
+            node = self.flow.view.model.graph.node[use.node]
+            place = Place(use.node, use.position or 0)
+            old = (
+                np.array(self._listed(AttributeUse(use.node, "scales", 0)), np.float32)
+                if use.position is None
+                else self.flow.operands.array(node.input[use.position])
+            )
+            assert old is not None
+            new = old.copy()
+            for axis, before, after in use.axes:
+                at = use.listed.index(axis)
+                size, wanted = length(before), length(after)
+                if kernel_length(float(old[at]), size) != wanted or self.sizes.fixed(before) is not None:
+                    scale = np.float32(wanted) / np.float32(size)
+                    if kernel_length(float(scale), size) != wanted:
+                        scale = np.nextafter(scale, np.float32(np.inf))
+                    new[at] = scale
+            if np.array_equal(new, old):
+                continue
+            if use.position is None:
+                attributes[use.node, "scales"] = tuple(float(value) for value in new)
+            else:
+                constants[place] = new
+
+    def require_fits(self, symbols: Symbols) -> None:
+        """Raises SizeRefusedError where sizes that must be equal are not at this size of the input."""
+        broken = broken_at(self.flow, symbols)
+        if broken is not None:
+            rule = self.rule(symbols)
+            raise refuse(broken.node, "input-size-misfit", why=broken.why, rule=rule.text)
+
+    def rule(self, symbols: Symbols) -> SizeRule:
+        """Which sizes of the input fit, and the nearest to a given one."""
+        return rule_of(self.flow, symbols)
+
+
+def _point(symbols: Symbols) -> dict[str, npt.NDArray[np.int64]]:
+    return {name: np.array([value], np.int64) for name, value in symbols.items()}
+
+
+def follow(view: ModelView, images: list[ImageInput], symbols: Symbols, choices: Choices) -> Following:
+    """How the constants follow `symbols` (the old sizes that may change, by name). Raises SizeRefusedError."""
+    flow = Flow(view, images, dict(symbols))
+    flow.walk()
+    inferred = decide(flow, choices)
+    found = Following(flow, tuple(inferred))
+    known: list[Sequence] = []
+    moving = [
+        (place, use)
+        for place, use in flow.operands.tables.items()
+        if any(flow.sizes.fixed(dim) is None for dim in use.dims)
+    ]
+    # The largest first: what is certain of them decides about the small ones.
+    for place, _ in sorted(moving, key=lambda item: -int(np.prod(flow.operands.shape_of(item[1].name)))):
+        found.tables[place] = _table(flow, place, known)
+    found.scalars.update(scalars(flow, found.tables))
+    return found
+
+
+def _table(flow: Flow, place: Place, known: list[Sequence]) -> Table:
+    use = flow.operands.tables[place]
+    label = flow.labels[place.node]
+    array = flow.operands.array(use.name)
+    try:
+        if array is None or array.size > MOST_IN_A_TABLE:
+            raise NoGridError
+        dims = tuple(flow.sizes.resolve(dim) for dim in use.dims)
+        table = recognised(flow.sizes, array, dims, known)
+        if not np.array_equal(table.make(lambda dim: dim.old or 0), array):
+            raise NoGridError
+    except NoGridError:
+        raise refuse(label, "input-size-table", name=use.name, shape=list(flow.operands.shape_of(use.name))) from None
+    return table
+
+
+__all__ = ["Following", "Numbers", "SizeRefusedError", "follow"]

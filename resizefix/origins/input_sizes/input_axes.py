@@ -1,0 +1,104 @@
+"""Which axes of which inputs are height, width and batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from onnx import ModelProto, ValueInfoProto
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.values import dims_of
+from resizefix.errors import UsageError
+
+_MOST_CHANNELS = 4  # grey, with alpha, RGB, RGBD: an axis of so few is no height
+
+
+@dataclass(frozen=True)
+class ImageInput:
+    """An input of the graph, its sizes (None: not fixed), and which of its axes is called what."""
+
+    name: str
+    dims: tuple[int | None, ...]
+    axes: Mapping[str, int]
+
+    def old(self, symbol: str) -> int | None:
+        """The size in the file."""
+        return self.dims[self.axes[symbol]] if symbol in self.axes else None
+
+
+def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
+    """The inputs whose height and width change together: those named, else the first image and all as large as it.
+
+    Raises UsageError for a name that is no input, or no image.
+    """
+    constants = {tensor.name for tensor in model.graph.initializer}
+    inputs = {value.name: value for value in model.graph.input if value.name not in constants}
+    for name in names:
+        if name not in inputs:
+            raise UsageError("origins.input-size-no-such-input", name=name, known=", ".join(inputs))
+    found = {name: _image(model, value) for name, value in inputs.items()}
+    images = {name: image for name, image in found.items() if image is not None}
+    for name in names:
+        if name not in images:
+            raise UsageError("origins.input-size-no-image", name=name, shape=_shape(inputs[name]))
+    if names:
+        return [images[name] for name in names]
+    if not images:
+        raise UsageError("origins.input-size-no-images", known=", ".join(f"{n} {_shape(v)}" for n, v in inputs.items()))
+    first = max(images.values(), key=lambda image: (image.old("height") or 0) * (image.old("width") or 0))
+    return [
+        image
+        for image in images.values()
+        if image.old("height") == first.old("height") and image.old("width") == first.old("width")
+    ]
+
+
+def _shape(value: ValueInfoProto) -> list[int | str | None]:
+    return list(dims_of(value.type))
+
+
+def _image(model: ModelProto, value: ValueInfoProto) -> ImageInput | None:
+    dims = tuple(size if isinstance(size, int) and size > 0 else None for size in dims_of(value.type))
+    if len(dims) == 3:
+        last = (dims[2] or 99) <= _MOST_CHANNELS < (dims[0] or 0)
+        first = (dims[0] or 99) <= _MOST_CHANNELS
+        if not last and not first:
+            return None
+        return ImageInput(value.name, dims, {"height": 0, "width": 1} if last else {"height": 1, "width": 2})
+    if len(dims) != 4:
+        return None
+    last = _channels_last(model, value.name, dims)
+    return ImageInput(value.name, dims, {"batch": 0, "height": 1 if last else 2, "width": 2 if last else 3})
+
+
+def _channels_last(model: ModelProto, name: str, dims: tuple[int | None, ...]) -> bool:
+    few_first, few_last = ((size or 99) <= _MOST_CHANNELS for size in (dims[1], dims[3]))
+    if few_first != few_last:
+        return few_last
+    # Both or neither look like channels: a convolution wants them first, a Transpose before it says they were last.
+    readers: dict[str, list[int]] = {}
+    for index, node in enumerate(model.graph.node):
+        for read in node.input:
+            readers.setdefault(read, []).append(index)
+    pending, seen = [name], {name}
+    while pending:
+        for index in readers.get(pending.pop(0), ()):
+            node = model.graph.node[index]
+            if node.op_type == "Transpose":
+                perm = next((list(a.ints) for a in node.attribute if a.name == "perm"), [])
+                return perm == [0, 3, 1, 2]
+            if node.op_type in ("Conv", "QLinearConv", "FusedConv"):
+                return False
+            for output in node.output:
+                if output not in seen:
+                    seen.add(output)
+                    pending.append(output)
+    return few_last and not few_first
+
+
+def require_static(images: Sequence[ImageInput]) -> None:
+    """Raises UsageError where a height or width is not fixed in the file."""
+    for image in images:
+        if image.old("height") is None or image.old("width") is None:
+            raise UsageError(Diagnostic("origins.input-size-dynamic", name=image.name))

@@ -1,0 +1,268 @@
+"""Constant operands of nodes as numbers that may follow the input: every use of a constant is looked at by itself.
+
+Two nodes that read one constant need not mean the same by it: [2] can be a batch here and a height there. So each use,
+a node and the position of its input, has unknowns of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from onnx import NodeProto
+
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.constants import spelled_value
+from resizefix.document.operator_semantics.expression import (
+    Computed,
+    Expression,
+    Number,
+    Size,
+    UntraceableError,
+    evaluate,
+    sizes_in,
+)
+from resizefix.document.operator_semantics.operand import Call, Known
+from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, has_row
+from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.scope_path import MAIN
+
+# Lists of sizes are short; what is longer is data.
+MOST_LISTED = 64
+_SAMPLES = 6
+
+
+class Place(NamedTuple):
+    """An input of a node of the main graph."""
+
+    node: int
+    position: int
+
+
+@dataclass(frozen=True)
+class ListUse:
+    """A list of numbers that a node reads: `dims` has an entry for each, flat; `array` are the numbers."""
+
+    array: npt.NDArray[Any]
+    dims: tuple[Dim | None, ...]
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """A constant tensor that a node reads as data, with its axes."""
+
+    name: str
+    dims: tuple[Dim, ...]
+
+
+class Operands:
+    """The constants of the main graph and the values that follow from them and from sizes."""
+
+    def __init__(self, view: ModelView, sizes: Sizes) -> None:
+        self.view, self.sizes = view, sizes
+        self.scope = view.scopes.by_path[MAIN]
+        self.opset = self.scope.opset
+        self.lists: dict[Place, ListUse] = {}
+        self.tables: dict[Place, TableUse] = {}
+        self.values: dict[str, Known] = {}
+        self._tensors: dict[str, npt.NDArray[Any] | None] = {}
+        self._leaves: dict[Size, Dim] = {}
+        fed = {value.name for value in view.model.graph.input}
+        overridable = fed if view.model.ir_version >= 4 else set()
+        self.initializers = {t.name: t for t in view.model.graph.initializer if t.name not in overridable}
+        self._constant_nodes: dict[str, NodeProto] = {
+            node.output[0]: node
+            for node in view.model.graph.node
+            if node.op_type == "Constant" and node.domain in ("", "ai.onnx") and node.output
+        }
+
+    def is_constant(self, name: str) -> bool:
+        """Whether `name` is an initializer or a Constant node's output."""
+        return name in self.initializers or name in self._constant_nodes
+
+    def shape_of(self, name: str) -> tuple[int, ...]:
+        """The shape of a constant."""
+        if name in self.initializers:
+            return tuple(self.initializers[name].dims)
+        array = self.array(name)
+        return () if array is None else array.shape
+
+    def array(self, name: str) -> npt.NDArray[Any] | None:
+        """The numbers of a constant; None where they cannot be read."""
+        if name not in self._tensors:
+            self._tensors[name] = self._read(name)
+        return self._tensors[name]
+
+    def _read(self, name: str) -> npt.NDArray[Any] | None:
+        tensor = self.initializers.get(name)
+        if tensor is None:
+            attribute = next(iter(self._constant_nodes[name].attribute), None)
+            if attribute is None:
+                return None
+            if attribute.name != "value":
+                return spelled_value(attribute)
+            tensor = attribute.t
+        return self.view.document.array(tensor)
+
+    # ---- uses ----
+
+    def table(self, place: Place, name: str) -> TableUse:
+        """A constant as data: each axis longer than 1 may follow the input."""
+        if place not in self.tables:
+            sizes = self.sizes
+            shape = self.shape_of(name)
+            dims = tuple(sizes.var(size) if size > 1 else sizes.const(size) for size in shape)
+            self.tables[place] = TableUse(name, dims)
+        return self.tables[place]
+
+    def known(self, place: Place, name: str) -> Known | None:
+        """The value that a node reads, where it is a short list of numbers or follows from sizes."""
+        if name in self.values:
+            return self.values[name]
+        if not self.is_constant(name):
+            return None
+        if int(np.prod(self.shape_of(name), dtype=object)) > MOST_LISTED:
+            return None
+        array = self.array(name)
+        if array is None or array.dtype.kind not in "iufb":
+            return None
+        if array.dtype.name not in ("int64", "int32"):
+            return Known.constant(array) if array.size == 1 or array.dtype.kind == "b" else None
+        if (array.ndim != 1 and array.size > 1) or _counts_up(array):
+            return None
+        if place not in self.lists:
+            least = 0 if _may_be_pads(array) else 1
+            dims = tuple(self.sizes.var(int(value)) if value >= least else None for value in array.flat)
+            self.lists[place] = ListUse(array, dims)
+        elements = np.empty(array.shape, object)
+        for position, value, dim in zip(np.ndindex(*array.shape), array.flat, self.lists[place].dims, strict=True):
+            number = Number(int(value), array.dtype.name)
+            elements[position] = number if dim is None else self.leaf(dim, array.dtype.name)
+        return Known(array.dtype.name, elements=elements)
+
+    def leaf(self, dim: Dim, dtype: str = "int64") -> Expression:
+        """A size as an element of a list."""
+        dim = self.sizes.resolve(dim)
+        if dim.kind == "const":
+            return Number(int(dim.data), dtype)
+        size = Size((MAIN, str(dim.index)), 0)
+        self._leaves[size] = dim
+        return size if dtype == "int64" else Computed("Cast", dtype, (size,), 2)
+
+    def dim(self, expression: Expression) -> Dim | None:
+        """An element of a list as a size; None for what is none, as a fraction."""
+        if isinstance(expression, Number):
+            value = expression.value
+            return self.sizes.const(int(value)) if value == int(value) else None
+        if isinstance(expression, Size):
+            return self.sizes.resolve(self._leaves[expression])
+        order = sorted(sizes_in(expression), key=str)
+        random = np.random.default_rng(len(order))
+        samples = {size: random.integers(2, 10_000, _SAMPLES) for size in order}
+        try:
+            found = evaluate(expression, samples)
+        except (ValueError, TypeError, KeyError):
+            return None
+        for size in order:
+            if np.array_equal(found, samples[size]):
+                return self.sizes.resolve(self._leaves[size])
+        if found.dtype.kind == "f" and not np.all(found == np.floor(found)):
+            return None
+        return self.sizes.computed(expression, {size: self._leaves[size] for size in order})
+
+    def unknowns(self, known: Known) -> list[Dim]:
+        """The unknowns in a value."""
+        if known.value is not None:
+            return []
+        leaves = {leaf for element in known.elements.flat for leaf in sizes_in(element)}
+        return [part for leaf in leaves for part in self.sizes.unknowns(self._leaves[leaf])]
+
+    def numbers(self, place: Place, name: str) -> npt.NDArray[Any] | None:
+        """The numbers that a node reads where it needs them as they are in the file: axes, indices, counts."""
+        if self.is_constant(name):
+            return self.array(name)
+        known = self.values.get(name)
+        if known is None:
+            return None
+        if known.value is not None:
+            return known.value
+        found = np.empty(known.shape, known.dtype)
+        for position in np.ndindex(*known.shape):
+            dim = self.dim(known.elements[position])
+            if dim is None or dim.old is None:
+                return None
+            found[position] = dim.old
+        return found
+
+    # ---- computing ----
+
+    def compute(self, index: int, node: NodeProto, dims: list[tuple[Dim, ...] | None]) -> None:
+        """Give `values` what the node makes, where that follows from sizes and short lists."""
+        if not has_row(node) or len(node.output) != 1:
+            return
+        if node.op_type in SHAPE_READERS:
+            self._read_shape(node, dims[0] if dims else None)
+            return
+        operands = [self._operand(index, at, node) if name else None for at, name in enumerate(node.input)]
+        if any(name and known is None for name, known in zip(node.input, operands, strict=True)):
+            return
+        try:
+            found = apply(Call(node, operands, self.opset))[0]
+        except UntraceableError:
+            return
+        if int(np.prod(found.shape, dtype=object)) <= MOST_LISTED:
+            self.values[node.output[0]] = found
+
+    def _operand(self, index: int, position: int, node: NodeProto) -> Known | None:
+        """An operand's value; as it is in the file where the operator moves elements by it."""
+        name = node.input[position]
+        if position in _MOVED_BY.get(node.op_type, ()):
+            array = self.numbers(Place(index, position), name)
+            listed = array is not None and array.size <= MOST_LISTED
+            counted = node.op_type not in _MAKING or (array is not None and int(np.prod(array, dtype=object)) <= 8)
+            return Known.constant(array) if listed and counted and array is not None else None
+        return self.known(Place(index, position), name)
+
+    def _read_shape(self, node: NodeProto, dims: tuple[Dim, ...] | None) -> None:
+        if dims is None or any(self.sizes.is_opaque(dim) for dim in dims):
+            return
+        attributes = {attribute.name: attribute.i for attribute in node.attribute}
+        if node.op_type == "Size":
+            elements = np.empty((), object)
+            elements[()] = self.leaf(self.sizes.product(dims))
+            self.values[node.output[0]] = Known("int64", elements=elements)
+            return
+        wanted = dims[attributes.get("start", 0) : attributes.get("end")]
+        self.values[node.output[0]] = Known.vector("int64", [self.leaf(dim) for dim in wanted])
+
+
+# Operands that say which elements go where, or how many: of lists these are not sizes of the image.
+_MOVED_BY = {
+    "Slice": (1, 2, 3, 4),
+    "Gather": (1,),
+    "Unsqueeze": (1,),
+    "Squeeze": (1,),
+    "Reshape": (1,),
+    "Split": (1,),
+    "Tile": (1,),
+    "Expand": (1,),
+    "ConstantOfShape": (0,),
+    "ReduceProd": (1,),
+    "ReduceSum": (1,),
+    "ReduceMax": (1,),
+    "ReduceMin": (1,),
+    "Pad": (1,),
+}
+_MAKING = frozenset({"Tile", "Expand", "ConstantOfShape"})
+
+
+def _counts_up(array: npt.NDArray[Any]) -> bool:
+    """Whether these are positions (0, 1, 2, …) and no sizes."""
+    return array.ndim == 1 and array.size > 2 and np.array_equal(array, np.arange(array.size))
+
+
+def _may_be_pads(array: npt.NDArray[Any]) -> bool:
+    """Whether these can be amounts before and behind each axis, of which those that are 0 may follow a size, too."""
+    return array.size in (4, 6, 8, 10) and bool(np.all(array >= 0)) and int(np.sum(array == 0)) * 2 >= array.size

@@ -1,0 +1,124 @@
+"""Reshape: which of the new sizes follow the input is read off the order of the elements.
+
+A Reshape keeps the order of the elements. So the factors of the old sizes, the outermost first, are dealt out to the
+new sizes from the left: each takes as many as its number says. Where a factor must be divided among two, one of the two
+is fixed and the other follows; a `Split` remembers it until something decides.
+"""
+
+from __future__ import annotations
+
+from resizefix.origins.input_sizes.dim import Dim
+from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
+
+
+def reshape(n: NodeReading) -> list[DimList]:
+    """Reshape, with the sizes as an operand, or as an attribute (opset 1)."""
+    dims = n.dims(0)
+    given = n.listed(1) if n.has(1) else [n.const(value) for value in n.attribute("shape", [])]
+    if any(dim.old is None for dim in dims):
+        return [tuple(dim if dim.old and dim.old > 0 else n.sizes.opaque() for dim in given)]
+    keeps_zero = n.attribute("allowzero", 0)
+    fixed_by: list[Dim | None] = []
+    for axis, listed in enumerate(given):
+        if listed.old == 0:
+            n.require(listed, "its sizes")
+        dim = n.sizes.resolve(listed)
+        number = n.sizes.fixed(dim) if dim.kind == "const" else None
+        if number == 0 and not keeps_zero:
+            fixed_by.append(dims[axis])
+        else:
+            fixed_by.append(None if number == -1 else dim)
+    lengths = _lengths(n, dims, fixed_by)
+    made = dealt(n, dims, lengths)
+    for wanted, found in zip(fixed_by, made, strict=True):
+        if wanted is not None:
+            n.meet(wanted, found)
+    return [tuple(n.sizes.resolve(dim) for dim in made)]
+
+
+def _lengths(n: NodeReading, dims: DimList, given: list[Dim | None]) -> list[int]:
+    """The old numbers of the new sizes, that of the one which is left out computed."""
+    whole = 1
+    for dim in dims:
+        whole *= dim.old or 0
+    known = 1
+    for size in given:
+        if size is not None:
+            if size.old is None:
+                raise UnknownRankError
+            known *= size.old
+    if known == 0 or whole % known:
+        raise UnknownRankError
+    return [whole // known if size is None else size.old or 0 for size in given]
+
+
+def dealt(n: NodeReading, dims: DimList, lengths: list[int]) -> list[Dim]:
+    """The new sizes, made of the factors of the old ones. Raises SizeRefusedError where they do not fit together."""
+    sizes = n.sizes
+    left = [atom for dim in dims for atom in sizes.atoms(dim)]
+    made: list[list[Dim]] = []
+    for length in lengths:
+        taken: list[Dim] = []
+        need = length
+        while left and (need > 1 or (left[0].old == 1 and (length > 1 or not taken))):
+            atom = left.pop(0)
+            size = atom.old or 1
+            if need % size == 0:
+                taken.append(atom)
+                need //= size
+            elif size % need == 0:
+                outer, inner = _divided(n, atom, need, size // need)
+                taken.append(outer)
+                left.insert(0, inner)
+                need = 1
+            else:
+                taken.append(_shared(n, atom, need, left))
+                need = 1
+        made.append(taken)
+    if left and made:
+        made[-1] += left
+    for taken in made[:1]:
+        _note_leading(n, taken)
+    return [sizes.product(taken) for taken in made]
+
+
+def _divided(n: NodeReading, atom: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:
+    if n.sizes.fixed(atom) is not None:
+        return n.const(outer), n.const(inner)
+    return n.solver.split(n.label, atom, outer, inner).parts
+
+
+def _shared(n: NodeReading, atom: Dim, need: int, left: list[Dim]) -> Dim:
+    """Numbers whose factors lie across each other, as 6·4 and 8·3: only fixed ones can be dealt out."""
+    together = [atom]
+    size = atom.old or 1
+    while size % need and left:
+        together.append(left.pop(0))
+        size *= together[-1].old or 1
+    if size % need:
+        raise UnknownRankError
+    if any(n.sizes.varies(part) for part in together):
+        raise n.refuse("input-size-reshape", old=[part.old for part in together], new=need)
+    for part in together:
+        n.require(part, "the sizes of its Reshape")
+    left.insert(0, n.const(size // need))
+    return n.const(need)
+
+
+def _note_leading(n: NodeReading, taken: list[Dim]) -> None:
+    if len(taken) < 2:
+        return
+    for split in n.solver.splits:
+        for position, part in enumerate(split.parts):
+            if n.sizes.resolve(part) in taken:
+                split.leading.append(position == 0)
+
+
+def flatten(n: NodeReading) -> list[DimList]:
+    """Two axes: all before `axis`, and the rest."""
+    dims = n.dims(0)
+    axis = axis_of(n.attribute("axis", 1), len(dims))
+    return [(n.sizes.product(dims[:axis]), n.sizes.product(dims[axis:]))]
+
+
+ROWS = {"Reshape": reshape, "Flatten": flatten}

@@ -1,0 +1,99 @@
+"""Upsample and Resize: sizes that are numbers follow something, and so may a scale that was computed from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from resizefix.origins.input_sizes.dim import Dim
+from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
+
+
+@dataclass(frozen=True)
+class ResizeUse:
+    """A resize whose output's sizes are numbers of the file.
+
+    `axes` has, for each axis that may follow the input, its position, the size before and the size after. `position` is
+    that of the operand, None for an attribute; `is_scale`: it holds scales.
+    """
+
+    node: int
+    label: str
+    position: int | None
+    is_scale: bool
+    rank: int
+    axes: tuple[tuple[int, Dim, Dim], ...]
+    listed: tuple[int, ...]
+    """The axes that the operand lists."""
+
+
+def resize(n: NodeReading) -> list[DimList]:
+    """The sizes that the operand gives, or those that scales make."""
+    dims = n.dims(0)
+    axes = [axis_of(axis, len(dims)) for axis in n.attribute("axes", range(len(dims)))]
+    if n.attribute("keep_aspect_ratio_policy", b"stretch") != b"stretch":
+        raise n.refuse("input-size-attribute", name="keep_aspect_ratio_policy")
+    sizes_at = 3 if n.node.op_type == "Resize" and n.opset >= 11 else None
+    if sizes_at is not None and n.has(sizes_at):
+        return [_by_sizes(n, dims, axes, sizes_at)]
+    return [_by_scales(n, dims, axes)]
+
+
+def _by_sizes(n: NodeReading, dims: DimList, axes: list[int], position: int) -> DimList:
+    made = list(dims)
+    moving: list[tuple[int, Dim, Dim]] = []
+    for axis, wanted in zip(axes, n.listed(position), strict=True):
+        wanted = n.sizes.resolve(wanted)
+        if wanted.kind == "var" and wanted.old == dims[axis].old and axis < len(dims) - 2:
+            n.meet(wanted, dims[axis])
+        elif wanted.kind == "var":
+            moving.append((axis, dims[axis], wanted))
+        made[axis] = n.sizes.resolve(wanted)
+    if moving:
+        use = ResizeUse(n.index, n.label, position, False, len(dims), tuple(moving), tuple(axes))
+        n.flow.resizes.append(use)
+    return tuple(made)
+
+
+def _by_scales(n: NodeReading, dims: DimList, axes: list[int]) -> DimList:
+    position = None if n.attribute("scales") is not None else (2 if n.node.op_type == "Resize" and n.opset >= 11 else 1)
+    if position is None:
+        scales = np.array(n.attribute("scales"), np.float32)
+    elif not n.has(position) or not n.flow.operands.is_constant(n.node.input[position]):
+        return _computed(n, dims, axes, position)
+    else:
+        array = n.flow.operands.array(n.node.input[position])
+        if array is None:
+            raise UnknownRankError
+        scales = array.astype(np.float32)
+    made = list(dims)
+    moving: list[tuple[int, Dim, Dim]] = []
+    for axis, scale in zip(axes, scales.ravel(), strict=True):
+        dim = dims[axis]
+        grown = n.sizes.scaled(dim, float(scale))
+        # A whole factor of a size that follows the input was written as a factor; another number can be the quotient
+        # of two sizes, and so can a factor of a fixed one.
+        if scale == 1 or (n.sizes.varies(dim) and scale == np.floor(scale)) or grown.old is None:
+            made[axis] = n.sizes.product([dim, n.const(int(scale))]) if scale == np.floor(scale) else grown
+            continue
+        made[axis] = n.sizes.var(grown.old)
+        n.solver.candidates[made[axis]] = [grown]
+        moving.append((axis, dim, made[axis]))
+    if moving:
+        n.flow.resizes.append(ResizeUse(n.index, n.label, position, True, len(dims), tuple(moving), tuple(axes)))
+    return tuple(made)
+
+
+def _computed(n: NodeReading, dims: DimList, axes: list[int], position: int) -> DimList:
+    """Scales that the model computes: the sizes they make are not followed further."""
+    if not n.has(position):
+        raise UnknownRankError
+    made = list(dims)
+    for axis in axes:
+        if axis >= len(dims) - 2 or len(axes) < len(dims):
+            made[axis] = n.sizes.opaque()
+    return tuple(made)
+
+
+ROWS = {"Resize": resize, "Upsample": resize}

@@ -1,0 +1,112 @@
+"""Sizes of the input at which sizes that must be equal are: "multiples of 32", and the nearest to a wished one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from math import gcd
+
+import numpy as np
+import numpy.typing as npt
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.origins.input_sizes.dim import Dim
+from resizefix.origins.input_sizes.flow import Flow
+
+Lengths = npt.NDArray[np.int64]
+_AROUND = 512  # sizes on each side of the wished one that are looked at
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A node at which two sizes differ, or one is nothing, and how."""
+
+    node: str
+    why: str
+
+
+@dataclass(frozen=True)
+class SizeRule:
+    """For each symbol, the sizes near the wished one that fit, and their common step (1: any)."""
+
+    fitting: Mapping[str, tuple[int, ...]]
+    steps: Mapping[str, int]
+    text: str
+
+
+def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
+    """The first node that fails at a size of the input; None where none is seen to."""
+    point = {name: np.array([value], np.int64) for name, value in symbols.items()}
+    memo: dict[Dim, Lengths] = {}
+    for meeting in flow.solver.meetings:
+        one, other = (flow.sizes.at(dim, point, memo) for dim in meeting.sizes)
+        if one is not None and other is not None and one[0] != other[0]:
+            why = Diagnostic("origins.input-size-apart", one=int(one[0]), other=int(other[0]))
+            return Broken(meeting.node, why)
+    for node, dim, most in flow.limits:
+        found = flow.sizes.at(dim, point, memo)
+        if found is not None and not 0 <= found[0] <= most:
+            return Broken(node, Diagnostic("origins.input-size-pad-side", amount=int(found[0])))
+    for dim, node in flow.makers():
+        found = flow.sizes.at(dim, point, memo)
+        if found is not None and found[0] < 1 and (dim.old or 0) >= 1:
+            return Broken(node, Diagnostic("origins.input-size-empty", length=int(found[0])))
+        for part in flow.sizes.behind(dim):
+            if part.kind == "quotient" and _leaves(flow, part, point, memo)[0]:
+                whole, divisor = (flow.sizes.at(size, point, memo) for size in part.parts)
+                if whole is not None and divisor is not None:
+                    why = Diagnostic("origins.input-size-remainder", whole=int(whole[0]), divisor=int(divisor[0]))
+                    return Broken(node, why)
+    return None
+
+
+def _leaves(flow: Flow, dim: Dim, sizes: Mapping[str, Lengths], memo: dict[Dim, Lengths]) -> npt.NDArray[np.bool_]:
+    """Where a division leaves a remainder."""
+    whole, divisor = (flow.sizes.at(part, sizes, memo) for part in dim.parts)
+    if whole is None or divisor is None:
+        return np.zeros(next(iter(sizes.values())).shape, bool)
+    return np.asarray(whole % np.where(divisor == 0, 1, divisor) != 0)
+
+
+def _fits(flow: Flow, sizes: Mapping[str, Lengths]) -> npt.NDArray[np.bool_]:
+    memo: dict[Dim, Lengths] = {}
+    good = np.ones(next(iter(sizes.values())).shape, bool)
+    for meeting in flow.solver.meetings:
+        one, other = (flow.sizes.at(dim, sizes, memo) for dim in meeting.sizes)
+        if one is not None and other is not None:
+            good &= one == other
+    for _, dim, most in flow.limits:
+        found = flow.sizes.at(dim, sizes, memo)
+        if found is not None:
+            good &= (found >= 0) & (found <= most)
+    looked: set[Dim] = set()
+    for dim, _ in flow.makers():
+        found = flow.sizes.at(dim, sizes, memo)
+        if found is not None and (dim.old or 0) >= 1:
+            good &= found >= 1
+        for part in flow.sizes.behind(dim):
+            if part.kind == "quotient" and part not in looked:
+                looked.add(part)
+                good &= ~_leaves(flow, part, sizes, memo)
+    return good
+
+
+def rule_of(flow: Flow, symbols: Mapping[str, int]) -> SizeRule:
+    """The sizes that fit around a wished one, each symbol by itself with the others as they are in the file."""
+    fitting: dict[str, tuple[int, ...]] = {}
+    steps: dict[str, int] = {}
+    said: list[str] = []
+    for name, wished in symbols.items():
+        around = np.arange(max(1, wished - _AROUND), wished + _AROUND + 1, dtype=np.int64)
+        sizes = {other: np.full(around.shape, flow.sizes.symbols[other], np.int64) for other in symbols}
+        sizes[name] = around
+        good = [int(size) for size in around[_fits(flow, sizes)]]
+        below = [size for size in good if size <= wished][-1:]
+        above = [size for size in good if size >= wished][:1]
+        fitting[name] = tuple(dict.fromkeys([*below, *above]))
+        steps[name] = gcd(*(after - before for before, after in pairwise(good))) if len(good) > 1 else 0
+        if fitting[name] != (wished,):
+            nearest = " and ".join(str(size) for size in fitting[name]) or "none"
+            said.append(Diagnostic("origins.input-size-rule", symbol=name, step=steps[name], nearest=nearest))
+    return SizeRule(fitting, steps, "; ".join(said) or Diagnostic("origins.input-size-no-rule"))

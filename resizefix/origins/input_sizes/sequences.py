@@ -1,0 +1,137 @@
+"""Sequences that a table of positions is made of, and which one a row of a table is: bit by bit, or none.
+
+A row of n numbers is a grid if one of these formulas gives its very bits. `absolute` ones do not depend on n: pixels
+and strides. The others span the map, whatever its size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Row = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A formula over the position i and the length n, in the arithmetic of `dtype`.
+
+    `form` is one of "steps": i·factor + offset, "shares": (i + centre) / n · factor + offset, "span":
+    i / (n - 1) · factor + offset, "spaced": i · (factor / (n - 1)) + offset, "linspace": as torch.linspace, from both
+    ends.
+    """
+
+    form: str
+    dtype: str
+    factor: float = 1.0
+    offset: float = 0.0
+    centre: float = 0.0
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether a longer map has the same numbers and more."""
+        return self.form == "steps"
+
+    def make(self, length: int, dtype: np.dtype[np.generic]) -> Row:
+        """The sequence for a map of `length`."""
+        kind = np.dtype(self.dtype).type
+        i, n = np.arange(length).astype(kind), kind(length)
+        factor, offset, centre = kind(self.factor), kind(self.offset), kind(self.centre)
+        with np.errstate(all="ignore"):
+            if self.form == "steps":
+                found = i * factor + offset
+            elif self.form == "shares":
+                found = (i + centre) / n * factor + offset
+            elif self.form == "span":
+                found = i / (n - kind(1)) * factor + offset
+            elif self.form == "spaced":
+                found = i * (factor / (n - kind(1))) + offset
+            else:
+                step = factor / (n - kind(1))
+                end = offset + factor
+                found = np.where(np.arange(length) < length // 2, offset + step * i, end - step * (n - kind(1) - i))
+        return np.asarray(found).astype(dtype)
+
+
+def readings(row: Row) -> list[Sequence]:
+    """Every formula that gives these very numbers, those first that are written most often."""
+    length = len(row)
+    if length < 2 or row.dtype.kind not in "fiu":
+        return []
+    first, last = float(row[0]), float(row[-1])
+    step = (last - first) / (length - 1)
+    if step == 0 or not np.isfinite(step):
+        return []
+    found: list[Sequence] = []
+    for candidate in _candidates(length, first, step, row.dtype):
+        if candidate not in found and np.array_equal(candidate.make(length, row.dtype), row):
+            found.append(candidate)
+    return found
+
+
+def _candidates(length: int, first: float, step: float, dtype: np.dtype[np.generic]) -> list[Sequence]:
+    kinds = ("float32", "float64") if dtype.kind == "f" else ("int64",)
+    made: list[Sequence] = []
+    for kind in kinds:
+        if _is_plain(step) and _is_plain(first / step):
+            made.append(Sequence("steps", kind, step, first))
+        if kind == "int64":
+            continue
+        whole, inner = round(step * length, 6), round(step * (length - 1), 6)
+        for centre in (0.0, 0.5):
+            offset = round(first - centre * step, 6)
+            if _spans(whole, offset, step):
+                made.append(Sequence("shares", kind, whole, offset, centre))
+        if _spans(inner, round(first, 6), step):
+            made += [Sequence(form, kind, inner, round(first, 6)) for form in ("span", "spaced", "linspace")]
+    return made
+
+
+def _spans(factor: float, offset: float, step: float) -> bool:
+    """Whether a map is spanned so: over 0 to 1 or -1 to 1; over other numbers only in steps that nobody writes."""
+    usual = (factor, offset) in ((1.0, 0.0), (2.0, -1.0), (1.0, -0.5), (-2.0, 1.0))
+    return usual or (_is_plain(factor) and _is_plain(offset) and not _is_plain(step))
+
+
+def _is_plain(value: float) -> bool:
+    """A number that somebody wrote: an integer, or one over a power of two."""
+    return value == 0 or (abs(value) < 2**20 and (abs(value) * 16) == int(abs(value) * 16))
+
+
+def chosen(row: Row, known: list[Sequence]) -> Sequence | None:
+    """The one formula for a row; None where none fits, or two that part at another length.
+
+    `known` are formulas of longer rows of the same model: they decide where a short row fits several.
+    """
+    found = readings(row)
+    if not found:
+        return None
+    apart = {_behaviour(candidate, len(row), row.dtype) for candidate in found}
+    if len(apart) == 1:
+        return found[0]
+    decided = [candidate for candidate in found if any(_alike(candidate, other) for other in known)]
+    if decided and len({_behaviour(candidate, len(row), row.dtype) for candidate in decided}) == 1:
+        return decided[0]
+    absolute = [candidate for candidate in found if candidate.is_absolute]
+    if len(row) > 3 and absolute and abs(absolute[0].factor) >= 1:
+        return absolute[0]
+    spanning = [candidate for candidate in found if not candidate.is_absolute]
+    if len(row) > 3 and spanning and len({_behaviour(one, len(row), row.dtype) for one in spanning}) == 1:
+        return spanning[0]
+    return None
+
+
+def _behaviour(candidate: Sequence, length: int, dtype: np.dtype[np.generic]) -> bytes:
+    """What it makes at other lengths, to the precision at which two formulas are one."""
+    made = [candidate.make(other, np.dtype(np.float64)) for other in (2 * length, 3 * length + 1)]
+    return np.concatenate([np.round(row.astype(np.float64), 5) + 0.0 for row in made]).tobytes()
+
+
+def _alike(one: Sequence, other: Sequence) -> bool:
+    same = one.form == other.form or {one.form, other.form} <= {"span", "spaced", "linspace"}
+    return same and (
+        one.is_absolute or (one.factor, one.offset, one.centre) == (other.factor, other.offset, other.centre)
+    )

@@ -1,0 +1,178 @@
+"""Constant tensors made for one size of the input: how they are made for another.
+
+The axes of a table are taken apart into the factors and parts of their sizes: a list of boxes over three maps becomes
+three grids. Of each grid every channel must be one number everywhere, or a `Sequence` along one axis.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.origins.input_sizes.sequences import Sequence, chosen, readings
+
+Array = npt.NDArray[Any]
+Length = Callable[[Dim], int]
+
+
+class NoGridError(Exception):
+    """The table is not one that can be made for another size."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One channel of a grid: a number everywhere, or a sequence along one of the moving axes."""
+
+    value: np.generic
+    axis: int | None = None
+    sequence: Sequence | None = None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table whose axes are the factors `dims`; `moving` of them follow the input. `channels` has one entry for each
+    position on the others, in their order. `merged`: the moving axes are one after another, and count as one."""
+
+    shape: tuple[tuple[Dim, ...], ...]
+    dims: tuple[Dim, ...]
+    moving: tuple[int, ...]
+    channels: tuple[Channel, ...]
+    dtype: np.dtype[np.generic]
+    merged: bool = False
+
+    def make(self, length: Length) -> Array:
+        """The grid at the lengths of another size."""
+        lengths = [length(dim) for dim in self.dims]
+        held = [axis for axis in range(len(self.dims)) if axis not in self.moving]
+        made = np.empty(lengths, self.dtype)
+        moved = [lengths[axis] for axis in self.moving]
+        view = np.moveaxis(made, [*held, *self.moving], range(len(lengths)))
+        for position, channel in zip(np.ndindex(*[lengths[axis] for axis in held]), self.channels, strict=True):
+            if channel.sequence is None or channel.axis is None:
+                view[position] = channel.value
+            elif self.merged:
+                view[position] = channel.sequence.make(int(np.prod(moved)), self.dtype).reshape(moved)
+            else:
+                row = channel.sequence.make(moved[channel.axis], self.dtype)
+                view[position] = row.reshape([-1 if at == channel.axis else 1 for at in range(len(moved))])
+        return made.reshape([int(np.prod([length(dim) for dim in factors])) for factors in self.shape])
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Tables one after another on an axis."""
+
+    axis: int
+    parts: tuple[Grid | Joined, ...]
+
+    def make(self, length: Length) -> Array:
+        """The table at the lengths of another size."""
+        return np.concatenate([part.make(length) for part in self.parts], self.axis)
+
+
+Table = Grid | Joined
+
+
+def recognised(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[Sequence]) -> Table:
+    """How a table is made. Raises NoGridError. `known` are the sequences found so far, and gets those found here."""
+    for axis, dim in enumerate(dims):
+        found = sizes.resolve(dim)
+        if found.kind == "joined" and sizes.varies(found):
+            return _joined(sizes, array, dims, axis, found.parts, known)
+    return _grid(sizes, array, dims, known)
+
+
+def _joined(
+    sizes: Sizes, array: Array, dims: tuple[Dim, ...], axis: int, parts: tuple[Dim, ...], known: list[Sequence]
+) -> Table:
+    if any(part.old is None or part.old < 1 for part in parts):
+        raise NoGridError
+    ends = np.cumsum([part.old or 0 for part in parts])[:-1]
+    pieces = np.split(array, ends, axis)
+    # The longest first: what is certain of them decides about the short ones.
+    order = sorted(range(len(parts)), key=lambda place: -pieces[place].shape[axis])
+    made: dict[int, Table] = {}
+    for place in order:
+        inner = (*dims[:axis], parts[place], *dims[axis + 1 :])
+        made[place] = recognised(sizes, pieces[place], inner, known)
+    return Joined(axis, tuple(made[place] for place in range(len(parts))))
+
+
+def _grid(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[Sequence]) -> Grid:
+    shape = tuple(tuple(sizes.atoms(dim)) for dim in dims)
+    factors = tuple(itertools.chain(*shape))
+    if any(factor.old is None for factor in factors):
+        raise NoGridError
+    moving = tuple(axis for axis, factor in enumerate(factors) if sizes.fixed(factor) is None)
+    held = [axis for axis in range(len(factors)) if axis not in moving]
+    spread = array.reshape([factor.old or 1 for factor in factors])
+    view = np.moveaxis(spread, [*held, *moving], range(len(factors)))
+    rest = view.shape[: len(held)]
+    if int(np.prod(rest, dtype=object)) > 1 << 12:
+        raise NoGridError
+    merged = len(moving) > 1 and _counts(view.reshape(*rest, -1))
+    channels = tuple(
+        _merged_channel(view[position]) if merged else _channel(sizes, view[position], factors, moving, known)
+        for position in np.ndindex(*rest)
+    )
+    return Grid(shape, factors, moving, channels, array.dtype, merged)
+
+
+def _counts(rows: Array) -> bool:
+    """Whether every row counts 0, 1, 2, … over all positions."""
+    return bool(np.all(rows == np.arange(rows.shape[-1])))
+
+
+def _merged_channel(block: Array) -> Channel:
+    return Channel(block.flat[0], 0, Sequence("steps", "float64" if block.dtype.kind == "f" else "int64"))
+
+
+def _channel(
+    sizes: Sizes, block: Array, factors: tuple[Dim, ...], moving: tuple[int, ...], known: list[Sequence]
+) -> Channel:
+    value = block.flat[0]
+    if np.all(block == value):
+        if not _is_size_free(sizes, float(value), [factors[axis] for axis in moving]):
+            raise NoGridError
+        return Channel(value)
+    for axis in range(len(moving)):
+        row = block[tuple(slice(None) if at == axis else 0 for at in range(len(moving)))]
+        around = row.reshape([-1 if at == axis else 1 for at in range(len(moving))])
+        if np.all(block == around):
+            sequence = chosen(row, known)
+            if sequence is None:
+                raise NoGridError
+            if len(row) > 3:
+                known.append(sequence)
+            return Channel(value, axis, sequence)
+    raise NoGridError
+
+
+def _is_size_free(sizes: Sizes, value: float, dims: list[Dim]) -> bool:
+    """Whether a number that stands everywhere is no share of the image: a part of it would be below 1."""
+    return value in (0.0, 0.5, -0.5) or abs(value) >= 1 or not np.isfinite(value)
+
+
+def may_be_grid(array: Array, axis: int, lengths: tuple[int, ...]) -> bool:
+    """Whether a constant could be a table of positions on an axis of these factors: linear in each, or the same."""
+    if array.dtype.kind not in "fiu" or any(length < 1 for length in lengths):
+        return False
+    shape = (*array.shape[:axis], *lengths, *array.shape[axis + 1 :])
+    spread = array.reshape(shape).astype(np.float64)
+    for place, length in enumerate(lengths):
+        lines = np.moveaxis(spread, axis + place, -1)
+        if length > 2:
+            bend = np.abs(np.diff(lines, 2, axis=-1)).max(initial=0)
+            if bend > 1e-4 * max(1e-30, float(np.abs(lines).max(initial=0))):
+                return False
+        elif length == 2:
+            flat = lines.reshape(-1, 2)
+            if not all(len(set(row)) == 1 or readings(row.astype(array.dtype)) for row in flat[:64]):
+                return False
+    return True

@@ -1,0 +1,124 @@
+"""Operators that slide a window: convolutions and pools, with the sizes that onnxruntime gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from resizefix.origins.input_sizes.dim import Dim
+from resizefix.origins.input_sizes.node_reading import AttributeUse, DimList, NodeReading, UnknownRankError
+
+
+def _window(n: NodeReading, dims: DimList, kernel: Sequence[int]) -> DimList:
+    """floor((size + pads - extent) / stride) + 1 on each spatial axis."""
+    count = len(kernel)
+    strides = n.attribute("strides", [1] * count)
+    dilations = n.attribute("dilations", [1] * count)
+    auto_pad = n.attribute("auto_pad", b"NOTSET")
+    pads = [0] * 2 * count if auto_pad == b"VALID" else n.attribute("pads", [0] * 2 * count)
+    made: list[Dim] = []
+    for axis, dim in enumerate(dims[2:]):
+        if auto_pad in (b"SAME_UPPER", b"SAME_LOWER"):
+            made.append(n.sizes.ceil_div(dim, strides[axis]))
+            continue
+        extent = dilations[axis] * (kernel[axis] - 1) + 1
+        made.append(_slid(n, dim, pads[axis], pads[axis + count], extent, strides[axis]))
+    return tuple(made)
+
+
+def _slid(n: NodeReading, dim: Dim, before: int, after: int, extent: int, stride: int) -> Dim:
+    sizes = n.sizes
+    change = before + after - extent
+    if not n.attribute("ceil_mode", 0):
+        return (
+            sizes.plus(sizes.floor_div(sizes.plus(dim, change), stride), 1)
+            if stride != 1
+            else sizes.plus(dim, change + 1)
+        )
+    # A last window that begins in the padding behind the data is left out (onnxruntime, pool_attributes.h).
+    rounded = sizes.plus(sizes.ceil_div(sizes.plus(dim, change), stride), 1)
+    return sizes.least(rounded, sizes.ceil_div(sizes.plus(dim, before), stride))
+
+
+def conv(n: NodeReading) -> list[DimList]:
+    """Conv and its relatives: the weight is input 1, or 3 of QLinearConv."""
+    dims = n.dims(0)
+    weight = n.weight_shape(3 if n.node.op_type == "QLinearConv" else 1)
+    if weight is None or len(weight) != len(dims):
+        raise UnknownRankError
+    n.require(dims[1], "its weights")
+    return [(dims[0], n.const(weight[0]), *_window(n, dims, weight[2:]))]
+
+
+def conv_transpose(n: NodeReading) -> list[DimList]:
+    """stride·(size - 1) + output_padding + extent - pads"""
+    dims, weight = n.dims(0), n.weight_shape(1)
+    if weight is None or len(weight) != len(dims):
+        raise UnknownRankError
+    count = len(dims) - 2
+    n.require(dims[1], "its weights")
+    if n.attribute("output_shape") is not None:
+        raise n.refuse("input-size-attribute", name="output_shape")
+    strides, dilations = (n.attribute(name, [1] * count) for name in ("strides", "dilations"))
+    extra, pads = n.attribute("output_padding", [0] * count), n.attribute("pads", [0] * 2 * count)
+    same = n.attribute("auto_pad", b"NOTSET") in (b"SAME_UPPER", b"SAME_LOWER")
+    made: list[Dim] = []
+    for axis, dim in enumerate(dims[2:]):
+        scaled = n.sizes.product([dim, n.const(strides[axis])])
+        extent = dilations[axis] * (weight[2 + axis] - 1) + 1
+        change = extra[axis] + extent - pads[axis] - pads[axis + count] - strides[axis]
+        made.append(scaled if same else n.sizes.plus(scaled, change))
+    return [(dims[0], n.const(weight[1] * n.attribute("group", 1)), *made)]
+
+
+def pool(n: NodeReading) -> list[DimList]:
+    """MaxPool, LpPool."""
+    dims = n.dims(0)
+    made = (*dims[:2], *_window(n, dims, n.attribute("kernel_shape")))
+    return [made] * len(n.node.output)
+
+
+def global_pool(n: NodeReading) -> list[DimList]:
+    """One sample is left on each spatial axis."""
+    dims = n.dims(0)
+    return [(*dims[:2], *(n.const(1) for _ in dims[2:]))]
+
+
+def average_pool(n: NodeReading) -> list[DimList]:
+    """A window as large as the whole map averages all of it at any size; one that divides it may be an adaptive
+    pool."""
+    dims, kernel = n.dims(0), n.attribute("kernel_shape")
+    made = list(_window(n, dims, kernel))
+    count = len(kernel)
+    if any(n.attribute("pads", [0] * 2 * count)) or n.attribute("auto_pad", b"NOTSET") not in (b"NOTSET", b"VALID"):
+        return [(*dims[:2], *made)]
+    strides = n.attribute("strides", [1] * count)
+    whole = all(size.old == length for size, length in zip(dims[2:], kernel, strict=True))
+    tiled = all(
+        size.old is not None and stride == length and size.old % length == 0
+        for size, stride, length in zip(dims[2:], strides, kernel, strict=True)
+    )
+    if not any(n.sizes.fixed(size) is None for size in dims[2:]) or not (whole or tiled):
+        return [(*dims[:2], *made)]
+    bins: list[Dim] = []
+    for axis, (size, window) in enumerate(zip(dims[2:], made, strict=True)):
+        if whole:
+            bins.append(n.const(1))
+        else:
+            bins.append(n.sizes.var(window.old or 1))
+            n.solver.candidates[bins[-1]] = [window, n.const(window.old or 1)]
+        n.flow.attributes[AttributeUse(n.index, "kernel_shape", axis)] = n.sizes.quotient(size, bins[-1])
+        if strides[axis] == kernel[axis]:
+            n.flow.attributes[AttributeUse(n.index, "strides", axis)] = n.sizes.quotient(size, bins[-1])
+    if not whole:
+        n.flow.pools.append((n.index, n.node.input[0], tuple(bins), tuple(made)))
+    return [(*dims[:2], *bins)]
+
+
+ROWS = {
+    **dict.fromkeys(("Conv", "FusedConv", "ConvInteger", "QLinearConv"), conv),
+    "ConvTranspose": conv_transpose,
+    **dict.fromkeys(("MaxPool", "LpPool"), pool),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), global_pool),
+    **dict.fromkeys(("QLinearGlobalAveragePool",), global_pool),
+    **dict.fromkeys(("AveragePool", "QLinearAveragePool"), average_pool),
+}

@@ -1,0 +1,235 @@
+"""`resizefix.input_size` over small models of each kind: the same network built at two sizes is the truth."""
+
+from collections.abc import Callable
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+import resizefix
+from resizefix.outcome import Status
+
+OLD, NEW = (32, 48), (48, 64)
+Build = Callable[["Net", int, int], str]
+
+
+class Net:
+    """A small network for one size of the input; its weights are the same at every size."""
+
+    def __init__(self, height: int, width: int, channels: int = 3) -> None:
+        self.nodes: list = []
+        self.constants: list = []
+        self.shape = (1, channels, height, width)
+        self._random = np.random.default_rng(0)
+
+    def const(self, values, dtype=np.int64) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.array(values, dtype), name))
+        return name
+
+    def weight(self, *shape: int) -> str:
+        return self.const(self._random.standard_normal(shape), np.float32)
+
+    def add(self, op_type: str, *inputs: str, **attributes) -> str:
+        output = f"t{len(self.nodes)}"
+        self.nodes.append(
+            helper.make_node(op_type, inputs, [output], name=f"{op_type}_{len(self.nodes)}", **attributes)
+        )
+        return output
+
+    def conv(self, x: str, ins: int, outs: int, stride: int = 1) -> str:
+        return self.add("Conv", x, self.weight(outs, ins, 3, 3), pads=[1] * 4, strides=[stride] * 2)
+
+    def model(self, output: str) -> ModelProto:
+        graph = helper.make_graph(
+            self.nodes,
+            "net",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
+            self.constants,
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def built(build: Build, size: tuple[int, int]) -> ModelProto:
+    net = Net(*size)
+    return net.model(build(net, *size))
+
+
+def run(model: ModelProto, size: tuple[int, int], batch: int = 1) -> np.ndarray:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(model.SerializeToString(), options)
+    x = np.random.default_rng(1).random((batch, 3, *size), np.float32)
+    (found,) = session.run(None, {"x": x})
+    return found
+
+
+def unet(n: Net, h: int, w: int) -> str:
+    skip = n.conv("x", 3, 4)
+    deep = n.conv(skip, 4, 4, 2)
+    up = n.add("Resize", deep, "", "", n.const([1, 4, h, w]), mode="nearest")
+    return n.conv(n.add("Concat", up, skip, axis=1), 8, 2)
+
+
+def to_input(n: Net, h: int, w: int) -> str:
+    return n.add("Resize", n.conv("x", 3, 2, 2), "", "", n.const([1, 2, h, w]), mode="linear")
+
+
+def flat(n: Net, h: int, w: int) -> str:
+    return n.add("Reshape", n.conv("x", 3, 4, 2), n.const([1, 4, h // 2 * (w // 2)]))
+
+
+def shuffle(n: Net, h: int, w: int) -> str:
+    y = n.add("Reshape", n.conv("x", 3, 8, 2), n.const([1, 2, 4, h // 2, w // 2]))
+    y = n.add("Transpose", y, perm=[0, 2, 1, 3, 4])
+    return n.add("Reshape", y, n.const([1, 8, h // 2, w // 2]))
+
+
+def heads(n: Net, h: int, w: int) -> str:
+    made = []
+    x, ins = "x", 3
+    for level in (2, 4):
+        x, ins = n.conv(x, ins, 4, 2), 4
+        head = n.add("Transpose", n.conv(x, 4, 6), perm=[0, 2, 3, 1])
+        made.append(n.add("Reshape", head, n.const([1, h // level * (w // level) * 2, 3])))
+    return n.add("Concat", *made, axis=1)
+
+
+def global_pool(n: Net, h: int, w: int) -> str:
+    return n.add("AveragePool", n.conv("x", 3, 4, 2), kernel_shape=[h // 2, w // 2], strides=[h // 2, w // 2])
+
+
+def grid(n: Net, h: int, w: int) -> str:
+    ys, xs = np.meshgrid(np.arange(h // 2), np.arange(w // 2), indexing="ij")
+    return n.add("Add", n.conv("x", 3, 2, 2), n.const(np.stack([xs, ys])[None], np.float32))
+
+
+def linspace_channels(n: Net, h: int, w: int) -> str:
+    def line(size):
+        i = np.arange(size, dtype=np.float32)
+        return i / np.float32(size - 1) * np.float32(2) - np.float32(1)
+
+    ys, xs = np.meshgrid(line(h), line(w), indexing="ij")
+    return n.conv(n.add("Concat", "x", n.const(np.stack([xs, ys])[None], np.float32), axis=1), 5, 2)
+
+
+def divided(n: Net, h: int, w: int) -> str:
+    line = n.add("Div", n.const(np.arange(w).reshape(1, 1, 1, w), np.float32), n.const(w - 1, np.float32))
+    return n.add("Add", n.conv("x", 3, 2), line)
+
+
+def mean(n: Net, h: int, w: int) -> str:
+    total = n.add("ReduceSum", n.conv("x", 3, 4, 2), n.const([2, 3]))
+    return n.add("Div", total, n.const(h // 2 * (w // 2), np.float32))
+
+
+def windows(n: Net, h: int, w: int) -> str:
+    y = n.add("Transpose", n.conv("x", 3, 4, 2), perm=[0, 2, 3, 1])
+    y = n.add("Reshape", y, n.const([1, h // 8, 4, w // 8, 4, 4]))
+    y = n.add("Transpose", y, perm=[0, 1, 3, 2, 4, 5])
+    y = n.add("Softmax", n.add("Reshape", y, n.const([-1, 16, 4])), axis=1)
+    y = n.add("Reshape", y, n.const([1, h // 8, w // 8, 4, 4, 4]))
+    y = n.add("Transpose", y, perm=[0, 1, 3, 2, 4, 5])
+    return n.add("Reshape", y, n.const([1, h // 2, w // 2, 4]))
+
+
+def pixel_unshuffle(n: Net, h: int, w: int) -> str:
+    y = n.add("Reshape", "x", n.const([1, 3, h // 2, 2, w // 2, 2]))
+    y = n.add("Transpose", y, perm=[0, 1, 3, 5, 2, 4])
+    return n.conv(n.add("Reshape", y, n.const([1, 12, h // 2, w // 2])), 12, 4)
+
+
+def fixed_target(n: Net, h: int, w: int) -> str:
+    return n.add("Resize", n.conv("x", 3, 2), "", "", n.const([1, 2, 37, 41]), mode="linear")
+
+
+def pyramid(n: Net, h: int, w: int) -> str:
+    y = n.conv("x", 3, 4, 2)
+    made = [y]
+    for bins in (2, 4):
+        window = [h // 2 // bins, w // 2 // bins]
+        pooled = n.add("AveragePool", y, kernel_shape=window, strides=window)
+        made.append(n.add("Resize", pooled, "", "", n.const([1, 4, h // 2, w // 2]), mode="linear"))
+    return n.add("Concat", *made, axis=1)
+
+
+def sizes_of_parts(n: Net, h: int, w: int) -> str:
+    one = n.add("Reshape", n.conv("x", 3, 4), n.const([1, 4, h * w]))
+    two = n.add("Reshape", n.conv("x", 3, 4, 2), n.const([1, 4, h * w // 4]))
+    both = n.add("Concat", one, two, axis=2)
+    small = n.add("Slice", both, n.const([h * w]), n.const([h * w + h * w // 4]), n.const([2]))
+    return n.add("Reshape", small, n.const([1, 4, h // 2, w // 2]))
+
+
+FOLLOWING = [
+    unet, to_input, flat, shuffle, heads, global_pool, grid, linspace_channels, divided, mean, windows,
+    pixel_unshuffle, fixed_target, pyramid, sizes_of_parts,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("build", FOLLOWING, ids=lambda build: build.__name__)
+def test_a_model_of_another_size_is_what_is_built_at_that_size(build):
+    result = resizefix.input_size(built(build, OLD), size=NEW)
+    wanted = run(built(build, NEW), NEW)
+    found = run(result.model, NEW)
+    assert found.shape == wanted.shape
+    assert found.tobytes() == wanted.tobytes()
+    assert result.verification.passed
+
+
+def dense(n: Net, h: int, w: int) -> str:
+    return n.add("Gemm", n.add("Flatten", n.conv("x", 3, 2, 2)), n.weight(h * w // 2, 5))
+
+
+def learned(n: Net, h: int, w: int) -> str:
+    return n.add("Add", n.conv("x", 3, 2, 2), n.weight(1, 2, h // 2, w // 2))
+
+
+def normalized_map(n: Net, h: int, w: int) -> str:
+    return n.add("LayerNormalization", n.conv("x", 3, 2, 2), n.weight(h // 2, w // 2), axis=-2)
+
+
+@pytest.mark.parametrize(
+    ("build", "node", "why"),
+    [(dense, "Gemm_2", "weights fix"), (learned, "Add_1", "no formula")],
+    ids=["dense", "learned"],
+)
+def test_weights_that_depend_on_the_size_are_refused_with_their_node(build, node, why):
+    model = built(build, OLD)
+    result = resizefix.input_size(model, size=NEW)
+    (outcome,) = result.outcomes
+    assert (outcome.status, outcome.node) == (Status.REFUSED, node)
+    assert why in (outcome.reason or "")
+    assert result.model == model
+
+
+def test_a_batch_goes_along():
+    result = resizefix.input_size(built(windows, OLD), size=NEW, batch=3)
+    assert run(result.model, NEW, 3).shape == (3, 24, 32, 4)
+
+
+def test_a_shared_constant_is_left_to_those_who_keep_it():
+    def both(n: Net, h: int, w: int) -> str:
+        shape = n.const([1, 4, 24])  # the sizes of a map, and a split of channels that has the same numbers
+        y = n.add("ReduceMean", n.conv("x", 3, 4), axes=[2])
+        y = n.add("Reshape", y, shape if w == 24 else n.const([1, 4, w]))
+        z = n.add("Reshape", n.add("GlobalAveragePool", n.conv("x", 3, 96)), shape)
+        return n.add("Concat", y, z, axis=2)
+
+    result = resizefix.input_size(built(both, (32, 24)), size=(32, 48))
+    assert run(result.model, (32, 48)).tobytes() == run(built(both, (32, 48)), (32, 48)).tobytes()
+
+
+def test_sizes_that_do_not_fit_are_refused_with_the_nearest_that_do():
+    def strided(n: Net, h: int, w: int) -> str:
+        skip = n.conv("x", 3, 4)
+        up = n.add("Resize", n.conv(skip, 4, 4, 2), "", n.const([1, 1, 2, 2], np.float32), mode="nearest")
+        return n.add("Add", up, skip)
+
+    result = resizefix.input_size(built(strided, OLD), size=(33, 48))
+    (outcome,) = result.outcomes
+    assert (outcome.status, outcome.node) == (Status.REFUSED, "Add_3")
+    assert "multiple of 2" in (outcome.reason or "")
+    assert "32 and 34" in (outcome.reason or "")

@@ -27,9 +27,8 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("legalize", "legalize", "Rewrite resizes so that a target accepts them."),
     ("repair", "repair", "Fix resizes that a converter broke or left fragile."),
     ("set", "set", "Change the interpolation on purpose, and measure the difference."),
-    ("check", "check", "Say whether a target accepts the resizes, rule by rule."),
     ("input-size", "input_size", "Give a static model another input resolution."),
-    ("check", "check", "Say whether a target takes the resizes, rule by rule."),
+    ("check", "check", "Say whether a target accepts the resizes, rule by rule."),
     ("verify", "verify", "Run two models in onnxruntime and compare them."),
     ("diff", "diff", "Show what changed between two models, and that nothing else did."),
 )

@@ -14,10 +14,10 @@ from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import bounded
 from resizefix.library.result import Resolution, Result
-from resizefix.operations.input_size.fixed import Resized, resized
+from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.decide import Choices
 from resizefix.origins.input_sizes.following import Following, follow
-from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs, require_static
+from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs
 from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
@@ -49,24 +49,26 @@ def input_size(
     do not fit, VerificationFailedError where the verification fails.
     """
     document = opened(model)
-    images = image_inputs(document.proto, input)
-    require_static(images)
-    view = ModelView(document)
     wanted = {"height": size[0], "width": size[1], **({} if batch is None else {"batch": batch})}
-    old = {name: images[0].old(name) for name in wanted}
-    symbols = {name: length for name, length in old.items() if length is not None}
+    images = image_inputs(document.proto, input)
+    base = document
+    if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
+        base = closed(document, images, wanted)
+        images = image_inputs(base.proto, [image.name for image in images])
+    view = ModelView(base)
+    symbols = {name: length for name in wanted if (length := images[0].old(name)) is not None}
     moving = {name: length for name, length in symbols.items() if wanted[name] != length}
     resolution = Resolution(size)
-    if not moving:
+    if not moving and base is document:
         nothing = Verification(Status.SKIPPED, Diagnostic("library.input-size-same"))
         return Result(returned(document, model), (), (), nothing, resolution=resolution)
     choices = Choices(keep, follow_input)
     try:
-        found, made = _made(document, view, images, (symbols, moving), wanted, choices)
+        found, made = _made(base, view, images, (symbols, moving), wanted, choices)
     except SizeRefusedError as error:
         skipped = Verification(Status.SKIPPED, Diagnostic("library.input-size-nothing"))
         return Result(returned(document, model), (_refused(view, error),), (), skipped, resolution=resolution)
-    resolution = replace(resolution, inferred=found.inferred)
+    resolution = replace(resolution, inferred=() if found is None else found.inferred)
     if not verify:
         skipped = Verification(Status.SKIPPED, Diagnostic("library.switched-off-no-verify"))
         return Result(returned(made.document, model), made.outcomes, (), skipped, resolution=resolution)
@@ -87,10 +89,12 @@ def _made(
     symbols: tuple[dict[str, int], dict[str, int]],
     wanted: dict[str, int],
     choices: Choices,
-) -> tuple[Following, Resized]:
+) -> tuple[Following | None, Resized]:
     """The model of the wanted size. What the model says of both axes together is more than of one; but where one stays
     as it is, it need not be free."""
     both, moving = symbols
+    if not moving:  # the file left every size open
+        return None, Resized(document, (), frozenset())
     try:
         found = follow(view, images, both, choices)
         return found, resized(document, found, {name: wanted[name] for name in both})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from resizefix.document.values import dims_of
 from resizefix.operations.input_size.constants import write_attribute, write_constants
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.following import Following, Numbers
+from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
 
@@ -47,6 +48,25 @@ def resized(document: Document, found: Following, symbols: Mapping[str, int]) ->
     rederive(model, fixed_shapes(found, symbols))
     outcomes = _outcomes(document, found, numbers, before)
     return Resized(made, outcomes, frozenset(before))
+
+
+def closed(document: Document, images: Sequence[ImageInput], wanted: Mapping[str, int]) -> Document:
+    """A copy in which sizes of the inputs that the file leaves open are these."""
+    made = document.copy()
+    named = {image.name: image for image in images}
+    shapes: dict[Key, tuple[int | str | None, ...] | None] = {}
+    for value in made.proto.graph.input:
+        image = named.get(value.name)
+        if image is None:
+            continue
+        dims = list(dims_of(value.type))
+        for name, axis in image.axes.items():
+            if name in wanted and image.old(name) is None:
+                dims[axis] = wanted[name]
+        set_shape(value, dims)
+        shapes[MAIN, value.name] = tuple(dims)
+    rederive(made.proto, shapes)
+    return made
 
 
 def set_inputs(made: Document, found: Following, symbols: Mapping[str, int | str]) -> None:

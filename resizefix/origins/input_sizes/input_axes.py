@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from onnx import ModelProto, ValueInfoProto
 
-from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import dims_of
-from resizefix.errors import UsageError
+from resizefix.errors import RefusedError, UsageError
 
 _MOST_CHANNELS = 4  # grey, with alpha, RGB, RGBD: an axis of so few is no height
 
@@ -45,7 +44,9 @@ def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
     if names:
         return [images[name] for name in names]
     if not images:
-        raise UsageError("origins.input-size-no-images", known=", ".join(f"{n} {_shape(v)}" for n, v in inputs.items()))
+        raise RefusedError(
+            "origins.input-size-no-images", known=", ".join(f"{n} {_shape(v)}" for n, v in inputs.items())
+        )
     first = max(images.values(), key=lambda image: (image.old("height") or 0) * (image.old("width") or 0))
     return [
         image
@@ -95,10 +96,3 @@ def _channels_last(model: ModelProto, name: str, dims: tuple[int | None, ...]) -
                     seen.add(output)
                     pending.append(output)
     return few_last and not few_first
-
-
-def require_static(images: Sequence[ImageInput]) -> None:
-    """Raises UsageError where a height or width is not fixed in the file."""
-    for image in images:
-        if image.old("height") is None or image.old("width") is None:
-            raise UsageError(Diagnostic("origins.input-size-dynamic", name=image.name))

@@ -41,8 +41,10 @@ def card(
     is_open: bool,
     kind: str,
     rejected: Sequence[str],
+    names: Sequence[tuple[str, str]] = (),
 ) -> Markup:
-    """A site that folds. `kind` is what the filter may ask for, `rejected` the targets that refuse it."""
+    """A site that folds, or several that are alike: `names` has the identity and the name of each. `kind` is what the
+    filter may ask for, `rejected` the targets that refuse it."""
     summary = element(
         "summary",
         element("h3", element("bdi", *_breakable(heading))),
@@ -51,12 +53,20 @@ def card(
     )
     return element(
         "section",
-        element("details", summary, content, open=is_open),
+        element("details", summary, content, _names(names), open=is_open),
         class_="site",
         id=identity,
         data_kind=kind,
         data_rejected=" ".join(rejected),
     )
+
+
+def _names(names: Sequence[tuple[str, str]]) -> Markup | None:
+    if not names:
+        return None
+    listed = [element("li", element("bdi", *_breakable(name)), id=identity) for identity, name in names]
+    folded = element("details", element("summary", f"All {len(names)} by name"), element("ul", *listed))
+    return element("div", folded, class_="names")
 
 
 def row(surveyed: Surveyed) -> list[Markup | str]:
@@ -130,9 +140,13 @@ def verdicts(found: Sequence[Verdict], broken: Sequence[Broken], heading: str, *
     """Every target as a badge, and the rules that are broken, each with its reason and fix."""
     badges = element("ul", *(_badge(verdict) for verdict in found), class_="verdicts", aria_label="Verdict per target")
     rules = None
+    if not found:
+        return element("div")
     if broken:
         listed = element("ul", *(_rule(entry) for entry in broken), class_="rules")
-        rules = element("details", element("summary", f"{count(len(broken), 'rule')} broken"), listed, open=is_open)
+        rules = element(
+            "details", element("summary", f"{count(len(broken), 'rule')} broken: what and why"), listed, open=is_open
+        )
     return element("div", element(heading, "Targets"), badges, rules)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -15,9 +15,12 @@ from resizefix.document.scopes import Definition, DefinitionKind
 from resizefix.document.text import node_text
 from resizefix.document.view import View
 from resizefix.errors import ResizefixError
+from resizefix.interpolation import ExtentKind
 from resizefix.operations.diff import Change
+from resizefix.origins.origin import OriginKind
 from resizefix.reports.neighbourhood import Mark, Neighbourhood
 from resizefix.reports.survey import Survey, Surveyed
+from resizefix.reports.wording import is_named, tensor
 
 _MOST_COMPARED = 4096  # elements of a tensor; the list of changes compares the others
 _INPUTS = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
@@ -69,6 +72,39 @@ def compare(before: Document, after: Document, changes: Sequence[Change]) -> Com
     pairs.extend(Pair(Fate.NEW, None, surveyed, surveyed.picture) for surveyed in later.values())
     pairs.sort(key=lambda pair: pair.fate is Fate.SAME)
     return Comparison(old, new, tuple(changes), tuple(pairs))
+
+
+def sizes_after(pair: Pair) -> str | None:
+    """Type and sizes of the output now, where the file does not say them all: sizes that the scales left alone are
+    those of before, and a size that an input decides is called H or W. None: nothing is to be added."""
+    if pair.before is None or pair.after is None:
+        return None
+    old, new = pair.before.site, pair.after.site
+    before, after, scales = old.output_dims, new.output_dims, old.extent.values
+    if (
+        before is None
+        or scales is None
+        or old.extent.kind is not ExtentKind.SCALES
+        or new.origin.kind is not OriginKind.GRAPH_INPUT
+    ):
+        return None
+    known = after if after is not None else (None,) * len(before)
+    if len(known) != len(before) or len(scales) != len(before):
+        return None
+    letters = [None] * max(len(before) - 2, 0) + ["H", "W"][-len(before) :]
+    sizes = tuple(
+        size if is_named(size) else was if scale == 1 else letter
+        for size, was, scale, letter in zip(known, before, scales, letters, strict=True)
+    )
+    return tensor(sizes, new.elem_type)
+
+
+def labelled(picture: Neighbourhood | None, output: str, label: str | None) -> Neighbourhood | None:
+    """The picture with this label at the edges of the tensor `output`."""
+    if picture is None or label is None:
+        return picture
+    edges = tuple(replace(edge, label=label) if edge.tensor == output else edge for edge in picture.edges)
+    return replace(picture, edges=edges)
 
 
 def _fate(before: Surveyed, after: Surveyed | None, picture: Neighbourhood | None) -> Fate:

@@ -7,12 +7,13 @@ Colours and fonts are the page's (page.css); the classes are those of `BoxKind` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from resizefix.printable import printable
 from resizefix.reports.layering import Gaps, Link, Point, Size, place
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Box, BoxKind, Edge, Neighbourhood
-from resizefix.reports.wording import shortened
+from resizefix.reports.wording import columns, shortened
 
 _WIDTH = 156.0
 _MARGIN = 2.0
@@ -24,6 +25,8 @@ _PADDING = 8.0
 _TITLE_COLUMNS = 19
 _COLUMNS = 21
 _LABEL_COLUMNS = 23
+_LABEL_COLUMN = 6.7
+_LABEL_GAP = 7.0
 _RADIUS = 5.0
 _RADII = {BoxKind.INPUT: 14.0, BoxKind.OUTPUT: 14.0, BoxKind.CONSTANT: 0.0}
 
@@ -37,7 +40,10 @@ def drawing(picture: Neighbourhood, identity: str, title: str) -> Markup:
     labels = _labels(picture.edges)
     most = max((row + 1 for row in labels.values()), default=1)
     placed = place(sizes, links, Gaps(_COLUMN_GAP, _ROW_GAP + _LABEL_LINE * most))
-    width, height = placed.width + 2 * _MARGIN, placed.height + 2 * _MARGIN
+    beside = _beside(picture.edges, placed.routes, labels)
+    left = min(0.0, *(spot.left for spot in beside), 0.0)
+    right = max(placed.width, *(spot.right for spot in beside), 0.0)
+    width, height = right - left + 2 * _MARGIN, placed.height + 2 * _MARGIN
     return element(
         "svg",
         element("title", title, id=f"{identity}-title"),
@@ -46,8 +52,8 @@ def drawing(picture: Neighbourhood, identity: str, title: str) -> Markup:
             "g",
             *(_line(route) for route in placed.routes),
             *(_box(box, placed.corners[box.key], sizes[box.key], ports) for box in picture.boxes),
-            *(_label(edge, route[0], labels) for edge, route in zip(picture.edges, placed.routes, strict=True)),
-            transform=f"translate({_MARGIN:g} {_MARGIN:g})",
+            *(_label(spot) for spot in beside),
+            transform=f"translate({_MARGIN - left:g} {_MARGIN:g})",
         ),
         role="img",
         aria_labelledby=f"{identity}-title {identity}-words",
@@ -137,10 +143,45 @@ def _labels(edges: Sequence[Edge]) -> dict[tuple[str, str], int]:
     return rows
 
 
-def _label(edge: Edge, start: Point, labels: dict[tuple[str, str], int]) -> Markup | None:
-    row = labels.pop((edge.source, edge.tensor), None)
-    if row is None:
-        return None
-    x, y = start[0], start[1] + 15 + _LABEL_LINE * row
-    text = _text(edge.label, x, y, None, _LABEL_COLUMNS)
-    return element("g", element("title", f"{edge.tensor}: {edge.label}"), text, class_="tensor")
+@dataclass(frozen=True)
+class _Spot:
+    """Where a label stands: beside its edge, from `left` to `right`."""
+
+    edge: Edge
+    text: str
+    left: float
+    y: float
+
+    @property
+    def right(self) -> float:
+        return self.left + columns(self.text) * _LABEL_COLUMN
+
+    def meets(self, other: _Spot) -> bool:
+        return self.y == other.y and self.left < other.right and other.left < self.right
+
+
+def _beside(
+    edges: Sequence[Edge], routes: Sequence[Sequence[Point]], rows: Mapping[tuple[str, str], int]
+) -> list[_Spot]:
+    """Every label on the side that its edge turns away from, or on the other where a label stands there already."""
+    spots: list[_Spot] = []
+    said: set[tuple[str, str]] = set()
+    for edge, route in zip(edges, routes, strict=True):
+        key = (edge.source, edge.tensor)
+        if key not in rows or key in said:
+            continue
+        said.add(key)
+        text = shortened(printable(edge.label), _LABEL_COLUMNS)
+        (x, y), (to_x, _) = route[0], route[1]
+        wide = columns(text) * _LABEL_COLUMN
+        sides = [x + _LABEL_GAP, x - _LABEL_GAP - wide]
+        choices = [
+            _Spot(edge, text, left, y + 15 + _LABEL_LINE * rows[key]) for left in (sides[::-1] if to_x > x else sides)
+        ]
+        spots.append(next((spot for spot in choices if not any(map(spot.meets, spots))), choices[0]))
+    return spots
+
+
+def _label(spot: _Spot) -> Markup:
+    text = element("text", spot.text, x=f"{spot.left:.1f}", y=f"{spot.y:.1f}")
+    return element("g", element("title", f"{spot.edge.tensor}: {spot.edge.label}"), text, class_="tensor")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import PurePath
 
 from resizefix.operations.diff import Change
 from resizefix.reports import card as cards
 from resizefix.reports import proof
-from resizefix.reports.comparison import Comparison, Fate, Pair
+from resizefix.reports.comparison import Comparison, Fate, Pair, labelled, sizes_after
+from resizefix.reports.headline import Headline, headline, moved_targets, scale_of
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.next_step import NextStep, next_step, steps_of
 from resizefix.reports.page import page
-from resizefix.reports.survey import Survey, Surveyed
-from resizefix.reports.wording import Standing, count, place, standing
+from resizefix.reports.survey import Survey, Surveyed, grouped
+from resizefix.reports.wording import Standing, count, listed, numbered, place, runs_of_targets, standing
 from resizefix.targets.catalogue import TARGETS
 from resizefix.verification.verification import Status, Verification
 
@@ -26,19 +27,20 @@ def inspect_page(model: str, survey: Survey) -> str:
     """The page of one model; `model` is how the user named the file."""
     name = PurePath(model).name
     sites = survey.sites
-    told = [count(len(sites), "resize node"), survey.counts]
-    told += [f"opset {survey.opset}", f"IR version {survey.ir_version}"]
+    told = [f"opset {survey.opset}", f"IR version {survey.ir_version}"]
     header = element(
         "header",
         element("h1", element("bdi", name)),
+        _large(headline(survey)) if sites else None,
         element("p", "resizefix inspect · " + " · ".join(told), class_="quiet"),
     )
     if not sites:
         return page(f"{name} – resizefix inspect", header, element("main", _nothing(), id="sites"))
     step = next_step(model, survey)
     following = None if step is None else element("section", element("h2", "Next"), _commands([step]))
-    cards_of = [_card(model, surveyed, survey, is_open=len(sites) <= _MOST_OPEN) for surveyed in sites]
-    content = element("main", following, _targets({"sites": survey}), _list(cards_of, _STANDINGS))
+    groups = grouped(sites, lambda one: (one.looks, tuple(verdict.accepted for verdict in one.verdicts)))
+    cards_of = [_card(model, group, survey, is_open=len(groups) <= _MOST_OPEN) for group in groups]
+    content = element("main", _list(cards_of, _STANDINGS), following, _targets({"accepts": survey}))
     return page(f"{name} – resizefix inspect", header, content)
 
 
@@ -46,22 +48,84 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
     """The page of two models, `before` and `after` as the user named the files; with what came of running both."""
     names = PurePath(before).name, PurePath(after).name
     changes, pairs = comparison.changes, comparison.pairs
-    touched = sum(pair.fate is not Fate.SAME for pair in pairs)
-    told = [count(len(changes), "change"), f"{touched} of {count(len(pairs), 'resize')} touched"]
     command = "resizefix diff" if verification is None else "resizefix verify"
     header = element(
         "header",
         element("h1", element("bdi", names[0]), " → ", element("bdi", names[1])),
-        element("p", f"{command} · " + " · ".join(told), class_="quiet"),
+        _large(_verdict(comparison, verification)),
+        element("p", f"{command} · what is not listed below is the same", class_="quiet"),
     )
     title = f"{names[0]} → {names[1]} – {command}"
-    cards_of = [
-        _pair(number, pair, is_open=pair.fate is not Fate.SAME and touched <= _MOST_OPEN)
-        for number, pair in enumerate(pairs)
-    ]
+    groups = grouped(list(enumerate(pairs)), lambda numbered: _looks(numbered[1]))
+    open_ones = sum(group[0][1].fate is not Fate.SAME for group in groups) <= _MOST_OPEN
+    cards_of = [_pair(group, is_open=group[0][1].fate is not Fate.SAME and open_ones) for group in groups]
     surveys = {"before": comparison.before, "after": comparison.after}
-    found = [_targets(surveys), _list(cards_of, _FATES)] if pairs else [element("div", _nothing(), id="sites")]
-    return page(title, header, element("main", proof_section(verification), *found, _changes(changes)))
+    found = [_list(cards_of, _FATES), _targets(surveys)] if pairs else [element("div", _nothing(), id="sites")]
+    banners = _banners(comparison) if pairs else []
+    return page(title, header, element("main", *banners, proof_section(verification), *found, _changes(changes)))
+
+
+def _large(said: Headline) -> Markup:
+    """The verdict, in large words and colour."""
+    first, *others = said.parts
+    parts = [element("span", part) for part in (first[:1].upper() + first[1:], *others)]
+    return element(
+        "p",
+        *(join(" · ", part) if number else part for number, part in enumerate(parts)),
+        class_=f"verdict {said.tone}",
+    )
+
+
+def _verdict(comparison: Comparison, verification: Verification | None) -> Headline:
+    changes, pairs = comparison.changes, comparison.pairs
+    touched = sum(pair.fate is not Fate.SAME for pair in pairs)
+    if not changes:
+        what = "the models are the same"
+    elif touched:
+        what = "the resize changed" if len(pairs) == 1 else f"{touched} of {len(pairs)} resizes changed"
+    else:
+        what = "no resize changed"
+    ran, tone = [], "care" if changes else "yes"
+    if verification is not None:
+        tone = {Status.PASSED: "yes", Status.FAILED: "no", Status.SKIPPED: "care"}[verification.status]
+        ran = [_RAN[verification.status]]
+    rest = [count(len(changes), "change") + " in all"] if changes else []
+    return Headline((*ran, what, *rest), tone)
+
+
+_RAN = {
+    Status.PASSED: "both models compute the same",
+    Status.FAILED: "the models do not compute the same",
+    Status.SKIPPED: "not compared by running",
+}
+
+
+def _banners(comparison: Comparison) -> list[Markup]:
+    """The targets that the change lost, and those that it gained."""
+    moved = moved_targets(comparison.before, comparison.after)
+    said = {
+        "lost": ("no", "Lost", "accepted every resize before, and {} not now"),
+        "gained": ("yes", "Gained", "{} every resize now, and did not before"),
+    }
+    verbs = {"lost": ("does", "do"), "gained": ("accepts", "accept")}
+    banners = []
+    for kind, targets in moved.items():
+        if targets:
+            style, word, text = said[kind]
+            names = listed(runs_of_targets([target.name for target in targets]))
+            sentence = text.format(verbs[kind][len(targets) > 1])
+            told = element("p", element("strong", f"{word}: {names}"), f" {sentence}.")
+            banners.append(element("div", told, class_=f"banner {style}", role="note"))
+    return banners
+
+
+def _looks(pair: Pair) -> Hashable:
+    sides = [None if side is None else side.looks for side in (pair.before, pair.after)]
+    verdicts = [
+        None if side is None else tuple(verdict.accepted for verdict in side.verdicts)
+        for side in (pair.before, pair.after)
+    ]
+    return (pair.fate, *sides, *verdicts)
 
 
 _STANDINGS = {standing.name.lower(): standing.value for standing in Standing}
@@ -75,11 +139,15 @@ def proof_section(verification: Verification | None) -> Markup | None:
     style = {Status.PASSED: "yes", Status.FAILED: "no", Status.SKIPPED: "care"}[verification.status]
     told = element("p", element("strong", proof.verdict(verification), class_=style), proof.basis(verification))
     headings = [element("th", word, scope="col") for word in proof.HEADINGS]
+
+    def cells(row: Sequence[str]) -> list[Markup]:
+        return [element("td", cell, data_label=word) for word, cell in zip(proof.HEADINGS, row, strict=True)]
+
     table = element(
         "table",
         element("caption", "What both models were fed in onnxruntime, and how far their outputs are apart."),
         element("thead", element("tr", *headings)),
-        element("tbody", *(element("tr", *(element("td", cell) for cell in row)) for row in proof.rows(verification))),
+        element("tbody", *(element("tr", *cells(row)) for row in proof.rows(verification))),
     )
     wide = element("div", table, class_="wide runs", role="region", tabindex="0", aria_label="Runs")
     return element("section", element("h2", "Verification"), told, wide if verification.runs else None)
@@ -120,17 +188,17 @@ def _targets(surveys: Mapping[str, Survey]) -> Markup:
     rows = []
     for number, target in enumerate(TARGETS):
         cells = []
-        for survey in surveys.values():
+        for label, survey in surveys.items():
             taken = sum(surveyed.verdicts[number].accepted for surveyed in survey.sites)
             every = taken == len(survey.sites)
             text = f"✓ all {taken}" if every else f"✕ {taken} of {len(survey.sites)}"
-            cells.append(element("td", text, class_="yes" if every else "no"))
+            cells.append(element("td", text, class_="yes" if every else "no", data_label=label))
         name = element("th", element("code", target.name), scope="row")
-        rows.append(element("tr", name, *cells, element("td", target.parser, class_="quiet")))
-    headings = [element("th", word, scope="col") for word in ("target", *surveys, "parser that the rules stand for")]
+        rows.append(element("tr", name, *cells, element("td", target.parser, class_="quiet", data_label="rules of")))
+    headings = [element("th", word, scope="col") for word in ("target", *surveys, "rules of")]
     table = element(
         "table",
-        element("caption", "How many of the resizes each target takes and computes as ONNX says."),
+        element("caption", "How many of the resizes each target accepts and computes as ONNX says."),
         element("thead", element("tr", *headings)),
         element("tbody", *rows),
     )
@@ -145,28 +213,39 @@ def _taken_whole(surveys: Mapping[str, Survey]) -> str:
     for name, survey in surveys.items():
         whole = len(TARGETS) - len(survey.refusing)
         told.append(f"{whole} {name}" if len(surveys) > 1 else str(whole))
-    return f"{' and '.join(told)} of {len(TARGETS)} take every resize; unfold to see which"
+    return f"{' and '.join(told)} of {len(TARGETS)} accept every resize; unfold to see which"
 
 
-def _card(model: str, surveyed: Surveyed, survey: Survey, *, is_open: bool) -> Markup:
+def _card(model: str, group: Sequence[Surveyed], survey: Survey, *, is_open: bool) -> Markup:
+    """One site, or several that are alike, of which the first is drawn."""
+    surveyed = group[0]
     site = surveyed.site
     identity = f"site-{site.index}"
-    title = f"#{site.index} {place(site)}" if site.node.name else place(site)
-    refusing = cards.rejected_by(surveyed)
+    first = f"#{site.index} {place(site)}" if site.node.name else place(site)
+    title, row, names = first, cards.row(surveyed), []
+    if len(group) > 1:
+        title, row = _of_many(surveyed, len(group)), [*row, numbered([one.site.index for one in group])]
+        names = [(f"site-{one.site.index}", f"#{one.site.index} {place(one.site)}") for one in group]
+        identity = f"sites-{site.index}"
     content = element(
         "div",
-        cards.picture(surveyed.picture, f"{identity}-picture", f"What stands around {title}"),
-        element(
-            "div",
-            cards.fact_list(cards.facts(surveyed)),
-            _commands(steps_of(model, surveyed, survey)),
-            cards.verdicts(surveyed.verdicts, surveyed.broken, "h4", is_open=True),
-            class_="side",
-        ),
+        element("p", f"The first of them, {first}:", class_="quiet") if len(group) > 1 else None,
+        cards.picture(surveyed.picture, f"{identity}-picture", f"What stands around {first}"),
+        cards.fact_list(cards.facts(surveyed)),
+        _commands(steps_of(model, surveyed, survey)) if len(group) == 1 else None,
+        cards.verdicts(surveyed.verdicts, surveyed.broken, "h4", is_open=False),
         class_="inside one",
     )
     kind = standing(site).name.lower()
-    return cards.card(identity, title, cards.row(surveyed), content, is_open=is_open, kind=kind, rejected=refusing)
+    refusing = cards.rejected_by(surveyed)
+    return cards.card(identity, title, row, content, is_open=is_open, kind=kind, rejected=refusing, names=names)
+
+
+def _of_many(surveyed: Surveyed, number: int) -> str:
+    """`40 × nearest ×2`."""
+    site = surveyed.site
+    mode = "not valid" if site.interpolation is None else site.interpolation.mode.value
+    return " ".join(filter(None, (f"{number} ×", mode, scale_of(site.extent))))
 
 
 def _commands(steps: Sequence[NextStep]) -> Markup | None:
@@ -181,31 +260,50 @@ def _commands(steps: Sequence[NextStep]) -> Markup | None:
     return element("div", *told, class_="commands") if told else None
 
 
-def _pair(number: int, pair: Pair, *, is_open: bool) -> Markup:
-    identity = f"site-{number}"
+def _pair(group: Sequence[tuple[int, Pair]], *, is_open: bool) -> Markup:
+    """One pair of sites, or several that are alike, of which the first is drawn."""
+    number, pair = group[0]
+    identity = f"site-{number}" if len(group) == 1 else f"sites-{number}"
     known = pair.after or pair.before
     assert known is not None
-    title = place(known.site)
+    title, names = place(known.site), []
+    if len(group) > 1:
+        title = _of_many(pair.before or known, len(group))
+        names = [(f"site-{number}", _name_of(one)) for number, one in group]
     old, new = ({} if side is None else cards.facts(side) for side in (pair.before, pair.after))
+    sizes = sizes_after(pair)
+    if sizes is not None and "Makes" in new and pair.after is not None:
+        new["Makes"] = join(element("code", pair.after.site.output), f" {sizes}")
     sides = []
     for word, side, told, other in (("Before", pair.before, old, new), ("After", pair.after, new, old)):
-        found = pair.after_picture if word == "After" else None if side is None else side.picture
-        parts = [element("h4", word)]
-        if found is None:
-            parts.append(element("p", "Not there.", class_="quiet"))
-        else:
-            parts.append(cards.picture(found, f"{identity}-{word.lower()}", f"{word}: what stands around {title}"))
-        if side is None and found is not None:
-            parts.append(element("p", "Other operators make this tensor; no Upsample or Resize does."))
+        found = None if side is None else side.picture
+        if word == "After":
+            found = labelled(pair.after_picture, known.site.output, sizes)
+        drawn = element("p", "Not there.", class_="quiet")
+        if found is not None:
+            drawn = cards.picture(
+                found, f"{identity}-{word.lower()}", f"{word}: what stands around {place(known.site)}"
+            )
+        facts = element("div")
         if side is not None:
-            parts.append(cards.fact_list(told, other if other else None))
-            parts.append(cards.verdicts(side.verdicts, side.broken, "h5", is_open=False))
-        sides.append(element("div", *parts, class_="side"))
+            facts = cards.fact_list(told, other if other else None)
+        elif found is not None:
+            facts = element("p", "Other operators make this tensor; no Upsample or Resize does.")
+        verdicts = element("div") if side is None else cards.verdicts(side.verdicts, side.broken, "h5", is_open=False)
+        # Always four, so that before and after stand in the same rows.
+        sides.append(element("div", element("h4", word), drawn, facts, verdicts, class_="side"))
     content = element("div", *sides, class_="inside two")
     colour = {Fate.SAME: "quiet", Fate.REMOVED: "no"}.get(pair.fate, "care")
     told_row = [element("span", pair.fate.value, class_=colour), *_moved(pair)]
     refusing = [] if pair.after is None else cards.rejected_by(pair.after)
-    return cards.card(identity, title, told_row, content, is_open=is_open, kind=pair.fate.value, rejected=refusing)
+    return cards.card(
+        identity, title, told_row, content, is_open=is_open, kind=pair.fate.value, rejected=refusing, names=names
+    )
+
+
+def _name_of(pair: Pair) -> str:
+    known = pair.after or pair.before
+    return "" if known is None else place(known.site)
 
 
 def _moved(pair: Pair) -> list[Markup | str]:
@@ -223,8 +321,7 @@ def _changes(changes: Sequence[Change]) -> Markup:
     shown = [_change(change) for change in changes[:_MOST_CHANGES]]
     left = len(changes) - len(shown)
     more = element("p", f"{left} more are not shown; resizefix diff lists them all.") if left else None
-    told = element("p", "What is not listed is the same in both models.", class_="quiet")
-    return element("section", heading, told, element("ul", *shown, class_="changes"), more)
+    return element("section", heading, element("ul", *shown, class_="changes"), more)
 
 
 def _change(change: Change) -> Markup:

@@ -14,7 +14,8 @@
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const site of sites) {
-      const text = site.querySelector("summary").textContent.toLowerCase();
+      const names = site.querySelector(".names");
+      const text = `${site.querySelector("summary").textContent} ${names ? names.textContent : ""}`.toLowerCase();
       const rejected = site.dataset.rejected.split(" ");
       const fits = wanted.every(word => text.includes(word))
         && (!what.value || site.dataset.kind === what.value)
@@ -26,11 +27,13 @@
   };
 
   const reveal = () => {
-    const site = sites.find(site => `#${site.id}` === location.hash);
+    const named = location.hash && document.getElementById(location.hash.slice(1));
+    const site = named && named.closest(".site");
     if (!site) return;
     site.hidden = false;
     details(site).open = true;
-    site.scrollIntoView();
+    if (named !== site) named.closest("details").open = true;
+    named.scrollIntoView();
   };
 
   form.hidden = false;

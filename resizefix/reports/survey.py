@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
@@ -53,6 +53,17 @@ class Surveyed:
     def picture(self) -> Neighbourhood | None:
         """What stands around it."""
         return self.surroundings().around(self.site.key)
+
+    @property
+    def looks(self) -> Hashable:
+        """What a reader sees of it but its names: operator, meaning, scales, kind of origin, standing, faults, body."""
+        site = self.site
+        return (
+            *(operator(site), meaning(site.interpolation), extent(site.extent)),
+            *(origin_kind(site.origin), site.origin.says, standing(site)),
+            *(site.reason, site.warning, site.scope.path.steps),
+            *((fault.name, fault.because, fault.fix) for fault in self.faults),
+        )
 
     @property
     def broken(self) -> tuple[Broken, ...]:
@@ -118,33 +129,25 @@ class Survey:
 
 
 _FEWEST_ALIKE = 4
+T = TypeVar("T")
 
 
 def alike(sites: Sequence[Surveyed]) -> list[list[Surveyed]]:
-    """Sites in the order of the model; at least four that a reader could not tell apart are one group, at the place of
-    the first: the same operator, meaning, scales, kind of origin, standing and faults, in the same body."""
-    groups: dict[Hashable, list[Surveyed]] = {}
-    for surveyed in sites:
-        site = surveyed.site
-        same = (
-            *(operator(site), meaning(site.interpolation), extent(site.extent)),
-            *(
-                origin_kind(site.origin),
-                site.origin.says,
-                standing(site),
-                site.reason,
-                site.warning,
-                site.scope.path.steps,
-            ),
-            tuple((fault.name, fault.because, fault.fix) for fault in surveyed.faults),
-        )
-        groups.setdefault(same, []).append(surveyed)
-    found = [
+    """Sites in the order of the model; those that a reader could not tell apart but by their names are one group."""
+    return grouped(sites, lambda surveyed: surveyed.looks)
+
+
+def grouped(items: Sequence[T], looks: Callable[[T], Hashable]) -> list[list[T]]:
+    """At least four items with the same looks are one group, at the place of the first; every other is its own."""
+    groups: dict[Hashable, list[int]] = {}
+    for number, item in enumerate(items):
+        groups.setdefault(looks(item), []).append(number)
+    parts = [
         part
         for group in groups.values()
-        for part in ([group] if len(group) >= _FEWEST_ALIKE else [[surveyed] for surveyed in group])
+        for part in ([group] if len(group) >= _FEWEST_ALIKE else [[number] for number in group])
     ]
-    return sorted(found, key=lambda group: group[0].site.index)
+    return [[items[number] for number in part] for part in sorted(parts)]
 
 
 def broken_rules(verdicts: Sequence[Verdict]) -> tuple[Broken, ...]:

@@ -210,8 +210,13 @@ def shortened(text: str, most: int) -> str:
         head, before = head + before[0], before[1:]
 
 
+def is_named(size: float | int | str | None) -> bool:
+    """Whether the file says this size, by a number or a name of its own."""
+    return size is not None and not (isinstance(size, str) and size.startswith(_INVENTED))
+
+
 def _size(value: float | int | str | None) -> str:
-    if value is None or (isinstance(value, str) and value.startswith(_INVENTED)):
+    if not is_named(value):
         return "?"
     return printable(value) if isinstance(value, str) else f"{value:.9g}"
 

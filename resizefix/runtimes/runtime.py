@@ -149,8 +149,16 @@ class Runtime(contextlib.AbstractContextManager["Runtime"]):
         where = {"runtime": row.title, "name": row.name, "install": row.install, "variable": row.variable}
         if not message["missing"]:
             where["reason"] = message["reason"]
-        code = "not-installed" if message["missing"] else "does-not-start"
-        return LiveUnavailable(Diagnostic(f"runtimes.{code}{'-apart' if row.apart else ''}", **where))
+        return LiveUnavailable(Diagnostic(_UNAVAILABLE[bool(message["missing"]), bool(row.apart)], **where))
+
+
+# By whether its package is missing, and whether it wants an environment of its own.
+_UNAVAILABLE = {
+    (True, False): "runtimes.not-installed",
+    (True, True): "runtimes.not-installed-apart",
+    (False, False): "runtimes.does-not-start",
+    (False, True): "runtimes.does-not-start-apart",
+}
 
 
 def _is_plain(value: object) -> bool:

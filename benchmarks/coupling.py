@@ -54,12 +54,12 @@ def answers(path: Path) -> Iterator[Answer]:
     sites = sites_with_coupling(ModelView(document))
     if not any(site.promotable for site in sites):
         return
-    prover = Prover(document, conditions(memory_limit=MEMORY))
+    prover = Prover(ModelView(document), conditions(memory_limit=MEMORY))
     for shared in (False, True):
         made = partial(promoted, document, sites, Naming(shared=shared))
 
         def probe(made: Promotion) -> dict[Key, Coupling]:
-            return named_in_original(prover.couplings(made.document, made.inputs), made.document, document)
+            return named_in_original(prover.couplings(made.after, made.inputs), made.document, document)
 
         _, found = without_coupled(made({}), sites, made, probe, shared=shared)
         for site in sites:

@@ -73,6 +73,8 @@ class ScopePath(tuple[FunctionName | BodyName, ...]):
     @property
     def visible(self) -> list[ScopePath]:
         """The scopes whose names are seen here, inside out."""
+        if not self:
+            return [self]
         return [ScopePath(self[:length]) for length in range(len(self), len(self.outermost) - 1, -1)]
 
     @property

@@ -80,6 +80,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         flags = None if result.profile is None else trtexec_flags(out, result.profile)
 
         def show() -> None:
+            from resizefix.dialects.model_view import ModelView
             from resizefix.document.document import Document
             from resizefix.library.plans import lost_targets, targets_kept_by_integers
             from resizefix.reports.python_lines import python_lines
@@ -88,8 +89,8 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
             if flags is not None:
                 show_profile(flags)
             if made and path is not None and isinstance(result.model, Document):
-                before = Document.open(model)
-                lost = lost_targets(before, result.model)
+                before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
+                lost = lost_targets(before, after)
                 show_lost_targets(lost, targets_kept_by_integers(before, result.outcomes, lost))
                 show_python(python_lines(result, result.model.proto, out))
 

@@ -18,6 +18,10 @@ class ModelView(View):
         super().__init__(document.proto)
         self.document = document
 
+    def __reduce__(self) -> tuple[type[ModelView], tuple[Document]]:
+        """Between processes the document travels alone; what is known of it is worked out again."""
+        return ModelView, (self.document,)
+
     @cached_property
     def constants(self) -> Constants:
         """The values that nothing at run time can change."""

@@ -89,6 +89,12 @@ class Document:
         require_sound(proto, "the model")
         return document
 
+    @classmethod
+    def of_part(cls, model: onnx.ModelProto, whole: Document) -> Document:
+        """Nodes of `whole`, a document already, as a model by themselves; the message becomes the document's."""
+        home = None if whole.folder is None else Home(whole.folder, whole.folder)
+        return cls(model, path=None, folder=whole.folder, home=home, detached=None)
+
     def __reduce__(self) -> tuple[Callable[..., Document], tuple[object, ...]]:
         """A document travels between processes as its light proto and the path of its file, not as an open file."""
         token = None if self._detached is None else self._detached.source.token
@@ -111,12 +117,18 @@ class Document:
 
         Raises UnreadableModelError if the file at `path` is no longer the one that was opened.
         """
+        self.require_in_place()
         model = self._canonical()
         if self._home is None or self.folder is None or self._detached is None:
             return model
-        if self._detached.payloads and not self._detached.source.is_at(self.folder / self._detached.location):
-            raise UnreadableModelError("document.modified-replaced-since-opened", path=self.path)
         return model if self.folder == self._home.folder else relocated(model, self._home, self._detached.refers)
+
+    def require_in_place(self) -> None:
+        """Raises UnreadableModelError if the file at `path` is no longer the one that was opened."""
+        if self.folder is None or self._detached is None or not self._detached.payloads:
+            return
+        if not self._detached.source.is_at(self.folder / self._detached.location):
+            raise UnreadableModelError("document.modified-replaced-since-opened", path=self.path)
 
     def array(self, tensor: onnx.TensorProto) -> np.ndarray:
         """The value of a tensor of this document, wherever its data lie. Raises UnreadableModelError, RefusedError."""

@@ -104,6 +104,7 @@ class Scopes:
 
     def __init__(self, model: ModelProto) -> None:
         self.model = model
+        self._definitions: dict[Key, Definition | None] = {}
         self._overridable = model.ir_version >= 4
         opset = default_opset(model.opset_import, fallback=1)
         self.main = _scope(MAIN, model.graph, opset, None, None, (0,))
@@ -163,6 +164,12 @@ class Scopes:
 
     def definition(self, scope: Scope, name: str) -> Definition | None:
         """What `name`, read in `scope`, refers to; None if nothing visible defines it."""
+        key = scope.path, name
+        if key not in self._definitions:
+            self._definitions[key] = self._defined(scope, name)
+        return self._definitions[key]
+
+    def _defined(self, scope: Scope, name: str) -> Definition | None:
         current: Scope | None = scope
         while current is not None:
             if name in current.producers:

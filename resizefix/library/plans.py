@@ -12,7 +12,6 @@ from functools import cache, cached_property
 import onnx
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition
 from resizefix.document.shapes import dims_of
 from resizefix.errors import RefusedError, UsageError
@@ -23,7 +22,7 @@ from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, Freedom
 from resizefix.targets.catalogue import target_named
-from resizefix.targets.gather import facts_in, facts_of
+from resizefix.targets.gather import facts_in, facts_of, kinds_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, accepted, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
@@ -222,26 +221,30 @@ def _sizes(site: Site) -> tuple[int, ...]:
     )
 
 
-def lost_targets(before: Document, after: Document) -> list[Target]:
+def lost_targets(before: ModelView, after: ModelView) -> list[Target]:
     """The TensorRT targets whose rules accept every resize of `before`, and not those of `after`."""
     accepting = _accepting(before, TENSORRT_TARGETS)
     still = _accepting(after, accepting)
     return [target for target in accepting if target not in still]
 
 
-def targets_kept_by_integers(before: Document, outcomes: Sequence[Outcome], lost: Sequence[Target]) -> list[Target]:
-    """Those of the `lost` targets that accept the model where the changed sites are promoted for TensorRT instead."""
+def targets_kept_by_integers(before: ModelView, outcomes: Sequence[Outcome], lost: Sequence[Target]) -> list[Target]:
+    """Those of the `lost` targets that accept the model where the changed sites are promoted for TensorRT instead.
+
+    Of sites that differ in their names alone one is promoted: what becomes of it becomes of the others.
+    """
     from resizefix.operations.promote_scales import Integers, promote_scales
-    from resizefix.operations.sites import find_sites
+    from resizefix.operations.sites import sites_in
 
+    if not lost:
+        return []
     changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
-    sites = [site for site in find_sites(before) if site.index in changed] if lost else []
-    promoted = (
-        promote_scales(before, sites, integers=Integers(), target=target_named("tensorrt-rtx")) if sites else None
-    )
-    return _accepting(promoted.document, lost) if promoted is not None and promoted.inputs else []
+    kinds = ([place for place in places if place in changed] for _, places in kinds_in(before).values())
+    sites = sites_in(before, {places[0] for places in kinds if places})
+    made = promote_scales(before.document, sites, integers=Integers(), target=target_named("tensorrt-rtx"), view=before)
+    return _accepting(ModelView(made.document), lost) if made.inputs else []
 
 
-def _accepting(document: Document, targets: Sequence[Target]) -> list[Target]:
-    facts = facts_of(document) if targets else []
-    return [target for target in targets if all(accepted(judge(target, node)) for node in facts)]
+def _accepting(view: ModelView, targets: Sequence[Target]) -> list[Target]:
+    kinds = [facts for facts, _ in kinds_in(view).values()] if targets else []
+    return [target for target in targets if all(accepted(judge(target, facts)) for facts in kinds)]

@@ -25,14 +25,14 @@ from resizefix.operations.promote_scales import Integers, Naming, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.refusal import Refusal
 from resizefix.operations.site import Site
-from resizefix.operations.sites import find_sites, select
+from resizefix.operations.sites import select, sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict
 from resizefix.targets.catalogue import target_named
-from resizefix.targets.gather import facts_of
+from resizefix.targets.gather import facts_in
 from resizefix.targets.target import Effect, judge
 from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.trials import asked_trials
@@ -84,16 +84,17 @@ def promote_scales(
     current = default_opset(document.proto.opset_import, fallback=1)
     if opset is not None and opset < current:
         raise UsageError("library.opset-only-raised", current=current, opset=opset)
-    sites = select(find_sites(document), node)
+    view = ModelView(document)
+    sites = select(sites_in(view), node)
     integers = Integers(denominator) if for_ == "tensorrt" else None
 
     @cache
     def by_sizes() -> dict[Key, Coupling]:
-        return couplings_of(ModelView(document), sites)
+        return couplings_of(view, sites)
 
     @cache
     def taken() -> list[bool]:
-        judged = (judge(target_named("tensorrt-rtx"), facts) for facts in facts_of(document))
+        judged = (judge(target_named("tensorrt-rtx"), facts) for facts in facts_in(view))
         return [all(violation.effect is not Effect.REJECTED for violation in violations) for violations in judged]
 
     def advised(outcome: Outcome, site: Site) -> Outcome:
@@ -117,6 +118,7 @@ def promote_scales(
             refused=refused,
             target=None if integers is None else target_named("tensorrt-rtx"),
             opset=opset or 0,
+            view=view,
         )
         told = zip(made.outcomes, sites, strict=True)
         outcomes = (one if one.index in refused else advised(one, site) for one, site in told)
@@ -137,15 +139,17 @@ def promote_scales(
     if not candidate.inputs or not verify:
         asked_trials(candidate.inputs, at)
         reason = "nothing was promoted" if not candidate.inputs else "switched off (--no-verify)"
-        return _result(candidate, sites, model, Verification(Status.SKIPPED, reason), integers, run.get("shape") or {})
+        return _result(
+            view, candidate, sites, model, Verification(Status.SKIPPED, reason), integers, run.get("shape") or {}
+        )
 
     from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
     try:
-        prover = Prover(candidate.base, conditions(at, **run))
+        prover = Prover(candidate.before, conditions(at, **run))
 
         def probe(made: Promotion) -> dict[Key, Coupling]:
-            return named_in_original(prover.couplings(made.document, made.inputs), made.document, document)
+            return named_in_original(prover.couplings(made.after, made.inputs), made.document, document)
 
         def retry_args() -> tuple[str, ...]:
             together = candidate if shared else promoted({}, share=True)
@@ -172,15 +176,15 @@ def promote_scales(
         nothing = Verification(
             Status.SKIPPED, Diagnostic("library.nothing-promoted"), coupling=tuple(coupling.values())
         )
-        return _result(candidate, sites, model, nothing, integers, {})
-    verification = prover.prove(candidate.document, candidate.inputs, coupling)
+        return _result(view, candidate, sites, model, nothing, integers, {})
+    verification = prover.prove(candidate.after, candidate.inputs, coupling)
     if not verification.passed:
         result = Result(document, candidate.outcomes, candidate.inputs, verification)
         raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
     if integers is not None:
         _ask_live(document, candidate, verification)
     ran = verification.runs[0].shapes if verification.runs else {}
-    return _result(candidate, sites, model, verification, integers, {**ran, **(run.get("shape") or {})})
+    return _result(view, candidate, sites, model, verification, integers, {**ran, **(run.get("shape") or {})})
 
 
 def _by_sizes_for(found: Mapping[Key, Coupling], shared: bool) -> dict[Key, Coupling]:
@@ -230,6 +234,7 @@ def _is_taken(document: Document) -> bool:
 
 
 def _result(
+    view: ModelView,
     promotion: Promotion,
     sites: Sequence[Site],
     like: Model,
@@ -243,4 +248,5 @@ def _result(
     moved = sites if integers is not None else without_their_chain(sites)  # integers times the shape of what is resized
     outcomes = measured(promotion.outcomes, moved, verification)
     model = returned(promotion.document, like)
-    return Result(model, outcomes, promotion.inputs, verification, profile=profile)
+    seen = view, promotion.after
+    return Result(model, outcomes, promotion.inputs, verification, profile=profile, seen=seen)

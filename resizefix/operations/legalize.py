@@ -105,8 +105,8 @@ class _Legalize(Operation[Replacement]):
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """What the others became can tell a type or size that was not known when a site was planned."""
         return {
-            site.key: f"{_refusal(self._target, violations)[1]}; this shows once the others are rewritten"
-            for site, violations in broken_rules(view, changed, self._target)
+            key: f"{_refusal(self._target, violations)[1]}; this shows once the others are rewritten"
+            for key, violations in broken_rules(view, changed, self._target)
             if not accepted(violations)
         }
 

@@ -40,13 +40,24 @@ from resizefix.targets.target import Effect, Target
 class Promotion:
     """The promoted document with its new inputs, and what happened to each selected site.
 
-    `base` is the document that was promoted: the user's, or that raised to opset 9 where scales were an attribute.
+    `before` is what was promoted: the user's document, or that raised to opset 9 where scales were an attribute;
+    `after` what it became.
     """
 
-    document: Document
+    before: ModelView
+    after: ModelView
     outcomes: tuple[Outcome, ...]
     inputs: tuple[PromotedInput, ...]
-    base: Document
+
+    @property
+    def base(self) -> Document:
+        """The document that was promoted."""
+        return self.before.document
+
+    @property
+    def document(self) -> Document:
+        """The document that came of it."""
+        return self.after.document
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,7 @@ def promote_scales(
     refused: Mapping[int, Refusal] | None = None,
     target: Target | None = None,
     opset: int = 0,
+    view: ModelView | None = None,
 ) -> Promotion:
     """A copy of the document in which the sites that can be promoted are; `document` stays as it is.
 
@@ -84,16 +96,18 @@ def promote_scales(
     new input from the outer scope, sites in local functions through an argument that every call passes on. Raises
     UsageError where the asked-for input name is taken.
 
-    The model is raised to `opset`, and to 9 where scales that are promoted are an attribute.
+    The model is raised to `opset`, and to 9 where scales that are promoted are an attribute. `view` is the document's,
+    where there is one already.
     """
     operation = _Promote(form, naming or Naming(), keep_default, integers, refused or {}, target)
     base, raised = _with_scale_inputs(document, sites, opset)
-    made = rewrite(ModelView(base), raised, operation)
+    before = view if view is not None and base is document else ModelView(base)
+    made = rewrite(before, raised, operation)
     outcomes = zip(sites, made.outcomes, strict=True)
     ordered = tuple(replace(outcome, before=node_text(site.node)) for site, outcome in outcomes)
     if not operation.inputs:  # nor is it raised then
-        return Promotion(document.copy(), ordered, (), document)
-    return Promotion(made.document, ordered, operation.inputs, base)
+        return Promotion(ModelView(document), ModelView(document.copy()), ordered, ())
+    return Promotion(before, made.view, ordered, operation.inputs)
 
 
 def _with_scale_inputs(document: Document, sites: Sequence[Site], opset: int) -> tuple[Document, Sequence[Site]]:
@@ -153,11 +167,11 @@ class _Promote(Operation[Driven]):
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """Sites that the target refuses for other reasons than their scales, each with what to do."""
         found: dict[Key, str] = {}
-        for site, violations in broken_rules(view, changed, self._target) if self._target is not None else ():
+        for key, violations in broken_rules(view, changed, self._target) if self._target is not None else ():
             first = next((violation for violation in violations if violation.effect is Effect.REJECTED), None)
             if first is not None:
                 rule = {"rule_name": first.rule, "because": first.because, "mend": first.fix}
-                found[site.key] = Diagnostic("operations.tensorrt-refuses-node-first", **rule)
+                found[key] = Diagnostic("operations.tensorrt-refuses-node-first", **rule)
         return found
 
 

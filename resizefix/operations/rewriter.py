@@ -17,7 +17,7 @@ from resizefix.document.text import node_text
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
-from resizefix.targets.gather import facts_in
+from resizefix.targets.gather import facts_by_key
 from resizefix.targets.target import Target, Violation, judge
 
 P = TypeVar("P")
@@ -28,8 +28,13 @@ Planned = tuple[Site, P]
 class Rewritten:
     """The changed copy of the document, and what happened to each site, in the order in which they were given."""
 
-    document: Document
+    view: ModelView
     outcomes: tuple[Outcome, ...]
+
+    @property
+    def document(self) -> Document:
+        """The copy."""
+        return self.view.document
 
 
 class Operation(ABC, Generic[P]):
@@ -87,14 +92,13 @@ def rewrite(view: ModelView, sites: Sequence[Site], operation: Operation[P]) -> 
         again = sites_in(after) if operation.looks_again and plans and left else []
         work = {left[site.key]: site for site in again if site.key in left}
         if not work:
-            return Rewritten(made, tuple(outcomes[place] for place in range(len(sites))))
+            return Rewritten(after, tuple(outcomes[place] for place in range(len(sites))))
         view, refused = after, {}
 
 
 def broken_rules(
     view: ModelView, sites: Collection[Key], target: Target
-) -> Iterator[tuple[Site, tuple[Violation, ...]]]:
+) -> Iterator[tuple[Key, tuple[Violation, ...]]]:
     """Which rules of the target each of the sites breaks."""
-    for site, facts in zip(sites_in(view), facts_in(view), strict=True):
-        if site.key in sites:
-            yield site, judge(target, facts)
+    for key, facts in facts_by_key(view, sites):
+        yield key, judge(target, facts)

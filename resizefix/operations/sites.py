@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -42,8 +42,11 @@ def find_sites(document: Document) -> list[Site]:
     return sites_in(ModelView(document))
 
 
-def sites_in(view: ModelView) -> list[Site]:
-    """All sites, in the order in which a reader of the file meets them; `Site.index` counts them from 0."""
+def sites_in(view: ModelView, places: Collection[int] | None = None) -> list[Site]:
+    """All sites, in the order in which a reader of the file meets them; `Site.index` counts them from 0.
+
+    `places`: those of these indices alone.
+    """
     found = [
         ((*scope.order, index), scope, node)
         for scope in view.scopes.all
@@ -54,7 +57,11 @@ def sites_in(view: ModelView) -> list[Site]:
     if not found:
         return []
     finder = _Finder(view)
-    return [finder.site(index, scope, node) for index, (_, scope, node) in enumerate(found)]
+    return [
+        finder.site(index, scope, node)
+        for index, (_, scope, node) in enumerate(found)
+        if places is None or index in places
+    ]
 
 
 def select(sites: Sequence[Site], patterns: Sequence[str]) -> list[Site]:

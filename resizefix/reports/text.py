@@ -33,6 +33,7 @@ def show_result(result: Result, *, texts: bool, sessions: bool = False, told: Ou
     """
     out = screen(2)
     reasons: dict[str, str] = {}
+    new = {source.name for source in result.inputs}  # holds numbers of a scale, not an image
     for outcome in result.outcomes:
         if outcome is told:
             continue
@@ -41,7 +42,6 @@ def show_result(result: Result, *, texts: bool, sessions: bool = False, told: Ou
         if len(why) > _SHORT and first != outcome.node:
             why = f"for the same reason as {first}"
         text = printable(f"{outcome.node}: {why}" if why else outcome.node)
-        new = {source.name for source in result.inputs}  # holds numbers of a scale, not an image
         at = proof.shapes_text({name: shape for name, shape in (outcome.measured_at or {}).items() if name not in new})
         measured = (
             f" (measured difference {outcome.max_abs_diff:.2g} at {at})"

@@ -21,7 +21,7 @@ from resizefix.errors import ResizefixError, UsageError
 from resizefix.runtimes.inputs import Array, Feeds, Value, model_inputs
 from resizefix.runtimes.limits import Limits, OutOfMemoryError
 from resizefix.runtimes.ort_error import read_ort_error
-from resizefix.runtimes.prepared_model import prepare_for_ort
+from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import FunctionName
 
 if TYPE_CHECKING:
@@ -234,8 +234,9 @@ def open_session(
     extra_outputs: Sequence[str] = (),
     label: str | None = None,
     limits: Limits | None = None,
+    prepared: PreparedModel | None = None,
 ) -> Session:
-    """Opens a model in onnxruntime.
+    """Opens a model in onnxruntime; `prepared` is what `prepare_for_ort` made of it, where it was opened before.
 
     `optimized` False: every node runs as it stands; True: at the default level, where shapes that the file claims are
     folded into constants, nodes are fused and layouts changed. `extra_outputs` are names of the main graph to see
@@ -265,7 +266,8 @@ def open_session(
     for library in custom_op_libraries:
         _register(options, library)
     label = label or (str(document.path) if document.path is not None else "the model")
-    prepared = prepare_for_ort(document, extra_outputs)
+    prepared = prepared or prepare_for_ort(document, extra_outputs)
+    document.require_in_place()
     maps_weights = prepared.external_bytes >= MAPPED_FROM
     if maps_weights:
         options.add_session_config_entry("session.disable_prepacking", "1")

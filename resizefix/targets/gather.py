@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, FunctionProto, NodeProto, TensorProto
+from onnx import FunctionProto, NodeProto, TensorProto
 
-from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.read import read
-from resizefix.document.constants import Constant
+from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.operator_semantics.operand import Array
 from resizefix.document.scopes import (
@@ -23,18 +23,16 @@ from resizefix.document.scopes import (
     node_label,
     subgraphs,
 )
-from resizefix.document.shapes import Dims
-from resizefix.errors import RefusedError
+from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName
+from resizefix.targets.as_written import extent_of, spellings, why_unreadable
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 _MOST_SHAPE_ELEMENTS = 64  # "Dims::MAX_DIMS" of old; an input with more is data, not a shape
 _UNKNOWN = OperandSource.UNKNOWN
 _WORST = (OperandSource.DATA, OperandSource.OTHER_INPUT)
-_TEXTS = ("mode", "coordinate_transformation_mode", "nearest_mode", "keep_aspect_ratio_policy")
-_FLAGS = ("exclude_outside", "antialias")
 
 
 def facts_of(document: Document) -> tuple[SiteFacts, ...]:
@@ -47,17 +45,41 @@ def facts_in(view: ModelView) -> tuple[SiteFacts, ...]:
 
     `SiteFacts.node` is the node's name, or `#K` for the K-th node, from 0, where it has none.
     """
+    return tuple(facts for _, facts in facts_by_key(view))
+
+
+def facts_by_key(view: ModelView, keys: Collection[Key] | None = None) -> Iterator[tuple[Key, SiteFacts]]:
+    """`facts_in`, each with the scope path and output of its node; `keys`: of these nodes alone."""
+    gatherer = _Gatherer(view)
+    for label, scope, node in _nodes(view):
+        key = scope.path, node.output[0] if node.output else ""
+        if keys is None or key in keys:
+            yield key, gatherer.named(label, scope, node)
+
+
+def kinds_in(view: ModelView) -> dict[object, tuple[SiteFacts, list[int]]]:
+    """The nodes that differ in more than their names: the facts of the first of each kind, and the positions, from 0,
+    of all of it."""
+    gatherer = _Gatherer(view)
+    found: dict[object, tuple[SiteFacts, list[int]]] = {}
+    for position, (label, scope, node) in enumerate(_nodes(view)):
+        key = gatherer.kind(scope, node)
+        if key not in found:
+            found[key] = gatherer.facts(label, scope, node), []
+        found[key][1].append(position)
+    return found
+
+
+def _nodes(view: ModelView) -> Iterator[tuple[str, Scope, NodeProto]]:
+    """Every Upsample/Resize node with its label, in the order of the file."""
     nodes = [
         ((*scope.order, index), scope, node)
         for scope in view.scopes.all
         for index, node in enumerate(scope.body.node)
         if node.op_type in ("Upsample", "Resize") and node.domain in DEFAULT_DOMAINS
     ]
-    if not nodes:
-        return ()
     nodes.sort(key=lambda entry: entry[0])
-    gatherer = _Gatherer(view)
-    return tuple(gatherer.facts(node.name or f"#{k}", scope, node) for k, (_, scope, node) in enumerate(nodes))
+    return ((node.name or f"#{k}", scope, node) for k, (_, scope, node) in enumerate(nodes))
 
 
 def namesake_facts(view: ModelView) -> tuple[tuple[str, SiteFacts], ...]:
@@ -76,12 +98,48 @@ class _Gatherer:
     """Looks at one state of a document."""
 
     def __init__(self, view: ModelView) -> None:
+        self._view = view
         self._document = view.document
         self._scopes = view.scopes
-        self._constants = view.constants
-        self._shapes = view.shapes
-        main = view.scopes.main
-        self._initializers_are_inputs = main.initializers.keys() <= main.inputs
+        self._alike: dict[tuple[object, ...], SiteFacts] = {}
+
+    @cached_property
+    def _constants(self) -> Constants:
+        return self._view.constants
+
+    @cached_property
+    def _shapes(self) -> Shapes:
+        return self._view.shapes
+
+    @cached_property
+    def _initializers_are_inputs(self) -> bool:
+        main = self._scopes.main
+        return main.initializers.keys() <= main.inputs
+
+    def named(self, label: str, scope: Scope, node: NodeProto) -> SiteFacts:
+        """`facts`, gathered once for all nodes that can differ in their names alone."""
+        key = self.kind(scope, node)
+        found = self._alike.get(key) or self.facts(label, scope, node)
+        if found.unreadable is None:  # else the reason names the node
+            self._alike[key] = found
+        return found if found.node == label else replace(found, node=label)
+
+    def kind(self, scope: Scope, node: NodeProto) -> tuple[object, ...]:
+        """Two nodes of one key have the same facts: their attributes, operands, types and shapes are the same."""
+        around = tuple(
+            (_sizes(self._dims(scope, name)), self._elem_type(scope, name))
+            for name in (*node.input[:1], *node.output[:1])
+        )
+        operands = tuple(self._as_operand(scope, name) for name in node.input[1:])
+        attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
+        return scope.path, node.op_type, attributes, around, operands, self._is_at_the_edges(scope, node)
+
+    def _as_operand(self, scope: Scope, name: str) -> object:
+        """What counts of an operand: its type, where the caller feeds it; else it is what it is by its name."""
+        definition = self._scopes.definition(scope, name) if name else None
+        if definition is None or definition.kind is not DefinitionKind.INPUT or scope.parent or scope.in_function:
+            return name
+        return _sizes(self._shapes.dims(definition.key)), self._shapes.elem_type(definition.key)
 
     def facts(self, label: str, scope: Scope, node: NodeProto) -> SiteFacts:
         """The facts of one node of that scope."""
@@ -91,9 +149,9 @@ class _Gatherer:
         later = node.op_type == "Resize" and scope.opset >= 11  # roi, scales, sizes
         empty_scales = later and self._is_empty(scope, operands[2])
         empty_sizes = later and self._is_empty(scope, operands[3])
-        kind, operand, attribute = _extent(node, scope.opset, written, empty_scales, empty_sizes)
+        kind, operand, attribute = extent_of(node, scope.opset, written, empty_scales, empty_sizes)
         known: dict[str, Any] = self._attribute_facts(attribute) if attribute else self._operand_facts(scope, operand)
-        spelled = _spellings(written)
+        spelled = spellings(written)
         unknown_length = known.get("operand_rank") == 1 and known["length"] is None and shape is not None
         if unknown_length and self._is_of_integers_with_length(scope, operand):
             known["length"] = len(spelled.get("axes") or shape or ())  # inference does not know it, TensorRT does
@@ -115,7 +173,7 @@ class _Gatherer:
             empty_constant=any(self._is_empty_constant(scope, name) for name in node.input[1:]),
             enclosing=_enclosing(scope),
             initializers_are_inputs=self._initializers_are_inputs,
-            unreadable=_refusal(node, scope.opset),
+            unreadable=why_unreadable(node, scope.opset),
             rank=None if shape is None else len(shape),
             input_shape=shape,
             output_shape=_sizes(self._dims(scope, node.output[0])) if node.output else None,
@@ -287,42 +345,6 @@ class _Gatherer:
         return any(math.frexp(abs(float(number)))[0] != 0.5 for number in divisor.ravel())
 
 
-def _extent(
-    node: NodeProto, opset: int, written: dict[str, AttributeProto], empty_scales: bool, empty_sizes: bool
-) -> tuple[ExtentKind | None, str, tuple[float, ...]]:
-    """The operand that gives the extent, or the values of the attribute that does."""
-    operands = list(node.input) + [""] * 4
-    if node.op_type == "Resize" and opset >= 11:
-        if operands[3] and not empty_sizes:
-            return ExtentKind.SIZES, operands[3], ()
-        if operands[2] and not empty_scales:
-            return ExtentKind.SCALES, operands[2], ()
-        return None, "", ()
-    if operands[1] and (opset >= 9 or "scales" not in written):
-        return ExtentKind.SCALES, operands[1], ()
-    if "scales" in written:
-        return ExtentKind.SCALES, "", tuple(written["scales"].floats)
-    if {"height_scale", "width_scale"} <= written.keys():
-        return ExtentKind.SCALES, "", (1.0, 1.0, written["height_scale"].f, written["width_scale"].f)
-    return None, "", ()
-
-
-def _spellings(written: dict[str, AttributeProto]) -> dict[str, Any]:
-    """The attributes as they are written. One that a local function takes from its caller is left at its default."""
-    given = {name: attribute for name, attribute in written.items() if not attribute.ref_attr_name}
-    spelled: dict[str, Any] = {}
-    for name in given:
-        if name in _TEXTS:
-            spelled[name] = given[name].s.decode("utf-8", errors="replace")
-        elif name in _FLAGS:
-            spelled[name] = bool(given[name].i)
-        elif name == "cubic_coeff_a":
-            spelled[name] = given[name].f
-        elif name == "axes":
-            spelled[name] = tuple(given[name].ints) or None  # an empty list is no list to every parser read so far
-    return spelled
-
-
 def _count(dims: Dims) -> float:
     """The number of elements; infinite where a size is not known."""
     return math.prod(size if isinstance(size, int) else math.inf for size in dims)
@@ -342,11 +364,3 @@ def _enclosing(scope: Scope) -> frozenset[str]:
             found.add("function")
         current = current.parent
     return frozenset(found)
-
-
-def _refusal(node: NodeProto, opset: int) -> str | None:
-    try:
-        read(node, dialect_of(node.op_type, opset))
-    except RefusedError as refusal:
-        return str(refusal)
-    return None

@@ -26,6 +26,7 @@ from resizefix.runtimes.ort_session import (
     only_without_optimisation,
     open_session,
 )
+from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
@@ -50,12 +51,16 @@ _LONGEST_TEXT = 60
 class Bench:
     """An original that runs: the feeds it accepts and what it makes of them at both optimisation levels."""
 
-    def __init__(self, original: Document, conditions: Conditions) -> None:
-        """Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad
-        shapes."""
+    def __init__(self, original: Document, conditions: Conditions, alone: Sequence[PromotedInput] = ()) -> None:
+        """`alone`: the inputs of the promotion of these nodes, which were extracted from a model.
+
+        Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad shapes.
+        """
         self._original = original
         self._conditions = conditions
-        self._room = Room(original, conditions.limits)
+        self._is_alone = bool(alone)
+        self._room = Room(original, conditions.limits, alone)
+        self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
         self._steps = Steps(conditions.tell)
         self._steps.expect(2 * (1 + _USUAL_TRIALS))  # at two levels, the old scales and others
         session = self._open(original, optimized=False)
@@ -198,8 +203,15 @@ class Bench:
 
     def _open(self, document: Document, *, optimized: bool, extra_outputs: Sequence[str] = ()) -> Session:
         self._conditions.sessions.opened += 1
+        # Kept, so that no other document gets its id: each is opened at two levels.
+        known = self._prepared.get(id(document))
+        if known is None or extra_outputs:
+            known = document, prepare_for_ort(document, extra_outputs)
+        if not extra_outputs:
+            self._prepared[id(document)] = known
         return open_session(
             document,
+            prepared=known[1],
             optimized=optimized,
             extra_outputs=extra_outputs,
             custom_op_libraries=self._conditions.custom_op_libraries,
@@ -218,8 +230,9 @@ class Bench:
 
     def _tried(self, session: Session, inputs: Sequence[PromotedInput], asked: Sequence[Trial]) -> Tried:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
-        usual = _most_inclusive(self._ran, inputs) if len(inputs) > MOST_ALONE else self._usual(inputs)
-        if len(inputs) > MOST_ALONE:
+        many = len(inputs) > MOST_ALONE and not self._is_alone
+        usual = _most_inclusive(self._ran, inputs) if many else self._usual(inputs)
+        if many:
             moved = {source.name for trial in usual for source, _ in trial.values}
             if len(moved) < len(inputs):
                 self.notes.append(
@@ -231,17 +244,18 @@ class Bench:
         return found
 
     def _usual(self, inputs: Sequence[PromotedInput]) -> list[Trial]:
-        values = [(source, trials_of(source, self._fits)) for source in inputs]
-        steps = range(max((len(found) for _, found in values), default=0))
-        return [
-            Trial(tuple((source, found[min(step, len(found) - 1)]) for source, found in values if found))
-            for step in steps
-        ]
+        usual = _steps_of([(source, trials_of(source)) for source in inputs])
+        if all(map(self._fits, usual)):  # all at once, so that each does by itself: what is tried first is a step up
+            return usual
+        return _steps_of([(source, trials_of(source, self._fits)) for source in inputs])
 
     def _workable(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Tried:
-        """The trial if the model runs at it, else its parts that do: inputs that are only free one at a time."""
+        """The trial if the model runs at it, else its parts that do: inputs that are only free one at a time.
+
+        Nodes alone that do not run together are compared in smaller groups.
+        """
         whole = self._result(session, trial, inputs)
-        if not isinstance(whole, CannotRunError):
+        if not isinstance(whole, CannotRunError) or (self._is_alone and len(inputs) > 1):
             return [(trial, whole)]
         parts = trial.split() if len(trial.values) <= MOST_ALONE else ()
         tried = ((part, self._result(session, part, inputs)) for part in parts)
@@ -345,6 +359,14 @@ def _relative(bound: Bound) -> float:
 
 def _at_old_values(inputs: Sequence[PromotedInput]) -> Trial:
     return Trial(tuple((source, tuple(source.value)) for source in inputs))
+
+
+def _steps_of(values: Sequence[tuple[PromotedInput, Sequence[tuple[float, ...]]]]) -> list[Trial]:
+    """Trials that move all inputs at once, each to its next value."""
+    return [
+        Trial(tuple((source, found[min(step, len(found) - 1)]) for source, found in values if found))
+        for step in range(max((len(found) for _, found in values), default=0))
+    ]
 
 
 def _operands(trial: Trial, inputs: Sequence[PromotedInput]) -> dict[Key, ConstantOperand]:

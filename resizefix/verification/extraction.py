@@ -30,14 +30,14 @@ class Extraction:
     whole is worked out once, however many nodes are extracted.
     """
 
-    def __init__(self, before: Document, after: Document) -> None:
+    def __init__(self, before: ModelView, after: ModelView) -> None:
         self._pair = (_Source(before), _Source(after))
 
     @cached_property
     def common_paths(self) -> set[ScopePath]:
         """The scopes that both documents have; a function that was inlined is none."""
         before, after = self._pair
-        return before.scopes.by_path.keys() & after.scopes.by_path.keys()
+        return before.view.scopes.by_path.keys() & after.view.scopes.by_path.keys()
 
     def extract(
         self, data: Mapping[Key, str], *, open_sizes: bool = False, sizes_stay: bool = False
@@ -69,12 +69,15 @@ class Extraction:
         return pair
 
 
-class _Source(ModelView):
-    """A document, with what is worked out once for all nodes that are extracted."""
+class _Source:
+    """A view of a document, with what is worked out once for all nodes that are extracted."""
+
+    def __init__(self, view: ModelView) -> None:
+        self.view = view
 
     @cached_property
     def inputs(self) -> dict[str, ValueInfoProto]:
-        return {value.name: value for value in self.document.proto.graph.input}
+        return {value.name: value for value in self.view.model.graph.input}
 
     def stated(self, definition: Definition) -> tuple[int | None, Dims | None]:
         """The element type and the sizes of a tensor, as far as they are known. An input states its own: shapes are
@@ -82,18 +85,18 @@ class _Source(ModelView):
         value = self.inputs.get(definition.name) if definition.key[0] == MAIN else None
         if definition.kind is DefinitionKind.INPUT and value is not None and value.type.tensor_type.HasField("shape"):
             return value.type.tensor_type.elem_type or None, dims_of(value.type)
-        return self.shapes.elem_type(definition.key), self.shapes.dims(definition.key)
+        return self.view.shapes.elem_type(definition.key), self.view.shapes.dims(definition.key)
 
     def extract(self, data: Mapping[Key, str], open_sizes: bool) -> Document:
         cutter = _Cutter(self, open_sizes)
         for (path, output), resized in data.items():
-            cutter.take(self.scopes.by_path[path], output, resized)
-        proto, model = self.document.proto, ModelProto()
+            cutter.take(self.view.scopes.by_path[path], output, resized)
+        proto, model = self.view.model, ModelProto()
         model.ir_version = proto.ir_version
-        homes = [self.scopes.by_path[path.outermost] for path, _ in data]
+        homes = [self.view.scopes.by_path[path.outermost] for path, _ in data]
         model.opset_import.extend((homes[-1].body if homes[-1].in_function else proto).opset_import)
         model.graph.CopyFrom(cutter.graph)
-        return Document.from_proto(model, folder=self.document.folder)
+        return Document.of_part(model, self.view.document)
 
 
 def _tell_sizes(known: TypeProto, other: TypeProto) -> None:
@@ -112,6 +115,7 @@ class _Cutter:
 
     def __init__(self, source: _Source, open_sizes: bool) -> None:
         self._from = source
+        self._view = source.view
         self._open_sizes = open_sizes
         self._have: set[str] = set()
         self._names: set[str] = set()
@@ -128,7 +132,7 @@ class _Cutter:
             if self._open_sizes and dims is not None:
                 dims = tuple(None if isinstance(size, int) and size > _MOST_KEPT else size for size in dims)
             self._add_input(data, elem_type or TensorProto.FLOAT, dims)
-        definition = self._from.scopes.definition(scope, output)
+        definition = self._view.scopes.definition(scope, output)
         assert definition is not None
         self._bring(definition)
         elem_type = next((value.type.tensor_type.elem_type for value in self.graph.input if value.name == data), 0)
@@ -136,16 +140,16 @@ class _Cutter:
 
     def _source(self, scope: Scope, name: str) -> Definition | None:
         """What defines a name; of a function's argument, what all its calls pass."""
-        found = self._from.scopes.definition(scope, name)
-        return None if found is None else self._from.calls.argument(found) or found
+        found = self._view.scopes.definition(scope, name)
+        return None if found is None else self._view.calls.argument(found) or found
 
     def _rank_from_operand(self, scope: Scope, node: NodeProto) -> Dims | None:
         least = _least_rank(node)
         for name in filter(None, reversed(node.input[1:])):
             home = self._source(scope, name)
-            dims = None if home is None else self._from.shapes.dims(home.key)
+            dims = None if home is None else self._view.shapes.dims(home.key)
             if dims is None and home is not None:  # no shapes are inferred in a function
-                value = self._from.constants.value_of(home.scope, home.name)
+                value = self._view.constants.value_of(home.scope, home.name)
                 dims = value.value.shape if isinstance(value, Constant) else None
             if dims and isinstance(dims[0], int) and dims[0]:
                 return (None,) * max(dims[0], least)
@@ -159,7 +163,7 @@ class _Cutter:
                 continue
             if current.node is not None and not sources_are_there:
                 pending.append((current, True))
-                sources = (self._from.scopes.definition(current.scope, name) for name in current.node.input if name)
+                sources = (self._view.scopes.definition(current.scope, name) for name in current.node.input if name)
                 pending.extend((source, False) for source in sources if source is not None)
                 continue
             self._have.add(current.name)
@@ -174,7 +178,7 @@ class _Cutter:
                         attribute.t.CopyFrom(self._inline(attribute.t))
             elif current.tensor is not None:
                 self.graph.initializer.append(self._inline(current.tensor))
-                if current.kind is DefinitionKind.DEFAULTED_INPUT or self._from.document.proto.ir_version < 4:
+                if current.kind is DefinitionKind.DEFAULTED_INPUT or self._view.document.proto.ir_version < 4:
                     self.graph.input.append(
                         helper.make_tensor_value_info(current.name, current.tensor.data_type, current.tensor.dims)
                     )
@@ -183,7 +187,7 @@ class _Cutter:
 
     def _passed(self, definition: Definition) -> bool:
         """Whether the definition is a function's argument that is a constant in all its calls: it is one here."""
-        given = self._from.calls.argument(definition)
+        given = self._view.calls.argument(definition)
         if given is None or given.kind is DefinitionKind.DEFAULTED_INPUT:
             return False
         if given.tensor is not None:
@@ -200,20 +204,20 @@ class _Cutter:
         # Shape inference wants the numbers of an operand, which some exporters put into an external file.
         if tensor.data_location != TensorProto.EXTERNAL or math.prod(tensor.dims) > _MOST_INLINE_ELEMENTS:
             return tensor
-        return numpy_helper.from_array(self._from.document.array(tensor), tensor.name)
+        return numpy_helper.from_array(self._view.document.array(tensor), tensor.name)
 
     def _declared(self, definition: Definition) -> ValueInfoProto:
         # A function's inputs are names; one that a promotion passed in is typed where it is fed.
         body = definition.scope.body
-        if body is not self._from.document.proto.graph and isinstance(body, GraphProto):
+        if body is not self._view.document.proto.graph and isinstance(body, GraphProto):
             own = [value for value in body.input if value.name == definition.name]
             if own:
                 return cast(ValueInfoProto, own[0])
         if definition.name in self._from.inputs:
             return self._from.inputs[definition.name]
-        given = self._from.calls.argument(definition) or definition
-        elem_type = self._from.shapes.elem_type(given.key) or TensorProto.FLOAT
-        return helper.make_tensor_value_info(definition.name, elem_type, self._from.shapes.dims(given.key))
+        given = self._view.calls.argument(definition) or definition
+        elem_type = self._view.shapes.elem_type(given.key) or TensorProto.FLOAT
+        return helper.make_tensor_value_info(definition.name, elem_type, self._view.shapes.dims(given.key))
 
     def _add_input(self, name: str, elem_type: int, dims: Dims | None) -> None:
         self._have.add(name)

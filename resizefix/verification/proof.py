@@ -5,42 +5,49 @@ What the comparisons are is `bench.py`'s; here is what follows from them, and wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import ResizefixError
+from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+from resizefix.scope_path import ScopePath
 from resizefix.verification.bench import Bench
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.extraction import Extraction, may_be_passed_over
-from resizefix.verification.probe import MOST_ALONE
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Run, Status, Verification
+
+_MOST_TOGETHER = 256  # nodes that are compared in one model: more cost no less each
+_MOST_OF_UNKNOWN_SIZE = 32
+_MOST_ELEMENTS = 2**22  # of all that they make
 
 
 class Prover:
     """Proves promotions of one original; runs it whole where that is possible, else around each changed node."""
 
-    def __init__(self, original: Document, conditions: Conditions) -> None:
+    def __init__(self, original: ModelView, conditions: Conditions) -> None:
         self._original = original
         self._conditions = conditions
         self._bench: Bench | None = None
         self._why_local: str | None = None
         try:
-            self._bench = Bench(original, conditions)
+            self._bench = Bench(original.document, conditions)
         except (CannotLoadError, CannotRunError, OutOfMemoryError) as error:
             self._why_local = str(error)
 
-    def couplings(self, promoted: Document, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
+    def couplings(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
         """Which of the sites are free; empty where the model cannot be run as a whole."""
-        return {} if self._bench is None else self._bench.couplings(promoted, inputs)
+        return {} if self._bench is None else self._bench.couplings(promoted.document, inputs)
 
     def prove(
-        self, promoted: Document, inputs: Sequence[PromotedInput], coupling: Mapping[Key, Coupling]
+        self, promoted: ModelView, inputs: Sequence[PromotedInput], coupling: Mapping[Key, Coupling]
     ) -> Verification:
         """Compare the promoted model with the original at the old values and at others.
 
@@ -49,7 +56,7 @@ class Prover:
         asked_trials(inputs, self._conditions.at)
         verdicts = tuple(coupling.values())
         if self._bench is not None:
-            runs, failure = _collect(self._bench, promoted, inputs)
+            runs, failure = _collect(self._bench, promoted.document, inputs)
             notes = self._bench.notes
             if failure is None:
                 more, failure, notes_of_bodies = self._alone(promoted, inputs, self._bench.not_rebaked)
@@ -64,7 +71,7 @@ class Prover:
         return Verification(Status.PASSED, "; ".join(dict.fromkeys(notes)) or None, runs, verdicts, sessions)
 
     def _alone(
-        self, promoted: Document, inputs: Sequence[PromotedInput], not_rebaked: Collection[str]
+        self, promoted: ModelView, inputs: Sequence[PromotedInput], not_rebaked: Collection[str]
     ) -> tuple[tuple[Run, ...], str | None, list[str]]:
         """Around each node that the whole model may hide: one in a body, which need not have run when the model did,
         and one whose scales, as constants, keep the original from being loaded."""
@@ -92,7 +99,7 @@ class Prover:
         return tuple(runs), None, notes
 
     def _locally(
-        self, promoted: Document, inputs: Sequence[PromotedInput]
+        self, promoted: ModelView, inputs: Sequence[PromotedInput]
     ) -> tuple[tuple[Run, ...], str | None, list[str]]:
         runs: list[Run] = []
         notes: list[str] = []
@@ -119,7 +126,7 @@ class Prover:
                 return tuple(runs), failure, notes
         return tuple(runs), None, notes
 
-    def _around(self, promoted: Document, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
+    def _around(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
         """The comparisons around the nodes of each input. Nodes that have nothing to do with each other are compared in
         one model; where that does not run or differs, in two of half as many."""
         extraction = Extraction(self._original, promoted)
@@ -138,12 +145,12 @@ class Prover:
         try:
             try:
                 before, after = extraction.extract(data)
-                bench = Bench(before, conditions)
+                bench = Bench(before, conditions, inputs)
             except CannotRunError:
                 if len(inputs) > 1:
                     raise
                 before, after = extraction.extract(data, open_sizes=True)  # theirs may be too large
-                bench = Bench(before, conditions)
+                bench = Bench(before, conditions, inputs)
             bench.require_fed_by(after)
         except (CannotLoadError, CannotRunError, BrokenOffError) as error:
             return _Local(inputs, error=error)
@@ -170,17 +177,34 @@ def _independent(inputs: Sequence[PromotedInput]) -> list[list[PromotedInput]]:
     groups: list[list[PromotedInput]] = []
     data: set[Key] = set()
     outputs: set[Key] = set()
+    scopes: set[ScopePath] = set()
+    weighs = 0.0
     for source in inputs:
         mine = {(driven.scope, driven.input) for driven in source.sites}
         made = {driven.key for driven in source.sites}
-        fits = groups and len(groups[-1]) < MOST_ALONE and {path for path, _ in mine} == {path for path, _ in data}
-        if not fits or mine & outputs or made & (data | outputs):
+        weight = _weight(source)
+        fits = groups and weighs + weight <= 1 and scopes == {path for path, _ in mine}
+        if not fits or mine & outputs or made & data or made & outputs:
             groups.append([])
-            data, outputs = set(), set()
+            data, outputs, weighs = set(), set(), 0.0
+            scopes = {path for path, _ in mine}
         groups[-1].append(source)
+        weighs += weight
         data |= mine
         outputs |= made
     return groups
+
+
+def _weight(source: PromotedInput) -> float:
+    """Which part of a group the nodes of an input are, by their number and by what they make."""
+    made = 0.0
+    for driven in source.sites:
+        sizes = driven.base if driven.kind is ExtentKind.SIZES else driven.resized_dims
+        scales = driven.base if driven.kind is ExtentKind.SCALES else (1.0,) * len(sizes)
+        known = [size * scale for size, scale in zip(sizes, scales, strict=True) if size is not None]
+        whole = len(known) == len(sizes) and driven.axes is None
+        made += math.prod(known) if whole else _MOST_ELEMENTS / _MOST_OF_UNKNOWN_SIZE
+    return max(made / _MOST_ELEMENTS, len(source.sites) / _MOST_TOGETHER)
 
 
 def _collect(bench: Bench, promoted: Document, inputs: Sequence[PromotedInput]) -> tuple[tuple[Run, ...], str | None]:

@@ -19,6 +19,7 @@ from resizefix.document.scopes import Scope, Scopes, names_in
 from resizefix.document.shapes import Key
 from resizefix.document.view import View
 from resizefix.interpolation import ExtentKind
+from resizefix.scope_path import ScopePath
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def with_constant_operands(original: Document, operands: Mapping[Key, ConstantOp
     model = reference.proto
     scopes = View(model).scopes
     names = FreshNames(names_in(model))
+    shared: dict[tuple[ScopePath, ConstantOperand], NodeProto] = {}
     places = [(scopes.by_path.get(path, scopes.main), output, operand) for (path, output), operand in operands.items()]
     # From the last node to the first, so that what is inserted moves none that is still to come.
     for scope, output, operand in sorted(places, key=lambda place: place[0].producers[place[1]], reverse=True):
@@ -92,15 +94,20 @@ def with_constant_operands(original: Document, operands: Mapping[Key, ConstantOp
         by_sizes = isinstance(operand, ComputedSizes) or operand.kind is ExtentKind.SIZES
         if scales is None or (by_sizes and sizes is None):
             raise ValueError(f"{dialect.name} takes no {'sizes' if by_sizes else 'scales'} as an input")
-        if isinstance(operand, ComputedSizes):
-            made = operand.nodes(names.fresh)
-        else:
-            made = [_constant(operand.tensor(names.fresh(f"{output}_{operand.kind.value}")))]
-        wanted = {sizes if by_sizes else scales: made[-1].output[0], scales if by_sizes else sizes: ""}
+
+        def constant(value: ConstantOperand, scope: Scope = scope) -> str:
+            """One for all nodes of the scope that read it."""
+            key = scope.path, value
+            if key not in shared:
+                name = names.fresh(f"constant_{value.kind.value}")
+                shared[key] = helper.make_node("Constant", [], [name], value=value.tensor(name))
+            return str(shared[key].output[0])
+
+        made = operand.nodes(names.fresh) if isinstance(operand, ComputedSizes) else []
+        read = made[-1].output[0] if isinstance(operand, ComputedSizes) else constant(operand)
+        wanted = {sizes if by_sizes else scales: read, scales if by_sizes else sizes: ""}
         if by_sizes and not dialect.inputs[scales].optional:  # Resize-11 wants a tensor there, if an empty one
-            none = ConstantOperand(ExtentKind.SCALES, ()).tensor(names.fresh(f"{output}_no_scales"))
-            made.insert(0, _constant(none))
-            wanted[scales] = none.name
+            wanted[scales] = constant(ConstantOperand(ExtentKind.SCALES, ()))
         inputs = [*node.input, *[""] * len(dialect.inputs)][: len(dialect.inputs)]
         for place, name in wanted.items():
             if place is not None:
@@ -110,14 +117,12 @@ def with_constant_operands(original: Document, operands: Mapping[Key, ConstantOp
         node.input[:] = inputs
         for before in reversed(made):
             scope.body.node.insert(position, before)
+    for (path, _), node in shared.items():
+        scopes.by_path.get(path, scopes.main).body.node.insert(0, node)
     _drop_unread_initializers(model, scopes)
     for scope in scopes.all:
         _forget_shapes(scope)
     return reference
-
-
-def _constant(tensor: TensorProto) -> NodeProto:
-    return helper.make_node("Constant", [], [tensor.name], value=tensor)
 
 
 def _drop_unread_initializers(model: ModelProto, scopes: Scopes) -> None:

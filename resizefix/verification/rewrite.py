@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError
@@ -64,9 +65,10 @@ def _proved(
         return Verification(Status.FAILED, str(error))
     if why_local is None:
         whole = _verify(before, after, relative, conditions, conditions.shapes, fed)
-        alone = _Alone(Extraction(before, after), relative, conditions, fed)
+        alone = _Alone(Extraction(ModelView(before), ModelView(after)), relative, conditions, fed)
         return _with_bodies(whole, sites, alone) if whole.passed else whole
-    alone = _Alone(Extraction(before, after), relative, conditions, fed, open_sizes=too_large)
+    views = ModelView(before), ModelView(after)
+    alone = _Alone(Extraction(*views), relative, conditions, fed, open_sizes=too_large)
     runs: list[Run] = []
     notes: list[str] = []
     paths = alone.extraction.common_paths

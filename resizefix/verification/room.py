@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
+from resizefix.interpolation import ExtentKind
+from resizefix.promotion import PromotedInput
 from resizefix.runtimes.footprint import peak_bytes
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import Limits, in_words
@@ -27,11 +30,20 @@ class Room:
     Shape inference of the whole model says it exactly; it is asked when what it said of similar scales does not do.
     """
 
-    def __init__(self, original: Document, limits: Limits) -> None:
+    def __init__(self, original: Document, limits: Limits, alone: Sequence[PromotedInput] = ()) -> None:
+        """`alone`: the inputs of the promotion of these nodes, of which alone the original consists."""
         self._original = original
         self._most = limits.bytes
-        self._dependence = Dependence(original.proto)
+        self._alone = [driven for source in alone for driven in source.sites]
+        outputs = {driven.output for driven in self._alone}
+        nodes = original.proto.graph.node
+        if not all(node.op_type == "Constant" or outputs.issuperset(node.output) for node in nodes):
+            self._alone = []
         self._known: deque[_Known] = deque(maxlen=_REMEMBERED)
+
+    @cached_property
+    def _dependence(self) -> Dependence:
+        return Dependence(self._original.proto)
 
     def why_not(self, feeds: Mapping[str, Value]) -> str | None:
         """Why the original is not run on these feeds; None: it fits."""
@@ -42,6 +54,8 @@ class Room:
         return self._refusal(feeds, trial)
 
     def _refusal(self, feeds: Mapping[str, Value], trial: Trial) -> str | None:
+        if self._alone and self._most_taken(feeds, trial) <= self._most / 2:
+            return None
         factors = _growth(trial)
         shapes = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
         if any(self._suffices(known, shapes, factors) for known in self._known):
@@ -54,6 +68,22 @@ class Room:
             f"its tensors take {in_words(peak)} or more at these sizes, and {in_words(self._most)} may be used; give "
             "smaller sizes with --shape, or more with --memory-limit"
         )
+
+    def _most_taken(self, feeds: Mapping[str, Value], trial: Trial) -> float:
+        """What is fed and all that the nodes alone make of it; infinite where that is not known."""
+        chosen = {driven.key: value for source, value in trial.values for driven in source.sites}
+        taken = float(sum(value.nbytes for value in feeds.values() if isinstance(value, np.ndarray)))
+        for driven in self._alone:
+            array, value = feeds.get(driven.input), chosen.get(driven.key)
+            operand = driven.base if value is None else driven.operand(value)
+            axes = range(len(operand)) if driven.axes is None else driven.axes
+            if not isinstance(array, np.ndarray) or max(axes, default=0) >= array.ndim:
+                return math.inf
+            sizes = list(array.shape)
+            for axis, number in zip(axes, operand, strict=True):
+                sizes[axis] = number if driven.kind is ExtentKind.SIZES else sizes[axis] * number
+            taken += math.prod(sizes) * array.itemsize
+        return taken
 
     def _suffices(self, known: _Known, shapes: Mapping[str, tuple[int, ...]], factors: Mapping[Key, float]) -> bool:
         if known.shapes != shapes:

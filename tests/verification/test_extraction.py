@@ -5,6 +5,7 @@ from __future__ import annotations
 import onnx.parser
 from onnx import TensorProto
 
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.scope_path import MAIN
 from resizefix.verification.extraction import Extraction
@@ -18,7 +19,7 @@ def test_what_is_resized_has_the_type_that_either_side_knows_and_the_sizes_that_
     documents = (
         Document.from_proto(onnx.parser.parse_model(text.format(known=known))) for known in ("", ", float16[2,3] t")
     )
-    for one in Extraction(*documents).extract({(MAIN, "y"): "t"}):
+    for one in Extraction(*map(ModelView, documents)).extract({(MAIN, "y"): "t"}):
         (data,) = (value.type.tensor_type for value in one.proto.graph.input)
         assert data.elem_type == TensorProto.FLOAT16
         assert [dim.dim_value for dim in data.shape.dim] == [0, 0]

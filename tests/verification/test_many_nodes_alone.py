@@ -22,7 +22,7 @@ def promoted(model: onnx.ModelProto) -> tuple[Document, Promotion]:
 
 
 def verified(document: Document, made: Promotion) -> Verification:
-    return Prover(document, Conditions()).prove(made.document, made.inputs, {})
+    return Prover(made.before, Conditions()).prove(made.after, made.inputs, {})
 
 
 @pytest.fixture

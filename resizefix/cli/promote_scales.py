@@ -82,7 +82,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         def show() -> None:
             from resizefix.dialects.model_view import ModelView
             from resizefix.document.document import Document
-            from resizefix.library.plans import lost_targets, targets_kept_by_integers
+            from resizefix.library.plans import lost_targets
             from resizefix.reports.python_lines import python_lines
             from resizefix.reports.text import show_lost_targets, show_profile, show_python
 
@@ -90,8 +90,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
                 show_profile(flags)
             if made and path is not None and isinstance(result.model, Document):
                 before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
-                lost = lost_targets(before, after)
-                show_lost_targets(lost, targets_kept_by_integers(before, result.outcomes, lost))
+                show_lost_targets(*lost_targets(before, after, result.outcomes))
                 show_python(python_lines(result, result.model.proto, out))
 
         fields = {} if result.profile is None else {"profile": profile_json(result.profile), "trtexec": flags}

@@ -6,11 +6,10 @@ there and 9 here. Nothing may build on the 8.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import frexp, isfinite
 
 import numpy as np
-from onnx import AttributeProto, NodeProto
+from onnx import NodeProto
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import Reading, read
@@ -39,7 +38,7 @@ def _corrected(node: NodeProto, opset: int, source: Dims, claimed: Dims, value_o
         if min(reading.interpolation.axes or (0,)) >= 0:
             return None
         true = [None if isinstance(size, int) else size for size in claimed]
-    scales = _scales(node, reading, value_of)
+    scales = _scales(reading, value_of)
     if scales is not None and len(scales) == len(axes):
         for axis, scale in zip(axes, scales, strict=True):
             size = source[axis]
@@ -55,7 +54,7 @@ def _may_mislead(node: NodeProto, opset: int, value_of: ValueOf) -> bool:
         return False
     if reading.interpolation.keep_aspect_ratio_policy is not None:
         return min(reading.interpolation.axes or (0,)) < 0
-    scales = _scales(node, reading, value_of)
+    scales = _scales(reading, value_of)
     if scales is None:
         # not known here, they may be known at a call
         return reading.operands.scales is not None and reading.operands.sizes is None
@@ -69,17 +68,9 @@ def _bits(scale: float) -> int:
 
 
 def _reading(node: NodeProto, opset: int) -> Reading | None:
-    """What the node computes; each operand is called by its position. Models have many nodes of few kinds."""
-    given = tuple(map(bool, node.input))
-    return _reading_of(node.op_type, opset, given, tuple(one.SerializeToString() for one in node.attribute))
-
-
-@lru_cache(maxsize=64)
-def _reading_of(op_type: str, opset: int, given: tuple[bool, ...], attributes: tuple[bytes, ...]) -> Reading | None:
-    names = [str(position) if there else "" for position, there in enumerate(given)]
-    node = NodeProto(op_type=op_type, input=names, attribute=map(AttributeProto.FromString, attributes))
+    """What the node computes."""
     try:
-        return read(node, dialect_of(op_type, opset))
+        return read(node, dialect_of(node.op_type, opset))
     except RefusedError:
         return None  # nothing runs it
 
@@ -89,13 +80,11 @@ def _axes(interpolation: Interpolation, rank: int) -> list[int] | None:
     return [axis % rank for axis in axes] if all(-rank <= axis < rank for axis in axes) else None
 
 
-def _scales(node: NodeProto, reading: Reading, value_of: ValueOf) -> list[float] | None:
+def _scales(reading: Reading, value_of: ValueOf) -> list[float] | None:
     """Constant scales, each finite and above 0; None where sizes count, or nobody knows."""
     if reading.operands.scales_attribute is not None:
         return list(reading.operands.scales_attribute)
-    value: Array | None = (
-        None if reading.operands.scales is None else value_of(node.input[int(reading.operands.scales)])
-    )
+    value: Array | None = None if reading.operands.scales is None else value_of(reading.operands.scales)
     if value is None or value.dtype != np.float32 or value.ndim != 1 or value.size == 0:
         return None
     scales: list[float] = value.tolist()

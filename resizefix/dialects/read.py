@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from onnx import AttributeProto, NodeProto
@@ -43,7 +44,28 @@ def read(node: NodeProto, dialect: Dialect) -> Reading:
     """
     if node.op_type != dialect.op_type:
         raise ValueError(f"a node of op_type {node.op_type} read as {dialect.name}")
-    return _Reader(node, dialect).reading()
+    inputs = tuple(node.input)
+    attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
+    known = _reading_of(dialect.op_type, dialect.since_version, tuple(map(bool, inputs)), attributes)
+    if known is None:  # the reason names the node
+        return _Reader(node, dialect).reading()
+    operands = known.operands
+    x, roi, scales, sizes = (
+        name and inputs[int(name)] for name in (operands.x, operands.roi, operands.scales, operands.sizes)
+    )
+    return Reading(known.interpolation, Operands(x or "", roi, scales, sizes, operands.scales_attribute))
+
+
+@lru_cache(maxsize=256)
+def _reading_of(op_type: str, since: int, given: tuple[bool, ...], attributes: tuple[bytes, ...]) -> Reading | None:
+    """What such a node computes, each operand called by its position: models have many nodes of few kinds."""
+    dialect = next(row for row in DIALECTS if (row.op_type, row.since_version) == (op_type, since))
+    names = [str(position) if there else "" for position, there in enumerate(given)]
+    node = NodeProto(op_type=dialect.op_type, input=names, attribute=map(AttributeProto.FromString, attributes))
+    try:
+        return _Reader(node, dialect).reading()
+    except RefusedError:
+        return None
 
 
 class _Reader:

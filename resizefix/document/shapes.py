@@ -81,6 +81,8 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule
                 old.CopyFrom(tensor.shape)
                 stored.append(((scope.path, value.name), tensor, old))
                 tensor.ClearField("shape")
+    if not stored:
+        return
     derived = _derive_from(model, seeds, rule)
     renamed: dict[str, str] = {}
     known_symbols = _symbols(model)

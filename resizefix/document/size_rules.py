@@ -209,7 +209,7 @@ class _Known:
         """The outputs whose sizes inference got wrong, with the true ones; None for those inside functions that it may
         get wrong."""
         found: dict[Key, Dims | None] = {}
-        judged: dict[tuple[object, ...], Dims | None] = {}
+        right: set[tuple[object, ...]] = set()
         for path, node in self._nodes:
             function = self._functions.get(path.function) if path.function else None
             opset = default_opset((function or self._model).opset_import, fallback=1)
@@ -224,12 +224,24 @@ class _Known:
             source, claimed = self._dims(path, node.input[0]), self._dims(path, node.output[0])
             if source is None or claimed is None:
                 continue
-            alike = opset, source, claimed, _but_names(path, node)
-            if alike not in judged:
-                judged[alike] = self._rule.corrected(node, opset, source, claimed, value_of)
-            if judged[alike] is not None:
-                found[path, node.output[0]] = judged[alike]
+            alike = self._but_names(path, node, source, claimed)
+            if alike in right:
+                continue
+            dims = self._rule.corrected(node, opset, source, claimed, value_of)
+            if dims is not None:
+                found[path, node.output[0]] = dims
+            else:
+                right.add(alike)
         return found
+
+    def _but_names(self, path: ScopePath, node: NodeProto, source: Dims, claimed: Dims) -> tuple[object, ...]:
+        """All that decides whether a claim can stand: nodes have names, and sizes have symbols, that do not."""
+        constants = self._constants
+        operands = tuple(
+            name if any((scope, name) in constants for scope in path.visible) else bool(name) for name in node.input[1:]
+        )
+        sizes = tuple(tuple(size if isinstance(size, int) else None for size in dims) for dims in (source, claimed))
+        return path, node.op_type, operands, sizes, tuple(one.SerializeToString() for one in node.attribute)
 
     def keys_behind(self, model: ModelProto, wrong: Mapping[Key, object]) -> list[Key]:
         """The outputs of the rule's nodes that depend on the wrong ones."""
@@ -286,11 +298,6 @@ class _Known:
             values += [None if caller.function else given(caller, call) for call in calls]
         known = [value for value in values if value is not None and value.ndim == 1]
         return np.concatenate(known) if known and len(known) == len(values) else None
-
-
-def _but_names(path: ScopePath, node: NodeProto) -> tuple[object, ...]:
-    """All of a node that a rule can look at, but for the names of what it resizes and makes."""
-    return path, node.op_type, tuple(node.input[1:]), tuple(one.SerializeToString() for one in node.attribute)
 
 
 def _array(tensor: TensorProto) -> Array | None:

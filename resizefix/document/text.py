@@ -19,16 +19,15 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 def node_text(node: NodeProto) -> str:
     """The node in ONNX's textual syntax; of tensors with more than a few elements only type and shape are told."""
-    short = NodeProto()
-    short.CopyFrom(node)
-    for attribute in short.attribute:
+    graph = GraphProto(name="g", node=[node])
+    for attribute in graph.node[0].attribute:
         for tensor in (attribute.t, *attribute.tensors) if attribute.HasField("t") else attribute.tensors:
             if math.prod(tensor.dims) > _SHOWN_ELEMENTS or tensor.data_location == TensorProto.EXTERNAL:
                 for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data"):
                     tensor.ClearField(field)
     # Printed within a graph: a node alone is printed by newer versions of onnx only.
     try:
-        text = onnx.printer.to_text(GraphProto(name="g", node=[short]))
+        text = onnx.printer.to_text(graph)
     except (onnx.shape_inference.InferenceError, UnicodeDecodeError):
         # A tensor whose data do not fit its shape, a string attribute that is not UTF-8.
         return f"{', '.join(node.output)} = {node.op_type} <…> ({', '.join(node.input)})"

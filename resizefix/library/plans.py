@@ -6,12 +6,13 @@ An operation is imported by the plan that needs it: most reports need none.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 import onnx
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.edits import drop_results
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition
 from resizefix.document.shapes import dims_of
 from resizefix.errors import RefusedError, UsageError
@@ -21,8 +22,9 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, Freedom
+from resizefix.scope_path import MAIN, Key
 from resizefix.targets.catalogue import target_named
-from resizefix.targets.gather import facts_in, facts_of, kinds_in
+from resizefix.targets.gather import Kind, facts_in, facts_of, kinds_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, accepted, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
@@ -221,30 +223,43 @@ def _sizes(site: Site) -> tuple[int, ...]:
     )
 
 
-def lost_targets(before: ModelView, after: ModelView) -> list[Target]:
-    """The TensorRT targets whose rules accept every resize of `before`, and not those of `after`."""
-    accepting = _accepting(before, TENSORRT_TARGETS)
-    still = _accepting(after, accepting)
-    return [target for target in accepting if target not in still]
+def lost_targets(before: ModelView, after: ModelView, outcomes: Sequence[Outcome]) -> tuple[list[Target], list[Target]]:
+    """The TensorRT targets whose rules accept every resize of `before`, and not those of `after`; and those of them
+    that accept the model where the changed sites are promoted for TensorRT instead.
 
-
-def targets_kept_by_integers(before: ModelView, outcomes: Sequence[Outcome], lost: Sequence[Target]) -> list[Target]:
-    """Those of the `lost` targets that accept the model where the changed sites are promoted for TensorRT instead.
-
-    Of sites that differ in their names alone one is promoted: what becomes of it becomes of the others.
+    Nodes that differ in their names alone are judged once, and one of them is promoted: what becomes of it becomes of
+    the others.
     """
+    kinds = kinds_in(before)
+    accepting = _accepting(kinds, TENSORRT_TARGETS)
+    changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
+    alike = [[key for place, key in places.items() if place in changed] for _, places in kinds]
+    others = {key for keys in alike for key in keys[1:]}
+    still = _accepting(kinds_in(_without_leaves(after, others)), accepting) if accepting else []
+    lost = [target for target in accepting if target not in still]
+    if not lost:
+        return [], []
     from resizefix.operations.promote_scales import Integers, promote_scales
     from resizefix.operations.sites import sites_in
 
-    if not lost:
-        return []
-    changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
-    kinds = ([place for place in places if place in changed] for _, places in kinds_in(before).values())
-    sites = sites_in(before, {places[0] for places in kinds if places})
-    made = promote_scales(before.document, sites, integers=Integers(), target=target_named("tensorrt-rtx"), view=before)
-    return _accepting(ModelView(made.document), lost) if made.inputs else []
+    few = _without_leaves(before, others)
+    chosen = {keys[0] for keys in alike if keys}
+    sites = [site for site in sites_in(few) if site.key in chosen]
+    made = promote_scales(few.document, sites, integers=Integers(), target=target_named("tensorrt-rtx"), view=few)
+    return lost, _accepting(kinds_in(made.after), lost) if made.inputs else []
 
 
-def _accepting(view: ModelView, targets: Sequence[Target]) -> list[Target]:
-    kinds = [facts for facts, _ in kinds_in(view).values()] if targets else []
-    return [target for target in targets if all(accepted(judge(target, facts)) for facts in kinds)]
+def _without_leaves(view: ModelView, keys: Collection[Key]) -> ModelView:
+    """The model without those of these nodes whose results are outputs and nothing else: no other node is what it is
+    by them."""
+    found = (view.scopes.definition(view.scopes.main, name) for path, name in keys if path == MAIN)
+    leaves = {one.name for one in found if one and all(reader.node is None for reader in view.scopes.readers(one))}
+    if not leaves:
+        return view
+    few = view.document.copy()
+    drop_results(few.proto.graph, leaves)
+    return ModelView(few)
+
+
+def _accepting(kinds: Sequence[Kind], targets: Sequence[Target]) -> list[Target]:
+    return [target for target in targets if all(accepted(judge(target, facts)) for facts, _ in kinds)]

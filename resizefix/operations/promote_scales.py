@@ -103,8 +103,10 @@ def promote_scales(
     base, raised = _with_scale_inputs(document, sites, opset)
     before = view if view is not None and base is document else ModelView(base)
     made = rewrite(before, raised, operation)
-    outcomes = zip(sites, made.outcomes, strict=True)
-    ordered = tuple(replace(outcome, before=node_text(site.node)) for site, outcome in outcomes)
+    ordered = made.outcomes
+    if base is not document:
+        pairs = zip(sites, ordered, strict=True)
+        ordered = tuple(replace(outcome, before=node_text(site.node)) for site, outcome in pairs)
     if not operation.inputs:  # nor is it raised then
         return Promotion(ModelView(document), ModelView(document.copy()), ordered, ())
     return Promotion(before, made.view, ordered, operation.inputs)
@@ -178,10 +180,9 @@ class _Promote(Operation[Driven]):
 def _plan(
     site: Site, form: Form | None, integers: Integers | None, refusal: Refusal | None, first: Driven | None
 ) -> Driven | Outcome:
-    before = node_text(site.node)
     if site.reason is not None or not isinstance(site, ReadSite):
         status = Status.UNCHANGED if site.origin.kind is OriginKind.GRAPH_INPUT else Status.REFUSED
-        return Outcome(site.index, site.label, status, site.reason, before)
+        return Outcome(site.index, site.label, status, site.reason, node_text(site.node))
     if refusal is not None:
         return refusal.outcome(site)
     try:
@@ -199,7 +200,7 @@ def _plan(
             f"its value {list(mine)} is not that of {first.label} ({list(theirs)}), so one shared input cannot "
             "stand for both; promote it by itself with -n"
         )
-        return Outcome(site.index, site.label, Status.REFUSED, reason, before)
+        return Outcome(site.index, site.label, Status.REFUSED, reason, node_text(site.node))
     return driven
 
 

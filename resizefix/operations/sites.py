@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -278,6 +278,7 @@ def _why_not(dialect: Dialect, reading: Reading, extent: Extent, origin: Origin)
     return None
 
 
+@lru_cache(maxsize=256)
 def _rounding_warning(extent: Extent, interpolation: Interpolation, dims: Dims | None) -> str | None:
     """Whether the output's size depends on how a runtime rounds: the pixel lost in 5 → 9 (scale 1.8)."""
     if extent.kind is not ExtentKind.SCALES or extent.values is None:

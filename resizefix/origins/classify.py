@@ -14,7 +14,7 @@ from resizefix.document.operator_semantics.table import SHAPE_READERS
 from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, node_label, subgraphs
 from resizefix.document.shapes import Dims, Key
-from resizefix.origins.origin import Origin, OriginKind
+from resizefix.origins.origin import Origin, OriginKind, Others
 
 if TYPE_CHECKING:
     from resizefix.origins.recover import Recoverer
@@ -89,14 +89,9 @@ class _Readers:
         for place, node in enumerate(self._nodes):
             self._places.setdefault(id(node), []).append(place)
 
-    def but(self, node: NodeProto) -> tuple[str, ...]:
-        """Those that are not the node; in slices, as thousands of nodes may read one constant."""
-        found: tuple[str, ...] = ()
-        start = 0
-        for place in self._places.get(id(node), ()):
-            found += self._labels[start:place]
-            start = place + 1
-        return found + self._labels[start:]
+    def but(self, node: NodeProto) -> Others:
+        """Those that are not the node."""
+        return Others(self._labels, self._places.get(id(node), ()))
 
 
 class _Walk:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
+from typing import overload
 
 
 class OriginKind(str, Enum):
@@ -15,6 +18,42 @@ class OriginKind(str, Enum):
     COMPUTED = "computed"  # folded from constants and input shapes
     GRAPH_INPUT = "graph-input"  # the caller feeds it, with or without a default
     RUNTIME = "runtime"  # depends on tensor data
+
+
+class Others(Sequence[str]):
+    """The readers of a constant but for one node, said without a list of its own for each of thousands of nodes."""
+
+    __slots__ = ("_all", "_without")
+
+    def __init__(self, everybody: Sequence[str] = (), without: Sequence[int] = ()) -> None:
+        """`without`: the places of the node among `everybody`."""
+        self._all, self._without = everybody, frozenset(without)
+
+    def __len__(self) -> int:
+        return len(self._all) - len(self._without)
+
+    def __iter__(self) -> Iterator[str]:
+        return (label for place, label in enumerate(self._all) if place not in self._without)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice) and index.start is None and (index.stop or 0) > 0 and index.step is None:
+            return tuple(islice(self, index.stop))
+        return tuple(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
 
 
 @dataclass(frozen=True)
@@ -30,7 +69,7 @@ class Origin:
 
     kind: OriginKind
     name: str | None = None
-    shared_by: tuple[str, ...] = ()
+    shared_by: Sequence[str] = ()
     chain: tuple[str, ...] = ()
     recovered_scales: tuple[float, ...] | None = None
     reason: str | None = None

@@ -22,6 +22,9 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.runtimes.tensorrt import LiveVerdict
     from resizefix.verification.verification import Verification
 
+MOST_READERS = 100
+"""Of a constant, listed for each node that reads it: of thousands of nodes with one constant the rest is a number."""
+
 
 def site_json(site: Site, faults: Iterable[Fault] = ()) -> dict[str, Any]:
     """SITE of the contract, with its faults."""
@@ -39,7 +42,8 @@ def site_json(site: Site, faults: Iterable[Fault] = ()) -> dict[str, Any]:
         "origin": {
             "kind": site.origin.kind.value,
             "name": site.origin.name,
-            "shared_by": list(site.origin.shared_by),
+            "shared_by": list(site.origin.shared_by[:MOST_READERS]),
+            "shared_by_count": len(site.origin.shared_by),
             "chain": list(site.origin.chain),
             "says": site.origin.says,
             "right_under_every_rule": site.origin.right_under_every_rule,

@@ -18,7 +18,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from resizefix.document.scopes import bodies
 from resizefix.errors import ResizefixError, UsageError
-from resizefix.runtimes.inputs import Array, Feeds, Value, model_inputs
+from resizefix.runtimes.inputs import Array, Feeds, Value
 from resizefix.runtimes.limits import Limits, OutOfMemoryError
 from resizefix.runtimes.ort_error import read_ort_error
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
@@ -96,28 +96,23 @@ class Session:
 
     def __init__(
         self,
-        model: ModelProto,
+        model: PreparedModel,
         options: ort.SessionOptions,
         label: str,
         limits: Limits,
         *,
-        random: bool,
         maps_weights: bool,
     ) -> None:
         self.label = label
         self._limits = limits
         self.maps_weights = maps_weights
-        self.inputs = model_inputs(model)
-        self.outputs = tuple(value.name for value in model.graph.output)
-        self._model = model.SerializeToString()
+        self.inputs = model.inputs
+        self.outputs = model.outputs
+        self._model = model.serialized
         self._options = options
-        self._random = random
+        self._random = model.random
         self._session = self._load()
-        self._declared = {
-            value.name: [dim.dim_value or None for dim in value.type.tensor_type.shape.dim]
-            for value in model.graph.output
-            if value.type.tensor_type.HasField("shape")
-        }
+        self._declared = model.declared
         types = {node.name: node.type for node in (*self._session.get_inputs(), *self._session.get_outputs())}
         self._rare = {name: _WITHOUT_NUMPY[type_] for name, type_ in types.items() if type_ in _WITHOUT_NUMPY}
 
@@ -272,7 +267,7 @@ def open_session(
     if maps_weights:
         options.add_session_config_entry("session.disable_prepacking", "1")
     try:
-        return Session(prepared.model, options, label, limits, random=prepared.random, maps_weights=maps_weights)
+        return Session(prepared, options, label, limits, maps_weights=maps_weights)
     except _ORT_EXCEPTIONS as error:
         raise _cannot_load(error, label, prepared.model, bool(custom_op_libraries)) from error
 

@@ -11,11 +11,13 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, node_label
+from resizefix.runtimes.inputs import TensorInput, model_inputs
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
@@ -43,6 +45,30 @@ class PreparedModel:
     model: ModelProto
     random: bool
     external_bytes: int
+
+    @cached_property
+    def inputs(self) -> tuple[TensorInput, ...]:
+        """What to feed."""
+        return model_inputs(self.model)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the results."""
+        return tuple(value.name for value in self.model.graph.output)
+
+    @cached_property
+    def declared(self) -> dict[str, list[int | None]]:
+        """The sizes that the file fixes of its outputs."""
+        return {
+            value.name: [dim.dim_value or None for dim in value.type.tensor_type.shape.dim]
+            for value in self.model.graph.output
+            if value.type.tensor_type.HasField("shape")
+        }
+
+    @cached_property
+    def serialized(self) -> bytes:
+        """What onnxruntime reads."""
+        return bytes(self.model.SerializeToString())
 
 
 def prepare_for_ort(document: Document, extra_outputs: Sequence[str] = ()) -> PreparedModel:

@@ -57,17 +57,20 @@ def facts_by_key(view: ModelView, keys: Collection[Key] | None = None) -> Iterat
             yield key, gatherer.named(label, scope, node)
 
 
-def kinds_in(view: ModelView) -> dict[object, tuple[SiteFacts, list[int]]]:
-    """The nodes that differ in more than their names: the facts of the first of each kind, and the positions, from 0,
-    of all of it."""
+Kind = tuple[SiteFacts, dict[int, Key]]
+
+
+def kinds_in(view: ModelView) -> list[Kind]:
+    """The nodes that differ in more than their names: the facts of the first of each kind, and of all of it the places
+    among the nodes, from 0, with their scope paths and outputs."""
     gatherer = _Gatherer(view)
-    found: dict[object, tuple[SiteFacts, list[int]]] = {}
-    for position, (label, scope, node) in enumerate(_nodes(view)):
-        key = gatherer.kind(scope, node)
-        if key not in found:
-            found[key] = gatherer.facts(label, scope, node), []
-        found[key][1].append(position)
-    return found
+    found: dict[object, Kind] = {}
+    for place, (label, scope, node) in enumerate(_nodes(view)):
+        kind = gatherer.kind(scope, node)
+        if kind not in found:
+            found[kind] = gatherer.facts(label, scope, node), {}
+        found[kind][1][place] = scope.path, node.output[0] if node.output else ""
+    return list(found.values())
 
 
 def _nodes(view: ModelView) -> Iterator[tuple[str, Scope, NodeProto]]:
@@ -101,6 +104,7 @@ class _Gatherer:
         self._view = view
         self._document = view.document
         self._scopes = view.scopes
+        self._types: dict[Key, object] = {}
         self._alike: dict[tuple[object, ...], SiteFacts] = {}
 
     @cached_property
@@ -126,10 +130,7 @@ class _Gatherer:
 
     def kind(self, scope: Scope, node: NodeProto) -> tuple[object, ...]:
         """Two nodes of one key have the same facts: their attributes, operands, types and shapes are the same."""
-        around = tuple(
-            (_sizes(self._dims(scope, name)), self._elem_type(scope, name))
-            for name in (*node.input[:1], *node.output[:1])
-        )
+        around = tuple(self._type_of(scope, name) for name in (*node.input[:1], *node.output[:1]))
         operands = tuple(self._as_operand(scope, name) for name in node.input[1:])
         attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
         return scope.path, node.op_type, attributes, around, operands, self._is_at_the_edges(scope, node)
@@ -139,7 +140,14 @@ class _Gatherer:
         definition = self._scopes.definition(scope, name) if name else None
         if definition is None or definition.kind is not DefinitionKind.INPUT or scope.parent or scope.in_function:
             return name
-        return _sizes(self._shapes.dims(definition.key)), self._shapes.elem_type(definition.key)
+        return self._type_of(scope, name)
+
+    def _type_of(self, scope: Scope, name: str) -> object:
+        """The sizes and the element type of a tensor; symbols say nothing to a rule."""
+        key = scope.path, name
+        if key not in self._types:
+            self._types[key] = _sizes(self._dims(scope, name)), self._elem_type(scope, name)
+        return self._types[key]
 
     def facts(self, label: str, scope: Scope, node: NodeProto) -> SiteFacts:
         """The facts of one node of that scope."""

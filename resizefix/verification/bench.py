@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -45,7 +46,7 @@ Outputs = Mapping[str, Value]
 Tried = list[tuple[Trial, Mapping[str, Value] | CannotRunError]]  # a trial, and what the promoted model made of it
 _MOST_TRIALS = 8  # of many inputs that are not free all at once; each costs a session of the whole model
 _USUAL_TRIALS = 2
-_LONGEST_TEXT = 60
+_MOST_SAID = 8
 
 
 class Bench:
@@ -273,9 +274,9 @@ class Bench:
     ) -> Iterator[Run | str]:
         feeds = {**self._feeds, **trial.feeds(inputs)}
         told = {source.name: tuple(value) for source, value in trial.values}
-        at = ", ".join(f"{name}={list(value)}" for name, value in told.items())
+        at = _said(told)
         level = "the default optimisation level" if optimized else "optimisation disabled"
-        self._steps.done(f"comparing at {_shortened(at)}")
+        self._steps.done(f"comparing at {at}")
         if isinstance(found, CannotRunError):
             where = f" at {found.node!r}" if found.node else ""
             yield f"at {at} ({level}) the model does not run{where}: {found.reason}"
@@ -303,7 +304,7 @@ class Bench:
         comparison = judged.comparison
         yield Run(
             told,
-            {name: np.shape(value) for name, value in feeds.items() if isinstance(value, np.ndarray)},
+            {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)},
             optimized,
             comparison.bitwise,
             comparison.max_abs_diff,
@@ -390,5 +391,7 @@ def _most_inclusive(ran: Sequence[Trial], inputs: Sequence[PromotedInput]) -> li
     return found
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+def _said(values: Mapping[str, Sequence[float]]) -> str:
+    """The values of the inputs, or the first of them."""
+    text = ", ".join(f"{name}={list(value)}" for name, value in islice(values.items(), _MOST_SAID))
+    return text if len(values) <= _MOST_SAID else f"{text}, …"

@@ -119,6 +119,7 @@ class _Cutter:
         self._open_sizes = open_sizes
         self._have: set[str] = set()
         self._names: set[str] = set()
+        self._elem_types: dict[str, int] = {}  # of what is fed
         self.graph = GraphProto(name="extracted")
 
     def take(self, scope: Scope, output: str, data: str) -> None:
@@ -131,11 +132,12 @@ class _Cutter:
                 dims = self._rank_from_operand(scope, node)
             if self._open_sizes and dims is not None:
                 dims = tuple(None if isinstance(size, int) and size > _MOST_KEPT else size for size in dims)
-            self._add_input(data, elem_type or TensorProto.FLOAT, dims)
+            self._have.add(data)
+            self._feed(helper.make_tensor_value_info(data, elem_type or TensorProto.FLOAT, dims))
         definition = self._view.scopes.definition(scope, output)
         assert definition is not None
         self._bring(definition)
-        elem_type = next((value.type.tensor_type.elem_type for value in self.graph.input if value.name == data), 0)
+        elem_type = self._elem_types.get(data, TensorProto.UNDEFINED)
         self.graph.output.append(helper.make_tensor_value_info(output, elem_type, None))
 
     def _source(self, scope: Scope, name: str) -> Definition | None:
@@ -179,11 +181,11 @@ class _Cutter:
             elif current.tensor is not None:
                 self.graph.initializer.append(self._inline(current.tensor))
                 if current.kind is DefinitionKind.DEFAULTED_INPUT or self._view.document.proto.ir_version < 4:
-                    self.graph.input.append(
+                    self._feed(
                         helper.make_tensor_value_info(current.name, current.tensor.data_type, current.tensor.dims)
                     )
             elif not self._passed(current):
-                self.graph.input.append(self._declared(current))
+                self._feed(self._declared(current))
 
     def _passed(self, definition: Definition) -> bool:
         """Whether the definition is a function's argument that is a constant in all its calls: it is one here."""
@@ -219,9 +221,9 @@ class _Cutter:
         elem_type = self._view.shapes.elem_type(given.key) or TensorProto.FLOAT
         return helper.make_tensor_value_info(definition.name, elem_type, self._view.shapes.dims(given.key))
 
-    def _add_input(self, name: str, elem_type: int, dims: Dims | None) -> None:
-        self._have.add(name)
-        self.graph.input.append(helper.make_tensor_value_info(name, elem_type, dims))
+    def _feed(self, value: ValueInfoProto) -> None:
+        self.graph.input.append(value)
+        self._elem_types[value.name] = value.type.tensor_type.elem_type
 
 
 def _least_rank(node: NodeProto) -> int:

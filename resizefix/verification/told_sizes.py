@@ -29,6 +29,10 @@ def told_sizes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[s
 
     `given` are the shapes of inputs that the user fixes.
     """
+    graph = document.proto.graph
+    inputs = {value.name for value in graph.input} - {tensor.name for tensor in graph.initializer}
+    if not any(node.op_type in ("Resize", "Upsample") and not inputs.isdisjoint(node.input[1:]) for node in graph.node):
+        return {}
     scopes = View(document.proto).scopes
     fed = [
         (node, position, name)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Driven, Form, PromotedInput, common_denominator, numerator
 from resizefix.runtimes.inputs import Array
+from resizefix.scope_path import MAIN
 
 if TYPE_CHECKING:
     from resizefix.verification.reference_model import ComputedSizes, ConstantOperand
@@ -79,10 +81,15 @@ def trials_of(source: PromotedInput, fits: Callable[[Trial], bool] | None = None
     A whole step decides whether a site is free: it cannot be lost in rounding, as a fraction on a small tensor can.
     Where that is more than fits into memory, steps down take their place.
     """
-    driven = source.sites[0]
-    moved = (driven.input_value(_moved(driven, step)) for step in _Step)
-    others = dict.fromkeys(value for value in moved if value != source.value)
+    others = _others(replace(source.sites[0], scope=MAIN, input="", output="", label=""), tuple(source.value))
     return tuple(islice((value for value in others if fits is None or fits(Trial(((source, value),)))), 2))
+
+
+@lru_cache(maxsize=256)
+def _others(driven: Driven, old: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+    """All values to try but the old one; models have many sites of few kinds, which differ in their names."""
+    moved = (driven.input_value(_moved(driven, step)) for step in _Step)
+    return tuple(dict.fromkeys(value for value in moved if value != old))
 
 
 class _Step(Enum):

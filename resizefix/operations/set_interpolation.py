@@ -103,12 +103,12 @@ class _Set(Operation[_Plan]):
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """What onnxruntime does not run, so that nobody could say what it computes."""
         found: dict[Key, str] = {}
-        for site, violations in broken_rules(view, changed, ONNXRUNTIME):
-            new = _rejected(violations) - self._rejected.get(site.key, frozenset())
+        for key, violations in broken_rules(view, changed, ONNXRUNTIME):
+            new = _rejected(violations) - self._rejected.get(key, frozenset())
             first = next((violation for violation in violations if violation.rule in new), None)
             if first is not None:
                 told = {"rule_name": first.rule, "because": first.because}
-                found[site.key] = Diagnostic("operations.set-not-run", **told)
+                found[key] = Diagnostic("operations.set-not-run", **told)
         return found
 
 

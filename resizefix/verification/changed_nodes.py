@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from resizefix.dialects.intended import IntendedNode
+from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.row import Operands
 from resizefix.document.document import Document
 from resizefix.document.text import counted
@@ -109,7 +110,7 @@ class _Work:
     ) -> None:
         self._before, self._after, self._nodes = before, after, nodes
         self._conditions, self._found = conditions, found
-        extraction = Extraction(before, after)
+        extraction = Extraction(ModelView(before), ModelView(after))
         paths = extraction.common_paths
         self._alone = {
             node.key: extraction.extract({node.key: node.data}, sizes_stay=True)

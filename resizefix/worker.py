@@ -185,7 +185,7 @@ def _plain_unpickler() -> Any:
 
         def find_class(self, module: str, name: str) -> Any:
             """No class."""
-            raise pickle.UnpicklingError(f"{module}.{name} is no plain data")
+            raise pickle.UnpicklingError(f"{module}.{name}")
 
     return PlainUnpickler
 

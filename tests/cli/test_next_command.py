@@ -1,14 +1,12 @@
 """Every message ends with the command to type next; it is there for people, and for nobody else."""
 
 import os
-import pty
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_commands import Commands, Terminal
 
 from resizefix.cli import main
 
@@ -101,30 +99,18 @@ def test_what_has_no_next_command_has_none(folder, capsys):
     assert len(said(capsys, "inspect .")[1].splitlines()) == 1, "which of the models?"
 
 
-def on_a_terminal(*typed: str, **settings: str) -> str:
+def on_a_terminal(commands: Commands, *typed: str, **settings: str) -> str:
     """What a person sees in 80 columns."""
-    terminal, its_side = pty.openpty()
-    program = "import sys; from resizefix.cli import main; main(sys.argv[1:])"
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     environment |= {"COLUMNS": "80", "TERM": "xterm-256color", **settings}
-    command = [sys.executable, "-c", program, *typed]
-    process = subprocess.Popen(command, stdin=its_side, stdout=its_side, stderr=its_side, env=environment)
-    os.close(its_side)
-    seen = b""
-    while True:
-        try:
-            heard = os.read(terminal, 4096)
-        except OSError:  # how Linux says that the other side is closed
-            break
-        seen += heard
-        if not heard:
-            break
-    process.wait()
-    os.close(terminal)
-    return seen.decode().replace("\r\n", "\n")
+    seen = []
+    with Terminal() as terminal:
+        streams = {"stdout": terminal.theirs, "stderr": os.dup(terminal.theirs)}
+        commands.run(typed, Path.cwd(), settings=environment, meanwhile=lambda: seen.append(terminal.read()), **streams)
+    return seen[0].replace("\r\n", "\n")
 
 
-def test_a_terminal_of_80_columns_gets_no_longer_line_and_no_colour_that_it_does_not_want(folder):
+def test_a_terminal_of_80_columns_gets_no_longer_line_and_no_colour_that_it_does_not_want(commands, folder):
     for typed in (
         ("check", "unet_nearest_opset11.onnx", "--target", "tensorrt-7.0"),
         ("check", "unet_nearest_opset11.onnx", "--target", "tensorrt-99"),
@@ -132,9 +118,9 @@ def test_a_terminal_of_80_columns_gets_no_longer_line_and_no_colour_that_it_does
         ("check", "--target", "list"),
         ("promote-scales", "unet_nearest_opset11.onnx", "o.onnx"),
     ):
-        seen = on_a_terminal(*typed, NO_COLOR="1").splitlines()
+        seen = on_a_terminal(commands, *typed, NO_COLOR="1").splitlines()
         assert [
             line for line in seen if len(line) > 80 and not line.startswith(("  resizefix ", "\x1b[1m  resizefix "))
         ] == []
         assert not any("[3" in line for line in seen), "no colour"
-    assert "\x1b[3" in on_a_terminal("check", "unet_nearest_opset11.onnx", "--target", "tensorrt-7.0")
+    assert "\x1b[3" in on_a_terminal(commands, "check", "unet_nearest_opset11.onnx", "--target", "tensorrt-7.0")

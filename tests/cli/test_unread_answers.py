@@ -6,10 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 import pytest
+from forked_commands import Commands
+
+import resizefix
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 RESIZEFIX = [sys.executable, "-m", "resizefix"]
@@ -50,7 +54,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`model.onnx`, and `other.onnx`, in which its scales are promoted."""
     folder = tmp_path_factory.mktemp("models")
     shutil.copy(FIXTURES / "srcnn_x3_opset11.onnx", folder / "model.onnx")
-    subprocess.run([*RESIZEFIX, "promote-scales", "model.onnx", "other.onnx", "--no-verify"], cwd=folder, check=True)
+    resizefix.promote_scales(folder / "model.onnx", verify=False).model.save(folder / "other.onnx")
     return folder
 
 
@@ -61,37 +65,48 @@ def place(models: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def unread(
-    line: str, place: Path, *, unbuffered: bool = False, stderr: int | None = subprocess.PIPE
-) -> tuple[int, str]:
+@pytest.fixture
+def unread(commands: Commands, place: Path) -> Callable[..., tuple[int, str]]:
     """The exit code and stderr of a command whose stdout nobody reads."""
+
+    def run(line: str, *, unbuffered: bool = False, both: bool = False) -> tuple[int, str]:
+        writer = nobody()
+        settings = {**os.environ, "PYTHONUNBUFFERED": "1" if unbuffered else ""}
+        done = commands.run(
+            line.split(), place, stdout=writer, stderr=os.dup(writer) if both else None, settings=settings
+        )
+        return done.code, done.stderr
+
+    return run
+
+
+def nobody() -> int:
+    """A pipe to write into that nobody reads."""
     reader, writer = os.pipe()
     os.close(reader)
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1" if unbuffered else ""}
+    return writer
+
+
+def started(line: str, place: Path) -> tuple[int, str]:
+    """The same of an interpreter that is started for the command."""
+    writer = nobody()
     try:
-        done = subprocess.run(
-            [*RESIZEFIX, *line.split()],
-            cwd=place,
-            stdout=writer,
-            stderr=writer if stderr is None else stderr,
-            text=True,
-            env=environment,
-        )
+        done = subprocess.run([*RESIZEFIX, *line.split()], cwd=place, stdout=writer, stderr=subprocess.PIPE, text=True)
     finally:
         os.close(writer)
-    return done.returncode, done.stderr or ""
+    return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize(("line", "code"), READING, ids=[line for line, _ in READING])
-def test_a_command_that_reads_ends_with_its_answer(line, code, place):
+def test_a_command_that_reads_ends_with_its_answer(line, code, place, unread):
     page = place / "page.html"
-    assert unread(line, place) == (code, "")
+    assert unread(line) == (code, "")
     assert "--html" not in line or page.read_text().rstrip().endswith("</html>")
 
 
 @pytest.mark.parametrize("line", WRITING)
-def test_a_command_that_writes_has_written_the_whole_model(line, place):
-    assert unread(line, place) == (0, "")
+def test_a_command_that_writes_has_written_the_whole_model(line, place, unread, commands):
+    assert unread(line) == (0, "")
     written = place / ("out.onnx" if "out.onnx" in line else "model.onnx")
     onnx.checker.check_model(onnx.load(written), full_check=True)
     again = "read.onnx"
@@ -99,36 +114,41 @@ def test_a_command_that_writes_has_written_the_whole_model(line, place):
     if "--in-place" in line:
         assert written.read_bytes() == (place / "other.onnx").read_bytes()
     else:
-        subprocess.run([*RESIZEFIX, *aside], cwd=place, check=True, capture_output=True)
+        assert commands.run(aside, place).code == 0
         assert written.read_bytes() == (place / again).read_bytes()
     assert not list(place.glob(".resizefix-*"))
 
 
-def test_several_models_are_all_written(place):
-    assert unread("promote-scales model.onnx second.onnx --output-dir out --no-verify", place)[0] == 2
+@pytest.mark.parametrize(("line", "code"), [READING[5], (WRITING[0], 0)])
+def test_an_interpreter_of_its_own_ends_so_too(line, code, place):
+    assert started(line, place) == (code, "")
+
+
+def test_several_models_are_all_written(place, unread):
+    assert unread("promote-scales model.onnx second.onnx --output-dir out --no-verify")[0] == 2
     shutil.copy(place / "model.onnx", place / "second.onnx")
     line = "promote-scales model.onnx second.onnx --output-dir out --no-verify --force"
-    assert unread(line, place) == (0, "")
+    assert unread(line) == (0, "")
     promoted = (place / "other.onnx").read_bytes()
     assert [path.read_bytes() == promoted for path in sorted((place / "out").iterdir())] == [True, True]
 
 
 @pytest.mark.parametrize(("line", "code"), SHORT, ids=[line or "nothing" for line, _ in SHORT])
 def test_help_versions_and_complaints_too(line, code, tmp_path):
-    found, said = unread(line, tmp_path)
+    found, said = started(line, tmp_path)
     assert found == code
     assert bool(said) == (code == 2)
     assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("line", ["inspect model.onnx", "promote-scales model.onnx out.onnx --no-verify", "--help"])
-def test_without_a_buffer_too(line, place):
-    assert unread(line, place, unbuffered=True) == (0, "")
+def test_without_a_buffer_too(line, unread):
+    assert unread(line, unbuffered=True) == (0, "")
 
 
 @pytest.mark.parametrize(("line", "code"), [("inspect missing.onnx", 2), ("check model.onnx --target tensorrt-5.0", 1)])
-def test_a_pipe_of_both_streams_too(line, code, place):
-    assert unread(line, place, stderr=None) == (code, "")
+def test_a_pipe_of_both_streams_too(line, code, unread):
+    assert unread(line, both=True) == (code, "")
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash to close streams with")

@@ -2,6 +2,7 @@
 reads a text."""
 
 import ast
+import functools
 import importlib
 import re
 import string
@@ -18,16 +19,23 @@ SENTENCES = {
     for room in TABLES
     for code, text in importlib.import_module(f"resizefix.reports.sentences.{room}").SENTENCES.items()
 }
-TREES = {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
 CODE = re.compile(rf"({'|'.join(TABLES)})\.[a-z0-9-]*[a-z0-9]")
 # Keywords of the errors themselves.
 OWN = {"node", "rule", "retry_args", "result", "reason", "op_type", "custom_op", "unchanged", "outcome"}
 TEXTS = {"reason", "mend", "fix", "because", "message", "error"}
 
 
+@functools.cache
+def every_node():
+    return [
+        (path.relative_to(PACKAGE).as_posix(), node)
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+    ]
+
+
 def nodes(kind):
-    return [(path.relative_to(PACKAGE).as_posix(), node) for path, tree in TREES.items() for node in ast.walk(tree)
-            if isinstance(node, kind)]  # fmt: skip
+    return [(path, node) for path, node in every_node() if isinstance(node, kind)]
 
 
 def used():

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from resizefix.document.document import Document
     from resizefix.library.check import check
     from resizefix.library.diff import diff
+    from resizefix.library.explain import Explanation, explain
     from resizefix.library.freeze_scales import freeze_scales
     from resizefix.library.input_size import input_size
     from resizefix.library.inspect import inspect
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CannotWriteError",
     "Document",
+    "Explanation",
     "RefusedError",
     "ResizefixError",
     "Result",
@@ -52,6 +54,7 @@ __all__ = [
     "__version__",
     "check",
     "diff",
+    "explain",
     "freeze_scales",
     "input_size",
     "inspect",
@@ -65,11 +68,13 @@ __all__ = [
 
 _HOMES = {
     "Document": "resizefix.document.document",
+    "Explanation": "resizefix.library.explain",
     "Result": "resizefix.library.result",
     "Site": "resizefix.operations.site",
     "Verdict": "resizefix.library.verdict",
     "check": "resizefix.library.check",
     "diff": "resizefix.library.diff",
+    "explain": "resizefix.library.explain",
     "freeze_scales": "resizefix.library.freeze_scales",
     "input_size": "resizefix.library.input_size",
     "inspect": "resizefix.library.inspect",

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "resizefix"
 
 # From the bottom up; a room may import its own, those below, and the words everybody uses.
 FLOORS = (
-    ("document",),
+    ("document", "messages"),
     ("dialects",),
     ("equivalences", "opsets", "runtimes", "targets"),
     ("faults", "lowerings"),
@@ -24,6 +24,7 @@ FLOORS = (
     ("__main__",),
 )
 WORDS = {
+    "beside",
     "diagnostics",
     "error_bound",
     "errors",

@@ -38,6 +38,7 @@ CALLS = (
     "check",
     "verify",
     "diff",
+    "explain",
 )
 TYPES = ("Result", "Site", "Verdict", "Document")
 ERRORS = (
@@ -67,6 +68,7 @@ ROOMS = (
     "dialects",
     "runtimes",
     "document",
+    "messages",
 )
 FILES = ("<!-- files: made by docs/reference/make_reference.py -->", "<!-- end of files -->")
 

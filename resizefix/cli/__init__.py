@@ -30,6 +30,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("input-size", "input_size", "Give a static model another input resolution."),
     ("check", "check", "Say whether a target accepts the resizes, rule by rule."),
     ("verify", "verify", "Run two models in onnxruntime and compare them."),
+    ("explain", "explain", "Say what a runtime's error message means, and which command helps."),
     ("diff", "diff", "Show what changed between two models, and that nothing else did."),
 )
 

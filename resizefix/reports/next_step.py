@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
+from resizefix.beside import beside
 from resizefix.printable import printable
 
 if TYPE_CHECKING:
@@ -132,11 +131,3 @@ def _rewriting_for_modern(model: str, surveyed: Surveyed, survey: Survey) -> Nex
             is_rewritable = survey.plans.is_rewritable(surveyed.site, verdict.target)
             return rewriting(model, _MODERN, [surveyed.site]) if is_rewritable else None
     return None
-
-
-def beside(model: str, word: str) -> str:
-    """A name for OUT in the working folder that no file has."""
-    name = PurePath(model).name
-    stem = name[: -len(".onnx")] if name.endswith(".onnx") else name
-    names = (f"{stem or 'model'}.{word}{number}.onnx" for number in ("", *(f"-{count}" for count in range(2, 1000))))
-    return next(name for name in names if not os.path.lexists(name))

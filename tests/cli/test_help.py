@@ -22,6 +22,7 @@ IN_ORDER = [
     "set",
     "check",
     "verify",
+    "explain",
     "diff",
 ]
 ANSWERS_NO = {"check", "diff"}

@@ -60,6 +60,8 @@ def test_every_command_has_a_schema_and_every_schema_is_one():
         ("input-size", "MODEL", "96x64", "--dry-run", "--no-verify"),
         ("check", "MODEL"),
         ("verify", "MODEL", "MODEL"),
+        ("explain", "Resize scales must be an initializer!", "MODEL"),
+        ("explain", "no such message"),
         ("diff", "MODEL", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx")),
     ],
     ids=lambda arguments: " ".join(arguments[:1]),

@@ -22,4 +22,5 @@ SENTENCES = {
     "cli.though-named-n-nothing": "{names} could not be {done}, though named with -n; nothing was written",
     "cli.feed-twice": "--feed {name} is given twice; give each input once",
     "cli.html-names-out": "--html and OUT both name {path}; give two files",
+    "cli.message-is-not-known": "this message is not known. Please open an issue with the whole message, what `resizefix inspect {model} --json` prints, and the versions of the runtime, the exporter and resizefix",
 }

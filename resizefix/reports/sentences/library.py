@@ -32,4 +32,5 @@ SENTENCES = {
     "library.raised-otherwise": "the model raised to opset {opset} does not compute what it did: {why}",
     "library.input-size-same": "the input has this size already",
     "library.input-size-nothing": "nothing was changed",
+    "library.message-is-text": "the message must be a text that is not empty, not {value}; paste what the runtime printed",
 }

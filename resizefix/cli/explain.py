@@ -1,0 +1,39 @@
+"""`resizefix explain "MESSAGE" [MODEL]`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+
+import click
+
+from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.options import bounds, manner_of, subcommand
+
+
+@subcommand("explain", example="resizefix explain 'Resize scales must be an initializer!' x3.onnx")
+@click.argument("message")
+@click.argument("model", type=click.Path(), required=False)
+@bounds
+def command(message: str, model: str | None, as_json: bool, quiet: bool, verbose: bool, **_: object) -> None:
+    """Say what a runtime's MESSAGE means, and which command helps.
+
+    Paste the message as it was printed, with its paths, numbers and line breaks; `-` reads it from stdin. With MODEL,
+    the command is tried on the model, and nothing is written. Exit code 1: the message is not known.
+    """
+    conduct("explain", model or "", manner_of(as_json, quiet, verbose), lambda: _work(message, model))
+
+
+def _work(message: str, model: str | None) -> Answer:
+    from resizefix.diagnostics import Diagnostic
+    from resizefix.library.explain import explain
+
+    found = explain(sys.stdin.read() if message == "-" else message, model)
+
+    def show() -> None:
+        from resizefix.reports.explanations import show_explanations
+
+        show_explanations(found, model)
+
+    unknown = None if found else Diagnostic("cli.message-is-not-known", model=model or "MODEL")
+    return Answer({"matches": [asdict(one) for one in found]}, show, error=unknown, exit_code=0 if found else 1)

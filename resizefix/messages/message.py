@@ -1,0 +1,70 @@
+"""What one message is, and whether a pasted text holds it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+Fix = tuple[str, ...]
+"""The words of a command without its files: ("legalize", "--target", "tensorrt-8.0")."""
+
+ANYTHING = "…"
+SIZE = "SIZE"
+"""Among the words of a fix: the height and width that the message says were fed (`wanted_size`)."""
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07")
+_PYTEST = re.compile(r"^E(?=\s)", re.MULTILINE)
+# Marks of quoted lines go, and quotes are alike.
+_ALIKE = str.maketrans({**dict.fromkeys('`´‘’“”"', "'"), **dict.fromkeys(">|#^", None)})
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
+_FED = re.compile(r"index:([23])got:(\d+)expected:")
+_LONGEST_GAP = 400  # of what `…` stands for: paths, names, shapes
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of one runtime.
+
+    `texts` are its wordings; in each, `…` stands for any name, path or shape, and every number for any number. The
+    first is the one that is shown. `cause` has two sentences. `page` is a file of the repository. `fixes` are the
+    commands that may help, the best first: which of them does depends on the model.
+    """
+
+    runtime: str
+    texts: tuple[str, ...]
+    cause: str
+    page: str
+    fixes: tuple[Fix, ...]
+
+    @property
+    def text(self) -> str:
+        """The wording to show."""
+        return self.texts[0]
+
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile(_pattern(text)) for text in self.texts)
+
+    def length_in(self, plain: str) -> int:
+        """How many letters of its longest wording stand in a text that went through `plain_text`; 0: it does not."""
+        found = zip(self._patterns, self.texts, strict=True)
+        return max((len(text) - text.count(ANYTHING) for pattern, text in found if pattern.search(plain)), default=0)
+
+
+def plain_text(pasted: str) -> str:
+    """The text without colours, white space and marks of quotation: a terminal breaks a line anywhere."""
+    return "".join(_PYTEST.sub("", _COLOURS.sub("", pasted)).split()).translate(_ALIKE).casefold()
+
+
+def _pattern(text: str) -> str:
+    pieces = []
+    for piece in text.split(ANYTHING):
+        literals = _NUMBER.split(piece)
+        pieces.append(r"-?\d+(?:\.\d+)?".join(re.escape(plain_text(literal)) for literal in literals))
+    return rf".{{0,{_LONGEST_GAP}}}?".join(pieces)
+
+
+def wanted_size(pasted: str) -> str | None:
+    """`364x518`, the height and width that onnxruntime says were fed; None where a text says neither or one alone."""
+    found = dict(_FED.findall(plain_text(pasted)))
+    return f"{found['2']}x{found['3']}" if {"2", "3"} <= found.keys() else None

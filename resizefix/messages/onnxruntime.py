@@ -1,0 +1,170 @@
+"""Messages of onnxruntime, of onnx and of its converters."""
+
+from __future__ import annotations
+
+from resizefix.messages.message import SIZE, Fix, Message
+from resizefix.messages.tensorrt import LEGACY, REPAIR, legalize
+
+_HOW_TO = "docs/how-to/"
+_REPAIR_PAGE = "docs/repair.md"
+_ORT = legalize("onnxruntime")
+_PROMOTE: Fix = ("promote-scales",)
+_TOGETHER: Fix = ("promote-scales", "--shared")
+
+
+def _row(texts: tuple[str, ...], cause: str, page: str, *fixes: Fix, runtime: str = "onnxruntime") -> Message:
+    return Message(runtime, texts, cause, page if "/" in page else f"{_HOW_TO}{page}.md", fixes)
+
+
+MESSAGES = (
+    _row(
+        (
+            "Type 'tensor(float16)' of input parameter (…) of operator (Resize) in node (…) is invalid",
+            "Type 'tensor(…)' of input parameter (…) of operator (Resize) in node (…) is invalid",
+            "Type 'tensor(…)' of input parameter (…) of operator (Upsample) in node (…) is invalid",
+        ),
+        "Scales must be float32 and sizes int64, and a converter wrote another type. "
+        "Converters to float16 do this when Resize is not on their list of exceptions.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        ("Either 'sizes' or 'scales' must be provided, but not both of them",),
+        "The node has both scales and sizes, or neither, and ONNX wants one of them. "
+        "An empty operand behind a Cast counts as given.",
+        _REPAIR_PAGE,
+        REPAIR,
+        ("repair", "--prefer", "sizes"),
+    ),
+    _row(
+        ("input 1 is marked single but has an empty string in the graph",),
+        "Opset 11 wants a tensor for roi, and the node has an empty name there. Opset 13 made it optional.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        ("'Linear' mode only supports:", "'Linear' mode only support"),
+        "onnxruntime interpolates linearly along the last two or three axes, or along the middle ones of NHWC. "
+        "This node scales another axis, or has another rank.",
+        "docs/reference/targets.md",
+        _ORT,
+        REPAIR,
+    ),
+    _row(
+        (
+            "'Cubic' mode only support 2-D inputs ('Bicubic') or 4-D inputs with the corresponding outermost 2 scale values "
+            "being 1",
+            "'Cubic' mode only supports:",
+        ),
+        "onnxruntime interpolates cubically along the last two axes of an image alone. "
+        "This node scales another axis, or has another rank.",
+        "docs/reference/targets.md",
+        _ORT,
+        REPAIR,
+    ),
+    _row(
+        ("Scale value should be greater than 0", "Scale value should be greater than or equal to 1"),
+        "A scale is 0, negative or no number; or Upsample, which only enlarges, has one below 1. "
+        "Exporters of opset 9 write such an Upsample for half the size.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        (
+            "mode attribute is bilinear. It can only be nearest(default) or linear or cubic",
+            "mode attribute is … It can only be nearest(default) or linear or cubic",
+        ),
+        "The mode has a name of another framework. ONNX calls bilinear and trilinear `linear`, and bicubic `cubic`.",
+        "mode-attribute-is-bilinear",
+        REPAIR,
+    ),
+    _row(
+        ("Op registered for Upsample is deprecated in domain_version of 11",),
+        "Upsample ends with opset 9, and the model imports a later one. Somebody raised the opset and left the node.",
+        "upsample-is-deprecated",
+        REPAIR,
+    ),
+    _row(
+        ("Unrecognized attribute: … for operator Resize", "Unrecognized attribute: … for operator Upsample"),
+        "The node has an attribute that its opset does not have. It comes from another opset or another framework.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        ("No Op registered for Resize with domain_version of 9", "Resize is not a registered function/op"),
+        "The model imports an opset that has no Resize. Somebody lowered the opset, or an exporter wrote the wrong one.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        (
+            "Could not find an implementation for Resize(13) node",
+            "Could not find an implementation for Upsample(1) node",
+        ),
+        "onnxruntime has no kernel for this version of the operator with these element types. "
+        "Another form of the node computes the same.",
+        "docs/reference/targets.md",
+        REPAIR,
+        _ORT,
+    ),
+    _row(
+        ("(…, Upsample, …) has input size 2 not in range [min=1, max=1]", "Upsample … has input size 2 not in range"),
+        "Upsample of opset 7 and 8 has one input, and this node has two. Its scales are an attribute there.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        ("two nodes with same node name (…)", "Duplicate definition of name (…)", "Duplicate definition-site for (…)"),
+        "Several nodes write one name: a converter named its Casts after nodes without a name. "
+        "Where readers and writers pair up, each pair gets its own name.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        (
+            "Type (tensor(float16)) of output arg (…) of node (…) does not match expected type (tensor(float))",
+            "Type (tensor(…)) of output arg (…) of node (…) does not match expected type (tensor(…))",
+            "Type parameter (T) of Optype (…) bound to different types (tensor(…) and tensor(…)",
+        ),
+        "A stored type is not that of the nodes, or one of two Casts is missing. Converters to float16 leave both.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        ("Attempting to broadcast an axis by a dimension other than 1. 10 by 15",),
+        "Two tensors of different sizes meet after a resize. "
+        "A stored shape is that of another scale, or a skip connection holds the other tensor at its size.",
+        "stale-shape-after-setting-the-scales",
+        _PROMOTE,
+        _TOGETHER,
+    ),
+    _row(
+        ("Non concat axis dimensions must match",),
+        "A resized tensor meets another one of a different size. "
+        "Their resizes work at one common scale only, so they must share one input.",
+        "non-concat-axis-dimensions-must-match",
+        _TOGETHER,
+        _PROMOTE,
+    ),
+    _row(
+        ("Got invalid dimensions for input: … Got: 364 Expected: 518", "Got invalid dimensions for input: …"),
+        "The file fixes the size of its input, and you feed another. The input and constants that follow its size must change.",
+        "docs/reference/cli.md",
+        ("input-size", SIZE),
+    ),
+    _row(
+        ("No Adapter From Version $11 for Resize", "No Adapter From Version $…for Resize", "No Adapter for … Resize"),
+        "onnx.version_converter lowers no Resize below opset 11. resizefix lowers it where the old form says the same.",
+        "no-adapter-from-version-for-resize",
+        LEGACY,
+        runtime="onnx",
+    ),
+    _row(
+        ("…holds whole numbers, and 2.5 is none; add --denominator 2",),
+        "TensorRT takes an integer input for the scale, so a fraction needs a denominator. "
+        "With --denominator 2 you feed 5 for 2.5.",
+        "fractional-factors-for-tensorrt",
+        ("promote-scales", "--for", "tensorrt", "--denominator", "2"),
+        runtime="resizefix",
+    ),
+)

@@ -1,0 +1,264 @@
+# ruff: noqa: E501
+"""`explain`: for a model that has the fault, the command that it prints succeeds."""
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.parser
+import onnxruntime as ort
+import pytest
+
+import resizefix
+from resizefix.cli import main
+from resizefix.messages.table import MESSAGES
+from resizefix.targets.catalogue import TARGETS
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+TARGET_NAMES = {target.name for target in TARGETS}
+S = "float[4] s = {1, 1, 2, 2}"
+
+
+def text_model(opset: int, nodes: str, rest: str = S, kind: str = "float", data: str = "[1,3,8,8]") -> onnx.ModelProto:
+    return onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : {opset}]> g ({kind}{data} x) => ({kind}[a, b, c, d] y) <{rest}> {{ {nodes} }}'
+    )
+
+
+# By the wording of the message: a model that has its fault, and the command that fixes it.
+MODELS: dict[str, tuple[str | onnx.ModelProto, str]] = {
+    "Attribute not found: height_scale": ("bisenet_x8_nearest_opset9", "trt-legacy"),
+    "No importer registered for op: Resize": ("bisenet_x8_nearest_opset10", "trt-legacy"),
+    "Operator Upsample requires exactly 2 inputs. Current input size = 1": ("handmade/upsample9_hybrid", "repair"),
+    'Assertion failed: attrs.contains("scales"): Attribute scales is missing': (
+        text_model(8, 'y = Upsample <mode = "linear"> (x, s)'),
+        "repair",
+    ),
+    "Assertion failed: scales_input.is_weights()": ("computed_scales_opset9", "legalize"),
+    "Resize scales must be an initializer!": ("handmade/scales_concat", "legalize"),
+    "Assertion failed: ctx->tensors().count(inputName)": ("bisenet_x8_nearest_opset11", "legalize"),
+    "Assertion failed: (nbDims >= 1) && (nbDims <= 3)": ("bisenet_x8_linear_opset9", "legalize"),
+    "This version of TensorRT only supports asymmetric resize!": ("bisenet_x8_linear_opset13", "legalize"),
+    "This version of TensorRT only supports floor nearest_mode!": ("handmade/sizes_constant", "legalize"),
+    "This version of TensorRT does not support cubic interpolation!": ("srcnn_x3_opset11", "legalize"),
+    "is a shape tensor and must have type Int32 or Int64. Type is Float": (
+        "handmade/scales_graph_input",
+        "freeze-scales",
+    ),
+    "Network has dynamic or shape inputs, but no optimization profile has been defined": (
+        "srcnn_x3_opset11",
+        "promote-scales",
+    ),
+    "TensorRT only supports half_pixel, pytorch_half_pixel, tf_half_pixel_for_nn, asymmetric and align_corners "
+    "transformation modes!": ("handmade/resize19_half_pixel_symmetric", "legalize"),
+    "This version of TensorRT only support round_prefer_floor nearest mode in tf_half_pixel_for_nn!": (
+        "handmade/resize11_tf_half_pixel_for_nn",
+        "legalize",
+    ),
+    "Antialiasing is not supported currently.": ("handmade/resize18_antialias", "legalize"),
+    "Only 'stretch' is supported currently as 'keep_aspect_ratio_policy'.": ("handmade/sizes_not_larger", "legalize"),
+    "'axes' attribute is supported with 'scales' tensor only when it's trivial": (
+        text_model(18, 'h = Concat <axis = 0> (p, p) y = Resize <axes = [2, 3]> (x, "", h)', "float[1] p = {2}"),
+        "legalize",
+    ),
+    "The attribute mode can only be nearest, linear, or bilinear.": ("handmade/resize_mode_bilinear", "repair"),
+    "first input has type Int32 but must have type Float, Half": ("handmade/data_int32", "legalize"),
+    "This version of TensorRT only supports FLOAT scales input. Current scales weight type": (
+        "handmade/scales_half_precision",
+        "repair",
+    ),
+    "Type 'tensor(float16)' of input parameter (…) of operator (Resize) in node (…) is invalid": (
+        "broken/fp16_scales_const_13",
+        "repair",
+    ),
+    "Either 'sizes' or 'scales' must be provided, but not both of them": ("handmade/resize_scales_and_sizes", "repair"),
+    "input 1 is marked single but has an empty string in the graph": ("broken/empty_name_opset11_05", "repair"),
+    "Scale value should be greater than 0": ("broken/upsample_downscales_01", "repair"),
+    "mode attribute is bilinear. It can only be nearest(default) or linear or cubic": (
+        "broken/mode_bilinear_opset11",
+        "repair",
+    ),
+    "Op registered for Upsample is deprecated in domain_version of 11": ("handmade/upsample_at_opset_11", "repair"),
+    "Unrecognized attribute: … for operator Resize": (
+        text_model(13, 'y = Resize <mode = "linear", align_corners = 1> (x, "", s)'),
+        "repair",
+    ),
+    "No Op registered for Resize with domain_version of 9": (text_model(9, "y = Resize (x, s)"), "repair"),
+    "Could not find an implementation for Resize(13) node": ("handmade/upsample1_height_scale", "repair"),
+    "(…, Upsample, …) has input size 2 not in range [min=1, max=1]": (text_model(7, "y = Upsample (x, s)"), "repair"),
+    "two nodes with same node name (…)": ("broken/duplicate_output_name_01", "repair"),
+    "Type (tensor(float16)) of output arg (…) of node (…) does not match expected type (tensor(float))": (
+        "broken/fp16_scales_and_stale_type_02",
+        "repair",
+    ),
+    "Attempting to broadcast an axis by a dimension other than 1. 10 by 15": (
+        "handmade/stale_value_info",
+        "promote-scales",
+    ),
+    "Non concat axis dimensions must match": ("handmade/two_sites_together", "promote-scales"),
+    "No Adapter From Version $11 for Resize": ("bisenet_x8_nearest_opset11", "trt-legacy"),
+    "…holds whole numbers, and 2.5 is none; add --denominator 2": ("srcnn_x3_opset11", "promote-scales"),
+    "Unsupported Upsample scales !": ("computed_scales_opset9", "freeze-scales"),
+}
+# Messages of which no model is here whose fault can be fixed, and why.
+WITHOUT = {
+    "This version of TensorRT only supports linear resizing on the outermost 3 dimensions": "onnxruntime runs no such node",
+    "'Linear' mode only supports:": "onnxruntime runs no such node, so no other can be compared with it",
+    "'Cubic' mode only support 2-D inputs ('Bicubic') or 4-D inputs with the corresponding outermost 2 scale values "
+    "being 1": "onnxruntime runs no such node, so no other can be compared with it",
+}
+# For the runtimes whose targets are rules of their own: what each refuses, as text.
+CUBIC = text_model(13, 'y = Resize <mode = "cubic"> (x, "", s)')
+SYMMETRIC = text_model(19, 'y = Resize <coordinate_transformation_mode = "half_pixel_symmetric"> (x, "", s)')
+COMPUTED = text_model(13, 'a = Shape (x) b = Mul (a, f) y = Resize (x, "", "", b)', "int64[4] f = {1, 1, 2, 2}")
+UPSAMPLE = text_model(9, "y = Upsample (x, s)")
+SHRUNK = text_model(18, 'y = Resize <antialias = 1, mode = "linear"> (x, "", s)', "float[4] s = {1, 1, 0.5, 0.5}")
+OTHERS = (CUBIC, SYMMETRIC, COMPUTED, UPSAMPLE, SHRUNK)
+
+
+def written(model: str | onnx.ModelProto, folder: Path) -> Path:
+    path = folder / "model.onnx"
+    if isinstance(model, str):
+        return FIXTURES / f"{model}.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def run(words: list[str]) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize("text", MODELS, ids=lambda text: text[:50])
+def test_the_command_for_a_model_that_has_the_fault_succeeds(text, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    model, wanted = MODELS[text]
+    path = written(model, tmp_path)
+    found = next(one for one in resizefix.explain(text, path) if one.message == text)
+    assert found.command is not None
+    program, name, *rest = shlex.split(found.command)
+    assert (program, name, rest[0]) == ("resizefix", wanted, str(path))
+    assert run([name, *rest]) == 0, capsys.readouterr().err
+    assert Path(rest[1]).is_file()
+    assert resizefix.inspect(rest[1]) is not None
+
+
+def test_every_message_has_a_model_or_a_reason_why_there_is_none():
+    by_rules = {message.text for message in MESSAGES if message.page.endswith("targets.md") and message.runtime not in
+                ("TensorRT", "onnxruntime")}  # fmt: skip
+    by_size = {"Got invalid dimensions for input: … Got: 364 Expected: 518"}
+    assert {message.text for message in MESSAGES} == MODELS.keys() | WITHOUT.keys() | by_rules | by_size
+    assert not MODELS.keys() & WITHOUT.keys()
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.text[:50])
+def test_what_a_fix_names_is_there(message):
+    for name, *options in message.fixes:
+        command = run([name, "--help"])
+        assert command == 0
+        if "--target" in options:
+            target = options[options.index("--target") + 1]
+            assert target in TARGET_NAMES or target.split("-")[0] in OTHER_RUNTIMES
+
+
+OTHER_RUNTIMES = {
+    "openvino",
+    "opencv",
+    "ncnn",
+    "mnn",
+    "tract",
+    "tvm",
+    "coreml",
+    "nnapi",
+    "qnn",
+    "migraphx",
+    "rknn",
+    "tidl",
+}
+
+
+@pytest.mark.parametrize("runtime", sorted(OTHER_RUNTIMES - {"tidl"}))
+def test_the_commands_for_another_runtime_succeed(runtime, tmp_path, monkeypatch):
+    known = [message for message in MESSAGES if any(runtime in " ".join(fix) for fix in message.fixes)]
+    assert known
+    if not any(name.split("-")[0] == runtime for name in TARGET_NAMES):
+        pytest.skip(f"this version has no target {runtime}")
+    monkeypatch.chdir(tmp_path)
+    succeeded = 0
+    for number, model in enumerate(OTHERS):
+        onnx.save(model, f"m{number}.onnx")
+        for line in {one.command for one in resizefix.explain(known[0].text, f"m{number}.onnx")} - {None}:
+            _, name, source, out, *options = shlex.split(line)
+            assert run([name, source, out, *options]) == 0, line
+            Path(out).unlink()
+            succeeded += 1
+    assert succeeded
+
+
+@pytest.mark.parametrize("text", ["mode attribute is bilinear. It can only be nearest(default) or linear or cubic",
+                                  "Op registered for Upsample is deprecated in domain_version of 11"])  # fmt: skip
+def test_a_model_without_the_fault_gets_the_cause_and_no_command(text, capsys):
+    model = FIXTURES / "srcnn_x3_opset11.onnx"
+    assert [one.command for one in resizefix.explain(text, model)] == [None]
+    assert run(["explain", text, str(model)]) == 0
+    assert "No command changes" in capsys.readouterr().out
+
+
+def test_without_a_model_the_command_is_a_template():
+    (found,) = resizefix.explain("Resize scales must be an initializer!")
+    assert found.command == "resizefix legalize MODEL OUT --target tensorrt-8.0"
+
+
+@pytest.mark.parametrize("fed", [(24, 40), (32, 32)])
+def test_a_model_of_another_input_size_is_given_the_size_that_was_fed(fed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = text_model(13, 'y = Resize (x, "", s)')
+    onnx.save(model, "m.onnx")
+    image = np.zeros((1, 3, *fed), np.float32)
+    with pytest.raises(Exception, match="Got invalid dimensions") as said:
+        ort.InferenceSession("m.onnx").run(None, {"x": image})
+    (found,) = resizefix.explain(str(said.value), "m.onnx")
+    assert found.command == f"resizefix input-size m.onnx m.resized.onnx {fed[0]}x{fed[1]}"
+    assert run(shlex.split(found.command)[1:]) == 0
+    (made,) = ort.InferenceSession("m.resized.onnx").run(None, {"x": image})
+    assert made.shape == (1, 3, 2 * fed[0], 2 * fed[1])
+
+
+def test_a_model_in_memory_is_not_changed():
+    model = text_model(13, 'y = Resize <mode = "bilinear"> (x, "", s)')
+    before = model.SerializeToString()
+    (found,) = resizefix.explain(
+        "mode attribute is bilinear. It can only be nearest(default) or linear or cubic", model
+    )
+    assert found.command == "resizefix repair MODEL OUT"
+    assert model.SerializeToString() == before
+
+
+@pytest.mark.parametrize("message", ["", "  \n", None, 7])
+def test_a_message_that_is_no_text_is_a_usage_error(message):
+    with pytest.raises(resizefix.UsageError, match="paste what the runtime printed"):
+        resizefix.explain(message)
+
+
+def test_the_command_line_answers_and_an_unknown_message_says_what_to_send(capsys):
+    assert run(["explain", "Resize scales must be an initializer!"]) == 0
+    said = capsys.readouterr().out
+    assert "TensorRT 8.0 to 8.2 takes scales from an initializer" in said
+    assert "docs/how-to/resize-scales-must-be-an-initializer.md" in said
+    assert run(["explain", "no such thing", "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["matches"] == []
+    assert "open an issue with the whole message" in document["error"]
+    assert run(["explain", "Resize scales must be an initializer!", "no_such_file.onnx"]) == 2
+
+
+def test_a_message_is_read_from_stdin(monkeypatch, capsys):
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("\x1b[31m[E] Resize scales must\nbe an initializer!\x1b[0m\n"))
+    assert run(["explain", "-", "--json"]) == 0
+    (match,) = json.loads(capsys.readouterr().out)["matches"]
+    assert set(match) == {"message", "runtime", "cause", "page", "command"}

@@ -1,0 +1,184 @@
+# ruff: noqa: E501
+"""Messages as people paste them are found, with a cause in two sentences, a page that is there and a fix."""
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from resizefix.messages.message import ANYTHING
+from resizefix.messages.table import MESSAGES, messages_in
+
+ROOT = Path(__file__).parents[2]
+each = pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.text[:40])
+SYMPTOMS = {
+    re.search(r"^# (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)[1]: page
+    for page in sorted((ROOT / "docs" / "how-to").glob("*.md"))
+    if page.stem not in ("a-lost-pixel", "pipelines")  # which no runtime speaks of
+}
+# As each runtime printed it, measured: with paths, numbers, prefixes and names of its own.
+PRINTED = {
+    "TensorRT": (
+        "[12/03/2019-10:11:12] [E] [TRT] Attribute not found: height_scale",
+        "While parsing node number 77 [Resize]:\nERROR: builtin_op_importers.cpp:2593 In function importResize:\n"
+        '[8] Assertion failed: (transformationMode == "asymmetric") && "This version of TensorRT only supports '
+        'asymmetric resize!"',
+        "ERROR: ModelImporter.cpp:92 In function parseGraph:\n[8] No importer registered for op: Resize",
+        "In node 3 with name: R and operator: Upsample (importUpsample): INVALID_NODE: Assertion failed: "
+        "(inputs.size() == 2): Operator Upsample requires exactly 2 inputs. Current input size = 1.",
+        "[E] [TRT] 4: [network.cpp::validate::3042] Error Code 4: Internal Error (Network has dynamic or shape inputs, "
+        "but no optimization profile has been defined)",
+        "ITensor::getDimensions: Error Code 4: API Usage Error (Network input any_scales is a shape tensor and must have "
+        "type Int32 or Int64. Type is Float. In demandAndResolveInputTensor at /_src/optimizer/x.cpp:1)",
+        '(antialias == 0) && "Antialiasing is not supported currently."',
+        '(keep_aspect_ratio_policy == "stretch") && "Only `stretch` is supported currently as `keep_aspect_ratio_policy`."',
+        "Assertion failed: !axesInterlacingNeeded: Currently, `axes` attribute is supported with `scales` tensor only "
+        "when it's trivial i.e. it's an iota vector of same length as input rank.",
+        "Assertion failed: canUseNDResize(scaleSize, scalesVec.data(), 3): This version of TensorRT only supports linear "
+        "resizing on the outermost 3 dimensions.",
+        "Assertion failed: (static_cast<int32_t>(scalesVec.size()) == inputRank): The shape of weights must align with "
+        "input data. Length of scales = 2, rank of input = 4.",
+    ),
+    "onnxruntime": (
+        "onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph: [ONNXRuntimeError] : 10 : INVALID_GRAPH : Load model "
+        "from /home/me/m.onnx failed:This is an invalid model. Type Error: Type 'tensor(float16)' of input parameter "
+        "(/up/Constant_output_0) of operator (Resize) in node (/up/Resize) is invalid.",
+        "Node (up) Op (Resize) [ShapeInferenceError] Either `sizes` or `scales` must be provided, but not both of them",
+        "[ONNXRuntimeError] : 1 : FAIL : Node:Resize_7 Output:y [ShapeInferenceError] Node Resize_7's input 1 is marked "
+        "single but has an empty string in the graph",
+        "Status Message: upsamplebase.h:354 ScalesValidation 'Linear' mode only supports:\n  * 2-D inputs or",
+        "'Cubic' mode only support 2-D inputs ('Bicubic') or 4-D inputs with the corresponding outermost 2 scale values "
+        "being 1 or the corresponding outermost and innermost scale values being 1.",
+        "upsamplebase.h:316 ScalesValidation scale > 0 was false. Scale value should be greater than 0.",
+        "Got invalid dimensions for input: pixel_values for the following indices\n index: 2 Got: 364 Expected: 518\n"
+        " index: 3 Got: 364 Expected: 518\n Please fix either the inputs/outputs or the model.",
+        "Non-zero status code returned while running Concat node. Name:'Concat_12' Status Message: concat.cc:154 Non "
+        "concat axis dimensions must match: Axis 2 has mismatched dimensions of 24 and 16",
+        "Attempting to broadcast an axis by a dimension other than 1. 31 by 62",
+        "Op registered for Upsample is deprecated in domain_version of 13",
+        "mode attribute is trilinear. It can only be nearest(default) or linear or cubic.",
+    ),
+    "onnx": ("RuntimeError: /src/onnx/version_converter/helper.h:82: No Adapter From Version $13 for Resize",),
+    "OpenVINO": (
+        "While validating ONNX node '<Node(Resize): y>': Check 'false' failed: this type of coordinate transformation mode "
+        "is not supported. Choose one of the following modes: half_pixel, asymmetric",
+        "All axes values should less than input rank: 5",
+        "[CPU] Interpolate node with name 'y' only supports resize on spatial dimensions(depth, height and width)",
+        "ONNX Resize operation from opset 13 is not supported.",
+        "of 'linear_onnx' or 'cubic' mode only support input tensor of 2 or 4 rank",
+    ),
+    "OpenCV": (
+        'OpenCV(4.14.0) error: (-215:Assertion failed) interpolation == "nearest" || interpolation == "opencv_linear" '
+        "|| interpolation == \"bilinear\" in function 'ResizeLayerImpl'",
+        "> 'interpolation' is 'cubic'",
+        "(-215:Assertion failed) layer_id.find(node_proto.input(i)) == layer_id.end() in function 'parseResize'",
+        "(-215:Assertion failed) interp_mode != \"tf_half_pixel_for_nn\" in function 'parseResize'",
+        "HCHW layout is expected (expected: 'scales.total() == (size_t)4'), where",
+        "(-215:Assertion failed) !isDynamicShape in function 'parseShape'",
+        "(-215:Assertion failed) fracpart == 0.0 in function 'get<long int>'",
+        "DNN/ONNX: the model '/tmp/m.onnx' cannot be loaded with the new parser. Trying the older parser.",
+    ),
+    "ncnn": (
+        "layer Resize not exists or registered",
+        "layer F.interpolate not exists or registered",
+        "Unsupported Resize scales and sizes are all empty!",
+        "Unsupported Upsample scales !",
+    ),
+    "MNN": (
+        "Compute Shape Error for up_7",
+        "Tensorflow's interp's shape should be length two",
+        "MNN Interp don't support >= 6 dimension Interp",
+    ),
+    "tract": (
+        'Translating node #3 "R" Unimplemented(Upsample) ToTypedTranslator',
+        "Resize 13: Neither sizes nor scales makes sense: input_shape: [Val(1), Val(3)], scale: None",
+        "Can not compute output shape. inputs are [Val(1), Val(3), Sym(d2)] and",
+    ),
+    "TVM": (
+        "ValueError: Type <class 'tvm.ir.expr.Var'> for scale is currently unsupported.",
+        "AssertionError: Only one of scales and sizes can be provided in Resize.",
+        "TypeError: object of type 'NoneType' has no len()",
+    ),
+    "RKNN": (
+        "E build: The input 'scales' of Resize 'R' need to be constant! It will cause the graph to be a dynamic graph!",
+        "Not support 'tf_half_pixel_for_nn' in 'Resize'(opset-11)!",
+        "The follow op is not support : ['Resize']",
+    ),
+    "QNN": (
+        "QNN EP: Resize doesn't support anti-aliasing.",
+        "QNN EP: Resize does not support coordinate_transformation_mode half_pixel_symmetric",
+        "QNN EP: ResizeNearestNeighbor on the NPU does not support the combination of nearest_mode == 'ceil' or "
+        "'round_prefer_floor' and transformation_mode == 'asymmetric'.",
+        "QNN EP: Resize may only change the spatial dimensions.",
+    ),
+    "CoreML": ("Resize with 'scales' requires the H and W dimensions to have fixed values",),
+    "NNAPI": ("Resize nearest neighbor, unsupported coord_trans_mode, half_pixel",),
+    "CoreML and NNAPI": ("Input scales of Resize must be known",),
+    "MIGraphX": (
+        "parse_resize.cpp:120: PARSE_RESIZE: only nearest and linear modes are supported!",
+        "PARSE_RESIZE: dynamic output size is not supported!",
+        "PARSE_RESIZE: exclude_outside 1 is not supported!",
+    ),
+}
+EVERY_PRINTED = [(runtime, text) for runtime, texts in PRINTED.items() for text in texts]
+
+
+def runtimes(text: str) -> set[str]:
+    return {message.runtime for message in messages_in(text)}
+
+
+@pytest.mark.parametrize(("runtime", "text"), EVERY_PRINTED, ids=[text[-40:] for _, text in EVERY_PRINTED])
+def test_what_a_runtime_printed_is_found_however_it_is_pasted(runtime, text):
+    pasted = {
+        "whole": text,
+        "in a log": f"2026-11-22 10:00:00.1 ERROR [worker-3] {text}\n    at main (/srv/app/run.py:12)\n",
+        "coloured": f"\x1b[1;31m{text}\x1b[0m\x1b[K",
+        "wrapped in the middle of words": "\n".join(textwrap.wrap(text, 37, break_on_hyphens=False)),
+        "broken at a column": "\n".join(text[start : start + 41] for start in range(0, len(text), 41)),
+        "quoted": textwrap.indent(text, "> "),
+        "from pytest": textwrap.indent(text, "E   "),
+        "with curly quotes": text.replace('"', "”").replace("'", "’"),
+        "in capitals": text.upper(),
+    }
+    assert {how for how, words in pasted.items() if runtime not in runtimes(words)} == set()
+
+
+@pytest.mark.parametrize("title", SYMPTOMS, ids=lambda title: title[:40])
+def test_the_title_of_every_page_of_a_symptom_leads_to_that_page(title):
+    best = messages_in(title)[0]
+    assert (ROOT / best.page) == SYMPTOMS[title]
+
+
+@each
+def test_other_numbers_and_names_are_the_same_message(message):
+    for text in message.texts:
+        other = re.sub(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)", "4711", text).replace(ANYTHING, "/some/path_7.onnx")
+        assert message in messages_in(other)
+
+
+@each
+def test_the_cause_is_two_sentences_and_the_page_is_there(message):
+    sentences = re.split(r"(?<=[.!]) (?=[A-Z`a-z])", message.cause)
+    assert len(sentences) == 2, sentences
+    assert [sentence for sentence in sentences if len(sentence.split()) > 30] == []
+    assert (ROOT / message.page).is_file()
+    assert message.fixes
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Resize", "everything is fine", "Segmentation fault (core dumped)", "CUDA out of memory", "Upsample scales"],
+)
+def test_what_is_no_message_about_a_resize_is_not_known(text):
+    assert messages_in(text) == []
+
+
+@pytest.mark.parametrize("page", ["verification.md", "lossless.md", "security.md", "performance.md"])
+def test_a_page_about_other_things_holds_none(page):
+    assert messages_in((ROOT / "docs" / page).read_text(encoding="utf-8")) == []
+
+
+def test_of_two_messages_the_more_specific_comes_first():
+    found = messages_in("importUpsample: Operator Upsample requires exactly 2 inputs. Current input size = 1. TensorRT")
+    assert found[0].page.endswith("requires-exactly-2-inputs.md")

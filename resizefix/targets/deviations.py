@@ -1,0 +1,83 @@
+"""What runtimes do to a sampling that is not what ONNX asks for: properties that several of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+
+from resizefix.equivalences.index_map import Floats
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.sampling import Deviation, Sampling, by
+
+
+def by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """Positions follow the two lengths, whatever the scales are."""
+    return replace(sampling, scale=sampling.ratio)
+
+
+def without_antialias(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """`antialias` is not read."""
+    keeps = sampling.exclude_outside and sampling.mode == "cubic"
+    return replace(sampling, antialias=False, exclude_outside=keeps)
+
+
+def without_exclusion(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """`exclude_outside` is not read."""
+    return replace(sampling, exclude_outside=False)
+
+
+def with_coefficient(cubic_coeff_a: float) -> Deviation:
+    """`cubic_coeff_a` is not read, and this is used."""
+
+    def deviation(f: SiteFacts, sampling: Sampling) -> Sampling:
+        return replace(sampling, cubic_coeff_a=cubic_coeff_a) if sampling.mode == "cubic" else sampling
+
+    return deviation
+
+
+def instead(
+    of: Collection[str],
+    coordinate_transformation_mode: str,
+    nearest_mode: str | None = None,
+    modes: Collection[str] = ("nearest", "linear", "cubic"),
+) -> Deviation:
+    """Nodes of these coordinate modes, in these modes, are sampled in another one."""
+    change = by(coordinate_transformation_mode, nearest_mode)
+
+    def deviation(f: SiteFacts, sampling: Sampling) -> Sampling:
+        return change(sampling) if sampling.mode in modes and sampling.form[0].value in of else sampling
+
+    return deviation
+
+
+def old_resize(coordinate_transformation_mode: str, nearest_mode: str, modes: Collection[str]) -> Deviation:
+    """Resize-10, which has no coordinate attributes, is read with the defaults of Resize-11."""
+    change = by(coordinate_transformation_mode, nearest_mode)
+
+    def deviation(f: SiteFacts, sampling: Sampling) -> Sampling:
+        old = not f.is_upsample and not f.has_coordinates
+        return change(sampling) if old and sampling.mode in modes else sampling
+
+    return deviation
+
+
+def old_upsample(coordinate_transformation_mode: str, nearest_mode: str, modes: Collection[str]) -> Deviation:
+    """Upsample, of which ONNX says that it is asymmetric, is sampled otherwise."""
+    change = by(coordinate_transformation_mode, nearest_mode)
+
+    def deviation(f: SiteFacts, sampling: Sampling) -> Sampling:
+        return change(sampling) if f.is_upsample and sampling.mode in modes else sampling
+
+    return deviation
+
+
+def half_up(x: Floats) -> Floats:
+    """Rounds to the nearest, ties up."""
+    return np.asarray(np.floor(x + np.float32(0.5)), np.float32)
+
+
+def down(x: Floats) -> Floats:
+    """Rounds to the next lower."""
+    return np.asarray(np.floor(x), np.float32)

@@ -1,0 +1,181 @@
+"""ncnn, converted by pnnx: which Resize becomes F.interpolate, and how Interp samples.
+
+pnnx reads `coordinate_transformation_mode` half_pixel and align_corners, `nearest_mode` floor, and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from onnx import TensorProto
+
+from resizefix.equivalences.index_map import Floats
+from resizefix.interpolation import CoordinateTransformationMode as Coordinates
+from resizefix.targets.conditions import S
+from resizefix.targets.deviations import by_ratio, with_coefficient, without_antialias, without_exclusion
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.sampling import Sampling, by, resized, samples_alike
+from resizefix.targets.target import Effect, Release, Rule, targets_of
+
+_RELEASE = "ncnn and pnnx 20261020"
+_PNNX = f"ncnn a4d2ea1, tools/pnnx/src/pass_level2/F_interpolate.cpp; measured on {_RELEASE}"
+_WRITER = f"ncnn a4d2ea1, tools/pnnx/src/pass_ncnn/F_interpolate.cpp; measured on {_RELEASE}"
+_LAYER = f"ncnn a4d2ea1, src/layer/interp.cpp; measured on {_RELEASE}"
+_FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED, S.OTHER_INPUT, S.DATA})
+
+
+def _images_only(f: SiteFacts) -> bool:
+    return all(axis >= 2 for axis, *_ in resized(f))
+
+
+# ---- sampling -------------------------------------------------------------------------------------------------------
+
+
+def _from_zero(scale: float, size: int, out: int) -> Floats:
+    return np.asarray(np.arange(out, dtype=np.float32) * (np.float32(1) / np.float32(scale)), np.float32)
+
+
+def _truncated(x: Floats) -> Floats:
+    return np.asarray(np.trunc(x), np.float32)
+
+
+def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
+    if sampling.mode != "nearest":
+        return sampling
+    return replace(sampling, positions=_from_zero, rounding=_truncated)
+
+
+def _interpolated(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """Everything but align_corners is half_pixel."""
+    if sampling.mode == "nearest":
+        return sampling
+    corners = sampling.form[0] is Coordinates.ALIGN_CORNERS
+    return sampling if corners else by("half_pixel")(sampling)
+
+
+_BEFORE = (without_antialias, without_exclusion, with_coefficient(-0.75), _interpolated, _nearest)
+
+NCNN = targets_of(
+    "ncnn",
+    (Release("", _RELEASE),),
+    (
+        Rule(
+            name="nearest-mode",
+            holds=lambda f: (
+                not f.has_coordinates or "nearest_mode" not in f.attributes or f.nearest_mode == "floor"
+            ),
+            because='nearest_mode is {f.nearest_mode}; pnnx converts floor alone, and leaves the others ("layer Resize '
+            'not exists or registered")',
+            source=_PNNX,
+            fix="replace the node",
+        ),
+        Rule(
+            name="mode-is-written",
+            holds=lambda f: "mode" in f.attributes,
+            because="the attribute `mode` is not written, which pnnx asks for",
+            source=_PNNX,
+            fix="write mode=nearest",
+        ),
+        Rule(
+            name="extent-is-constant",
+            holds=lambda f: f.source not in _FED or f.values is not None,
+            because='the {f.extent_name} come from: {f.source.value} ("Unsupported Resize scales and sizes are all '
+            'empty!")',
+            source=_PNNX,
+            fix="freeze the scales",
+        ),
+        Rule(
+            name="image-axes-alone",
+            holds=_images_only,
+            because="another axis than height and width is resized",
+            source=_PNNX,
+            fix="put a Transpose before the node and one behind it, or replace the node",
+        ),
+        Rule(
+            name="three-or-four-axes",
+            holds=lambda f: f.rank in (None, 3, 4),
+            because="the rank is {f.rank_name}; ncnn resizes lines and images",
+            source=_WRITER,
+            fix="replace the node",
+        ),
+        Rule(
+            name="axes-ignored",
+            holds=lambda f: f.axes_are_trivial,
+            because="`axes` is {f.axes}: {f.counted_extent} are no three to five values",
+            source=_PNNX,
+            fix="write one value per dimension instead",
+        ),
+        Rule(
+            name="no-crop",
+            holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode != "tf_crop_and_resize",
+            because="tf_crop_and_resize has a roi, which pnnx does not convert",
+            source=_PNNX,
+            fix="crop with Slice, then resize",
+        ),
+        Rule(
+            name="float-alone",
+            holds=lambda f: f.elem_type in (None, TensorProto.FLOAT, TensorProto.FLOAT16) or f.mode == "nearest",
+            because="the tensor is {f.type_name}; ncnn computes with floats",
+            source=f"measured on {_RELEASE}",
+            fix="put a Cast to float before the node and one back after it",
+        ),
+        Rule(
+            name="aspect-policy-ignored",
+            holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or not f.by_sizes,
+            because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
+            source=_PNNX,
+            fix="write the sizes that the policy leads to",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="antialias-ignored",
+            holds=samples_alike(without_antialias),
+            because="`antialias` is not read, and an axis shrinks",
+            source=_PNNX,
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="exclude-outside-ignored",
+            holds=samples_alike(without_exclusion, after=(without_antialias,)),
+            because="`exclude_outside` is not read",
+            source=_PNNX,
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="cubic-coefficient-is-fixed",
+            holds=samples_alike(with_coefficient(-0.75), after=(without_antialias, without_exclusion)),
+            because="cubic_coeff_a is {f.cubic_coeff_a:g}, and -0.75 is computed",
+            source=_LAYER,
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="other-modes-are-half-pixel",
+            holds=samples_alike(_interpolated, after=(without_antialias, without_exclusion)),
+            because="{f.mode} of {f.op_type} at opset {f.opset} with {f.coordinate_transformation_mode} is computed "
+            "as half_pixel",
+            source=f"{_PNNX}; {_LAYER}",
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="nearest-is-asymmetric",
+            holds=samples_alike(_nearest),
+            because="nearest is computed as asymmetric and floor, whatever the coordinates",
+            source=f"{_PNNX}; {_LAYER}",
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="ratio-instead-of-scales",
+            holds=lambda f: f.mode == "nearest" or samples_alike(by_ratio, after=_BEFORE)(f),
+            because="positions follow the two lengths instead of the scales {f.values}, and these differ",
+            source=_LAYER,
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+    ),
+)

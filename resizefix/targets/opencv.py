@@ -1,0 +1,286 @@
+"""OpenCV's dnn module, 4.x and 5.x: what its ONNX importers refuse, and how its Resize layers sample.
+
+4.x has the classic importer; `readNetFromONNX` of 5.x tries the new engine first. `producer_name` decides of linear
+nodes without coordinate attributes: the importer takes "pytorch" for half_pixel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from onnx import TensorProto
+
+from resizefix.equivalences.index_map import Floats
+from resizefix.targets.conditions import S
+from resizefix.targets.deviations import (
+    by_ratio,
+    down,
+    half_up,
+    instead,
+    old_resize,
+    without_antialias,
+)
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.sampling import Sampling, by, resized, samples_alike
+from resizefix.targets.target import Effect, Release, Rule, targets_of
+
+_4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
+_5 = "opencv 011ef85, modules/dnn/src/onnx/onnx_importer2.cpp, and src/layers/resize_layer.cpp; measured on 5.0.0"
+_BOTH = f"{_4}; {_5}"
+_HALF = frozenset({"half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn"})
+_CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.CONSTANT_LIST, S.UNKNOWN})
+_INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
+
+
+def _is_constant(f: SiteFacts) -> bool:
+    return f.source in _CONSTANTS or f.values is not None
+
+
+def _has_coordinate_attribute(f: SiteFacts) -> bool:
+    return f.has_coordinates and "coordinate_transformation_mode" in f.attributes
+
+
+def _linear_is_known(f: SiteFacts) -> bool:
+    return f.mode != "linear" or _has_coordinate_attribute(f) or f.producer == "pytorch"
+
+
+def _images_only(f: SiteFacts) -> bool:
+    return all(axis >= 2 for axis, *_ in resized(f))
+
+
+def _takes_rank(f: SiteFacts) -> bool:
+    return f.rank in (None, 4) and f.length in (None, 4)
+
+
+# ---- sampling -------------------------------------------------------------------------------------------------------
+
+
+def _from_zero(scale: float, size: int, out: int) -> Floats:
+    return np.asarray(np.arange(out, dtype=np.float32) * (np.float32(size) / np.float32(out)), np.float32)
+
+
+def _half_from_zero(scale: float, size: int, out: int) -> Floats:
+    step = np.float32(size) / np.float32(out)
+    return np.asarray(np.arange(out, dtype=np.float32) * step + np.float32(0.5) * step, np.float32)
+
+
+def _as_floor(scale: float, size: int, out: int) -> Floats:
+    return np.asarray(np.floor(np.arange(out) * (1 / (out / size))), np.float32)
+
+
+def _nearest_4(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """Rounded by the coordinate mode alone; without the attribute as asymmetric."""
+    if sampling.mode != "nearest":
+        return sampling
+    mode = sampling.form[0].value if _has_coordinate_attribute(f) else "asymmetric"
+    if mode in _HALF:
+        return replace(sampling, positions=_half_from_zero, rounding=down)
+    if mode == "align_corners":
+        return replace(by("align_corners", "round_prefer_ceil")(sampling), rounding=half_up)
+    return replace(sampling, positions=_as_floor, rounding=down)
+
+
+def _linear_of_pytorch(f: SiteFacts, sampling: Sampling) -> Sampling:
+    asymmetric = sampling.mode == "linear" and not f.has_coordinates and f.producer == "pytorch"
+    return by("half_pixel")(sampling) if asymmetric else sampling
+
+
+def _upsample_of_pytorch(f: SiteFacts, sampling: Sampling) -> Sampling:
+    return _linear_of_pytorch(f, sampling) if f.is_upsample else sampling
+
+
+_SYMMETRIC = instead(("half_pixel_symmetric",), "asymmetric", "floor", ("linear", "cubic"))
+_TF_LINEAR = instead(("tf_half_pixel_for_nn",), "half_pixel", None, ("linear", "cubic"))
+_ONE_PIXEL = instead(("pytorch_half_pixel",), "half_pixel", None, ("linear",))
+_SYMMETRIC_5 = instead(("half_pixel_symmetric",), "asymmetric")
+_OLD_5 = old_resize("half_pixel", "round_prefer_floor", ("nearest", "linear"))
+
+RULES = (
+    Rule(
+        name="extent-is-constant",
+        holds=_is_constant,
+        because="the {f.extent_name} come from: {f.source.value}; this importer takes constants alone "
+        '("layer_id.find(node_proto.input(i)) == layer_id.end()")',
+        source=_4,
+        fix="freeze the scales, or take OpenCV 5",
+        until="4",
+    ),
+    Rule(
+        name="four-axes",
+        holds=_takes_rank,
+        because='it has {f.counted_extent} for rank {f.rank_name}; this importer takes four of four axes ("HCHW '
+        'layout is expected")',
+        source=_BOTH,
+        fix="give one value for each of four axes, without the attribute `axes`, or replace the node",
+    ),
+    Rule(
+        name="not-cubic",
+        holds=lambda f: f.mode != "cubic",
+        because="mode is cubic; this layer has nearest and linear (\"interpolation == \"nearest\" || interpolation == "
+        '"opencv_linear" || interpolation == "bilinear"")',
+        source=_4,
+        fix="replace the node, or take OpenCV 5",
+        until="4",
+    ),
+    Rule(
+        name="linear-names-its-coordinates",
+        holds=lambda f: _linear_is_known(f) if f.has_coordinates else True,
+        because="mode is linear without a coordinate_transformation_mode, and the producer is not pytorch",
+        source=_4,
+        fix="write the attribute",
+        until="4",
+    ),
+    Rule(
+        name="old-linear",
+        holds=lambda f: f.has_coordinates or f.mode != "linear" or f.producer == "pytorch",
+        because="mode of {f.op_type} at opset {f.opset} is linear; this layer knows no such interpolation",
+        source=_4,
+        fix="replace the node, or raise the model to opset 11 and write Resize with asymmetric",
+        until="4",
+    ),
+    Rule(
+        name="old-linear",
+        holds=lambda f: not f.is_upsample or f.mode != "linear" or f.producer == "pytorch",
+        because="mode of {f.op_type} at opset {f.opset} is linear; this layer knows no such interpolation",
+        source=_5,
+        fix="replace the node, or raise the model to opset 11 and write Resize with asymmetric",
+        since="5",
+    ),
+    Rule(
+        name="upsample-by-whole-numbers",
+        holds=lambda f: (
+            f.source is not S.ATTRIBUTE or f.values is None or all(scale.is_integer() for scale in f.values)
+        ),
+        because='the attribute `scales` is {f.values}; this importer takes whole numbers ("fracpart == 0.0")',
+        source=_BOTH,
+        fix="replace the node, or raise the model to opset 11",
+    ),
+    Rule(
+        name="no-crop",
+        holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode != "tf_crop_and_resize",
+        because="coordinate_transformation_mode is tf_crop_and_resize",
+        source=_BOTH,
+        fix="crop with Slice, then resize",
+    ),
+    Rule(
+        name="image-axes-alone",
+        holds=_images_only,
+        because="only height and width are resized, the axes 2 and 3: the other {f.extent_name} of {f.values} are not "
+        "read, and the shape is another",
+        source=_BOTH,
+        fix="put a Transpose before the node and one behind it, or replace the node",
+        effect=Effect.DIFFERENT,
+    ),
+    Rule(
+        name="aspect-policy-ignored",
+        holds=lambda f: f.keep_aspect_ratio_policy == "stretch",
+        because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
+        source=_BOTH,
+        fix="write the sizes that the policy leads to",
+        effect=Effect.DIFFERENT,
+    ),
+    Rule(
+        name="integers-are-rounded",
+        holds=lambda f: f.elem_type not in _INTEGERS or f.mode == "nearest",
+        because="the tensor is {f.type_name}, and interpolated integers are rounded otherwise than in onnxruntime",
+        source="measured on OpenCV 4.14.0 and 5.0.0",
+        fix="put a Cast to float before the node and one back after it",
+        effect=Effect.DIFFERENT,
+    ),
+    Rule(
+        name="antialias-ignored",
+        holds=samples_alike(without_antialias),
+        because="`antialias` is not read, and an axis shrinks",
+        source=_BOTH,
+        fix="replace the node",
+        effect=Effect.DIFFERENT,
+    ),
+    Rule(
+        name="nearest-mode-ignored",
+        holds=samples_alike(_nearest_4),
+        because="nearest_mode is not read, and the two lengths replace the scales: half_pixel modes round "
+        "up at ½, align_corners to the nearest, asymmetric (and no attribute) down",
+        source=_4,
+        fix="replace the node",
+        effect=Effect.DIFFERENT,
+        until="4",
+    ),
+    Rule(
+        name="symmetric-is-asymmetric",
+        holds=samples_alike(_SYMMETRIC, after=(without_antialias,)),
+        because="half_pixel_symmetric is not known, and asymmetric is computed",
+        source=_4,
+        fix="half_pixel is the same where in·scale is whole; else replace the node",
+        effect=Effect.DIFFERENT,
+        until="4",
+    ),
+    Rule(
+        name="tf-half-pixel-is-for-nearest",
+        holds=samples_alike(_TF_LINEAR, after=(without_antialias,)),
+        because="tf_half_pixel_for_nn with mode {f.mode} is computed as half_pixel",
+        source=_BOTH,
+        fix="replace the node",
+        effect=Effect.DIFFERENT,
+    ),
+    Rule(
+        name="old-linear-of-pytorch",
+        holds=samples_alike(_linear_of_pytorch),
+        because="the producer is pytorch, and {f.op_type} at opset {f.opset} is computed as half_pixel instead of "
+        "asymmetric",
+        source=_4,
+        fix="replace the node, or raise the model to opset 11 and write Resize with asymmetric",
+        effect=Effect.DIFFERENT,
+        until="4",
+    ),
+    Rule(
+        name="old-linear-of-pytorch",
+        holds=samples_alike(_upsample_of_pytorch),
+        because="the producer is pytorch, and Upsample is computed as half_pixel instead of asymmetric",
+        source=_5,
+        fix="replace the node, or raise the model to opset 11 and write Resize with asymmetric",
+        effect=Effect.DIFFERENT,
+        since="5",
+    ),
+    Rule(
+        name="one-pixel-output",
+        holds=samples_alike(_ONE_PIXEL, after=(without_antialias,)),
+        because="pytorch_half_pixel is computed as half_pixel, which is another pixel where an output has length 1",
+        source=_BOTH,
+        fix="replace the node",
+        effect=Effect.DIFFERENT,
+        until="4",
+    ),
+    Rule(
+        name="resize-10-is-half-pixel",
+        holds=samples_alike(_OLD_5),
+        because="Resize at opset 10 is read with the defaults of opset 11: half_pixel, round_prefer_floor",
+        source=_5,
+        fix="raise the model to opset 11 and write asymmetric, or replace the node",
+        effect=Effect.DIFFERENT,
+        since="5",
+    ),
+    Rule(
+        name="symmetric-is-asymmetric",
+        holds=samples_alike(_SYMMETRIC_5, after=(without_antialias,)),
+        because="half_pixel_symmetric is not known, and asymmetric is computed",
+        source=_5,
+        fix="half_pixel is the same where in·scale is whole; else replace the node",
+        effect=Effect.DIFFERENT,
+        since="5",
+    ),
+    Rule(
+        name="ratio-instead-of-scales",
+        holds=samples_alike(by_ratio, after=(without_antialias, _SYMMETRIC_5, _OLD_5)),
+        because="positions follow the two lengths instead of the scales {f.values}, and these differ",
+        source=_BOTH,
+        fix="replace the node",
+        effect=Effect.DIFFERENT,
+    ),
+)
+
+OPENCV = targets_of(
+    "opencv",
+    (Release("4", "OpenCV 4.14.0, cv2.dnn on the CPU"), Release("5", "OpenCV 5.0.0, cv2.dnn on the CPU")),
+    RULES,
+)

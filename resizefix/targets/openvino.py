@@ -1,0 +1,135 @@
+"""OpenVINO: what its ONNX frontend refuses, and how the CPU plugin's Interpolate samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from onnx import TensorProto
+
+from resizefix.equivalences.index_map import Floats
+from resizefix.targets.deviations import down, old_upsample, without_antialias, without_exclusion
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.sampling import Sampling, resized, samples_alike
+from resizefix.targets.target import Effect, Release, Rule, targets_of
+
+_RELEASE = "OpenVINO 2026.4.1, CPU"
+_FRONTEND = f"openvino 019873b, src/frontends/onnx/frontend/src/op/resize.cpp; measured on {_RELEASE}"
+_UPSAMPLE = f"openvino 12f3a53, src/frontends/onnx/frontend/src/op/upsample.cpp; measured on {_RELEASE}"
+_PLUGIN = f"openvino, src/plugins/intel_cpu/src/nodes/interpolate.cpp; measured on {_RELEASE}"
+_COORDINATES = frozenset({"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn"})
+_INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
+
+
+def _identity(scale: float, size: int, out: int) -> Floats:
+    return np.arange(out, dtype=np.float32)
+
+
+def _copied(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """An axis whose length stays is copied, whatever its scale."""
+    if sampling.size != sampling.out or sampling.antialias:
+        return sampling
+    return replace(sampling, positions=_identity, rounding=down, scale=1.0)
+
+
+def _cubic_axes(f: SiteFacts) -> bool:
+    rank = f.rank
+    return f.mode != "cubic" or rank is None or all(axis >= rank - 2 for axis, *_ in resized(f))
+
+
+def _resizes_batch(f: SiteFacts) -> bool:
+    return f.rank is not None and f.rank > 3 and any(axis == 0 for axis, *_ in resized(f))
+
+
+def _policy_changes(f: SiteFacts) -> bool:
+    return f.keep_aspect_ratio_policy != "stretch" and f.by_sizes
+
+
+_UPSAMPLED = old_upsample("half_pixel", "round_prefer_floor", ("nearest",))
+_BEFORE = (without_exclusion, without_antialias)
+
+OPENVINO = targets_of(
+    "openvino",
+    (Release("", _RELEASE),),
+    (
+        Rule(
+            name="coordinate-transformation-mode",
+            holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode in _COORDINATES,
+            because='coordinate_transformation_mode is {f.coordinate_transformation_mode} ("this type of coordinate '
+            'transformation mode is not supported")',
+            source=_FRONTEND,
+            fix="half_pixel is half_pixel_symmetric where in·scale is whole; else replace the node",
+        ),
+        Rule(
+            name="axes-from-the-front",
+            holds=lambda f: f.axes is None or min(f.axes) >= 0,
+            because='axes are {f.axes}, counted from the end ("All axes values should less than input rank")',
+            source=f"measured on {_RELEASE}; openvino 019873b normalizes them",
+            fix="count the axes from the front",
+        ),
+        Rule(
+            name="batch-stays",
+            holds=lambda f: not _resizes_batch(f),
+            because='the first axis is resized ("only supports resize on spatial dimensions(depth, height and width)")',
+            source=_PLUGIN,
+            fix="replace the node",
+        ),
+        Rule(
+            name="cubic-last-two-axes",
+            holds=_cubic_axes,
+            because="cubic along other axes than the last two reads memory that is not the tensor's",
+            source=f"measured on {_RELEASE}",
+            fix="put a Transpose before the node and one behind it, or replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="exclude-outside-ignored",
+            holds=samples_alike(without_exclusion),
+            because="`exclude_outside` is not read",
+            source=_FRONTEND,
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="antialias-ignored",
+            holds=samples_alike(without_antialias, after=(without_exclusion,)),
+            because="an axis shrinks, and antialias with mode {f.mode} is computed as if it were not there",
+            source=f"measured on {_RELEASE}; the frontend passes it on, linear_onnx and cubic do not read it",
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="aspect-policy-ignored",
+            holds=lambda f: not _policy_changes(f),
+            because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read: the output has the "
+            "sizes as they stand",
+            source=_FRONTEND,
+            fix="write the sizes that the policy leads to",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="upsample-nearest-is-half-pixel",
+            holds=samples_alike(_UPSAMPLED),
+            because="nearest Upsample is computed as half_pixel with round_prefer_floor; ONNX says asymmetric and floor",
+            source=_UPSAMPLE,
+            fix="write Resize with asymmetric and floor, or replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="equal-lengths-are-copied",
+            holds=samples_alike(_copied, after=(*_BEFORE, _UPSAMPLED)),
+            because="an axis keeps its length with a scale other than 1 ({f.values}), and is copied instead of sampled",
+            source=_PLUGIN,
+            fix="write 1 for that axis where a copy is meant; else replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="integers-are-rounded",
+            holds=lambda f: f.elem_type not in _INTEGERS or f.mode == "nearest" or not any(True for _ in resized(f)),
+            because="the tensor is {f.type_name}, and interpolated integers are rounded; onnxruntime cuts them off",
+            source=f"measured on {_RELEASE}",
+            fix="put a Cast to float before the node and one back after it",
+            effect=Effect.DIFFERENT,
+        ),
+    ),
+)

@@ -1,0 +1,215 @@
+"""How an axis is sampled by a runtime, compared with how ONNX samples it: where runtimes compute something else.
+
+A runtime's rule is stated as a deviation: a change of one property of the sampling, such as "nearest_mode is ignored".
+Whether a node is affected is not looked up but computed, from the positions and indices with and without it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from resizefix.dialects.resized_length import kernel_length, sampled_scale
+from resizefix.equivalences.index_map import Floats, Form, coordinates, nearest_indices
+from resizefix.interpolation import CoordinateTransformationMode, NearestMode
+from resizefix.targets.facts import SiteFacts
+
+Positions = Callable[[float, int, int], Floats]
+"""Where the outputs lie on the input's axis, from the scale, the input's length and the output's."""
+Rounding = Callable[[Floats], Floats]
+"""From positions to whole numbers, which are clamped to the axis afterwards."""
+
+_PROBES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 17, 25, 32, 56, 64)
+"""Lengths at which an axis of unknown length is looked at."""
+_LONGEST = 1 << 17
+_NEAR = 2e-5
+"""Pixels; what two ways to write the same float32 formula may differ by, besides their last bits."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """One axis of one node: `mode` and the options that it reads, where the outputs lie, and the lengths."""
+
+    mode: str
+    positions: Positions
+    rounding: Rounding | None  # None: `form` says it, in onnxruntime's arithmetic
+    form: Form
+    cubic_coeff_a: float
+    exclude_outside: bool
+    antialias: bool
+    scale: float
+    size: int
+    out: int
+    axis: int
+
+    @property
+    def ratio(self) -> float:
+        """The scale that the two lengths make."""
+        return sampled_scale(self.size, self.out)
+
+
+Deviation = Callable[[SiteFacts, Sampling], Sampling]
+"""What a runtime makes of an axis, where it differs in one property; the sampling itself where it does not."""
+
+
+def by(coordinate_transformation_mode: str, nearest_mode: str | None = None) -> Callable[[Sampling], Sampling]:
+    """Samples in another mode, in onnxruntime's arithmetic; `nearest_mode` None: rounded as before."""
+    mode = CoordinateTransformationMode(coordinate_transformation_mode)
+
+    def changed(sampling: Sampling) -> Sampling:
+        rounding = sampling.form[1] if nearest_mode is None else NearestMode(nearest_mode)
+        return replace(sampling, positions=_positions(mode), form=(mode, rounding), rounding=None)
+
+    return changed
+
+
+@lru_cache(maxsize=16)
+def _positions(mode: CoordinateTransformationMode) -> Positions:
+    return partial(coordinates, mode)
+
+
+def samples_alike(deviation: Deviation, after: Sequence[Deviation] = ()) -> Callable[[SiteFacts], bool]:
+    """The condition of a rule: the node is sampled alike with and without the deviation, given those `after` which it
+    comes. What is not known of a node is looked at for usual lengths."""
+
+    def holds(f: SiteFacts) -> bool:
+        for sampling in samplings(f):
+            for before in after:
+                sampling = before(f, sampling)
+            if not alike(sampling, deviation(f, sampling)):
+                return False
+        return True
+
+    return holds
+
+
+def samplings(f: SiteFacts) -> Iterator[Sampling]:
+    """How ONNX samples each axis that is resized, in onnxruntime's arithmetic; nothing where the node is not readable,
+    its extent not known, or its coordinates a roi's."""
+    mode, rounding = _form(f)
+    if mode is None or f.mode not in ("nearest", "linear", "bilinear", "cubic"):
+        return
+    for axis, size, out, scale in resized(f):
+        yield Sampling(
+            mode="linear" if f.mode == "bilinear" else f.mode,
+            positions=_positions(mode),
+            rounding=None,
+            form=(mode, rounding),
+            cubic_coeff_a=f.cubic_coeff_a,
+            exclude_outside=f.exclude_outside and (f.mode == "cubic" or f.antialias),
+            antialias=f.antialias and f.mode != "nearest",
+            scale=scale,
+            size=size,
+            out=out,
+            axis=axis,
+        )
+
+
+def _form(f: SiteFacts) -> tuple[CoordinateTransformationMode | None, NearestMode | None]:
+    if not f.has_coordinates:
+        return CoordinateTransformationMode.ASYMMETRIC, NearestMode.SIMPLE
+    try:
+        mode = CoordinateTransformationMode(f.coordinate_transformation_mode)
+        rounding = NearestMode(f.nearest_mode)
+    except ValueError:
+        return None, None
+    return (None if mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE else mode), rounding
+
+
+def resized(f: SiteFacts) -> Iterator[tuple[int, int, int, float]]:
+    """Axis, length before, length after and scale, of each axis that is resized; several of one whose length is not
+    known."""
+    if f.values is None or (f.axes is not None and f.rank is None) or not f.values:
+        return
+    rank = f.rank if f.rank is not None else len(f.values)
+    listed = f.axes if f.axes is not None else tuple(range(rank))
+    if len(listed) != len(f.values) or any(not -rank <= axis < rank for axis in listed):
+        return
+    shape = f.input_shape or (None,) * rank
+    sizes = [shape[axis] for axis in listed]
+    if f.by_sizes and f.keep_aspect_ratio_policy != "stretch":
+        yield from _by_policy(f, listed, rank, sizes)
+        return
+    for axis, value, size in zip(listed, f.values, sizes, strict=True):
+        for length in (size,) if size is not None else _probes(f, value):
+            if not 0 < length <= _LONGEST or not math.isfinite(value) or value <= 0:
+                continue
+            scale = float(np.float32(value)) if f.by_scales else sampled_scale(length, int(value))
+            out = kernel_length(scale, length) if f.by_scales else int(value)
+            if 0 < out <= _LONGEST and scale != 1:
+                yield axis % rank, length, out, scale
+
+
+def _probes(f: SiteFacts, value: float) -> tuple[int, ...]:
+    if f.by_scales:
+        return _PROBES
+    return tuple(sorted({max(1, round(value / by)) for by in (4, 3, 2, 1.5, 0.5)}))
+
+
+def _by_policy(
+    f: SiteFacts, listed: Sequence[int], rank: int, sizes: Sequence[int | None]
+) -> Iterator[tuple[int, int, int, float]]:
+    assert f.values is not None
+    known = [(size, value) for size, value in zip(sizes, f.values, strict=True) if size]
+    if len(known) < len(listed):
+        return
+    ratios = [sampled_scale(size, int(value)) for size, value in known]
+    scale = min(ratios) if f.keep_aspect_ratio_policy == "not_larger" else max(ratios)
+    for axis, (size, _) in zip(listed, known, strict=True):
+        out = math.floor(float(np.float32(scale) * np.float32(size)) + 0.5)
+        if 0 < out <= _LONGEST and 0 < size <= _LONGEST:
+            yield axis % rank, size, out, scale
+
+
+# ---- comparison -----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def alike(one: Sampling, other: Sampling) -> bool:
+    """Whether both give the same, but for rounding of the last bits."""
+    if one == other:
+        return True
+    if (one.mode, one.out) != (other.mode, other.out):
+        return False
+    if one.mode == "nearest":
+        return bool(np.array_equal(_indices(one), _indices(other)))
+    shrinks = one.scale < 1 or other.scale < 1
+    if (one.antialias != other.antialias or (one.antialias and one.scale != other.scale)) and shrinks:
+        return False
+    x, y = _at(one), _at(other)
+    if np.any(np.abs(x - y) > _NEAR + 4 * np.spacing(np.abs(x).astype(np.float32))):
+        return False
+    return one.mode != "cubic" or _cubic_alike(one, other, x)
+
+
+def _cubic_alike(one: Sampling, other: Sampling, x: Floats) -> bool:
+    between = np.abs(x - np.round(x)) > _NEAR
+    if one.cubic_coeff_a != other.cubic_coeff_a and bool(np.any(between)):
+        return False
+    if one.exclude_outside == other.exclude_outside:
+        return True
+    floor = np.floor(x)
+    outside = (floor < 1) | (floor + 2 > one.size - 1)
+    off = (x < -_NEAR) | (x > one.size - 1 + _NEAR)
+    return not bool(np.any((outside & between) | off))
+
+
+def _indices(sampling: Sampling) -> Floats:
+    if sampling.rounding is None:
+        return nearest_indices(sampling.form, sampling.scale, sampling.size, sampling.out).astype(np.float32)
+    x = sampling.rounding(sampling.positions(sampling.scale, sampling.size, sampling.out))
+    return np.clip(x, 0, sampling.size - 1).astype(np.float32)
+
+
+def _at(sampling: Sampling) -> Floats:
+    """The positions that are read: linear clamps them to the axis, the antialiasing filter does not."""
+    x = sampling.positions(sampling.scale, sampling.size, sampling.out)
+    shrinks = sampling.antialias and sampling.scale < 1
+    linear = sampling.mode == "linear" and not shrinks
+    found: Any = np.clip(x, np.float32(0), np.float32(sampling.size - 1)) if linear else x
+    return np.asarray(found, np.float32)

@@ -1,0 +1,175 @@
+"""tract: an extent must be a constant once the input's shape is known; align_corners and Resize-10 are its deviations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from onnx import TensorProto
+
+from resizefix.equivalences.index_map import Floats
+from resizefix.interpolation import CoordinateTransformationMode as Coordinates
+from resizefix.targets.conditions import S
+from resizefix.targets.deviations import old_resize
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.sampling import Sampling, resized, samples_alike
+from resizefix.targets.target import Effect, Release, Rule, targets_of
+
+_RELEASE = "tract 0.23.9"
+_OPERATOR = f"tract 38b383f, onnx-opl/src/resize.rs and core/src/ops/nn/resize.rs; measured on {_RELEASE}"
+_FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED, S.OTHER_INPUT, S.DATA})
+_INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
+
+
+def _is_dynamic(f: SiteFacts) -> bool:
+    """A length that the extent speaks of is not known."""
+    if f.input_shape is None:
+        return False  # not known, which is no reason to refuse
+    listed = range(len(f.input_shape)) if f.axes is None else f.axes
+    return any(f.input_shape[axis] is None for axis in listed if -len(f.input_shape) <= axis < len(f.input_shape))
+
+
+def _needs_lengths(f: SiteFacts) -> bool:
+    if f.source is S.SHAPE and f.values is None:
+        return True
+    if f.by_sizes:
+        return f.keep_aspect_ratio_policy != "stretch"
+    shape = f.input_shape
+    scales = f.full_scales
+    if shape is None or scales is None:
+        return False
+    return any(size is None and not float(scale).is_integer() for size, scale in zip(shape, scales, strict=False))
+
+
+def _unrounded_corners(scale: float, size: int, out: int) -> Floats:
+    width = np.float32(scale) * np.float32(size)
+    x = np.arange(out, dtype=np.float32)
+    if width == 1:
+        return np.zeros_like(x)
+    with np.errstate(divide="ignore"):
+        return np.asarray(x * np.float32(size - 1) / (width - np.float32(1)), np.float32)
+
+
+def _corners(f: SiteFacts, sampling: Sampling) -> Sampling:
+    if sampling.form[0] is not Coordinates.ALIGN_CORNERS:
+        return sampling
+    changed = replace(sampling, positions=_unrounded_corners)
+    return changed if sampling.mode != "nearest" else replace(changed, rounding=_ROUNDINGS[f.nearest_mode])
+
+
+def _up(x: Floats) -> Floats:
+    return np.asarray(np.ceil(x), np.float32)
+
+
+def _down(x: Floats) -> Floats:
+    return np.asarray(np.floor(x), np.float32)
+
+
+def _tie_down(x: Floats) -> Floats:
+    return np.asarray(np.ceil(x - np.float32(0.5)), np.float32)
+
+
+def _tie_up(x: Floats) -> Floats:
+    return np.asarray(np.floor(x + np.float32(0.5)), np.float32)
+
+
+_ROUNDINGS = {"floor": _down, "ceil": _up, "round_prefer_floor": _tie_down, "round_prefer_ceil": _tie_up}
+
+
+def _half_before(scale: float, size: int, out: int) -> Floats:
+    return np.full(out, -0.5, np.float32)
+
+
+def _one_pixel(f: SiteFacts, sampling: Sampling) -> Sampling:
+    pytorch = sampling.form[0] is Coordinates.PYTORCH_HALF_PIXEL
+    return replace(sampling, positions=_half_before) if pytorch and sampling.out == 1 else sampling
+
+
+def _symmetric(scale: float, size: int, out: int) -> Floats:
+    """In float32 throughout, where onnxruntime goes by way of float64: ties fall otherwise."""
+    s, length = np.float32(scale), np.float32(size)
+    offset = length / np.float32(2) * (np.float32(1) - np.float32(out) / (s * length))
+    half = np.float32(0.5)
+    return np.asarray(offset + (np.arange(out, dtype=np.float32) + half) / s - half, np.float32)
+
+
+def _symmetric_ties(f: SiteFacts, sampling: Sampling) -> Sampling:
+    if sampling.form[0] is not Coordinates.HALF_PIXEL_SYMMETRIC or sampling.mode != "nearest":
+        return sampling
+    return replace(sampling, positions=_symmetric, rounding=_ROUNDINGS[f.nearest_mode])
+
+
+TRACT = targets_of(
+    "tract",
+    (Release("", _RELEASE),),
+    (
+        Rule(
+            name="not-upsample",
+            holds=lambda f: not f.is_upsample,
+            because='it is Upsample, which tract reads and cannot run ("Unimplemented(Upsample) ToTypedTranslator")',
+            source=f"measured on {_RELEASE}",
+            fix="write Resize at opset 10 or later, or replace the node",
+        ),
+        Rule(
+            name="extent-is-constant",
+            holds=lambda f: f.source not in _FED or f.values is not None,
+            because='the {f.extent_name} come from: {f.source.value}; tract makes the plan at load ("Neither sizes nor '
+            'scales makes sense")',
+            source=_OPERATOR,
+            fix="freeze the scales",
+        ),
+        Rule(
+            name="lengths-are-known",
+            holds=lambda f: not (_is_dynamic(f) and _needs_lengths(f)),
+            because="the input is {f.shown_input_shape}, and its lengths are needed at load: the {f.extent_name} are "
+            'no whole factors ("Can not compute output shape. inputs are")',
+            source=_OPERATOR,
+            fix="give tract the shape of the input (set_input_fact), or write it into the file",
+        ),
+        Rule(
+            name="align-corners-unrounded",
+            holds=samples_alike(_corners),
+            because="align_corners divides by in·scale-1 where ONNX divides by the output's length less 1, and "
+            "in·scale is not whole: scales {f.values}",
+            source=_OPERATOR,
+            fix="write sizes instead of scales",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="resize-10-rounds-to-nearest",
+            holds=samples_alike(old_resize("asymmetric", "round_prefer_floor", ("nearest",))),
+            because="nearest Resize of opset 10 rounds with round_prefer_floor; ONNX says floor, and ceil where an "
+            "axis shrinks",
+            source="tract 38b383f, onnx/src/ops/resize.rs, resize_10; measured on " + _RELEASE,
+            fix="raise the model to opset 11 and write nearest_mode, or replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="one-pixel-output",
+            holds=samples_alike(_one_pixel),
+            because="pytorch_half_pixel reads at -½ instead of 0 where an output has length 1, and mode {f.mode} "
+            "reads beyond the axis",
+            source=_OPERATOR,
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="symmetric-ties",
+            holds=samples_alike(_symmetric_ties),
+            because="half_pixel_symmetric is computed in float32, and a coordinate that lies between two samples "
+            "falls to the other one",
+            source=_OPERATOR,
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="integers-are-cut-off",
+            holds=lambda f: f.elem_type not in _INTEGERS or f.mode == "nearest" or not any(True for _ in resized(f)),
+            because="the tensor is {f.type_name}; interpolated integers are cut off after all axes, where onnxruntime "
+            "adds in another order",
+            source=f"measured on {_RELEASE}",
+            fix="put a Cast to float before the node and one back after it",
+            effect=Effect.NOTED,
+        ),
+    ),
+)

@@ -1,0 +1,230 @@
+"""TVM's relax frontend: scales become sizes at import, which its resize operators sample by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from resizefix.equivalences.index_map import Floats
+from resizefix.interpolation import CoordinateTransformationMode as Coordinates
+from resizefix.targets.conditions import S
+from resizefix.targets.deviations import by_ratio, without_antialias
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.sampling import Sampling, resized, samples_alike
+from resizefix.targets.target import Effect, Release, Rule, targets_of
+
+_RELEASE = "TVM 0.27.0"
+_FRONTEND = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Resize; measured on {_RELEASE}"
+_UPSAMPLE = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Upsample; measured on {_RELEASE}"
+_KERNEL = f"tvm 5d4dc87, python/tvm/topi/image/resize.py; measured on {_RELEASE}"
+_CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.CONSTANT_LIST, S.UNKNOWN})
+
+
+def _is_constant(f: SiteFacts) -> bool:
+    return f.source in _CONSTANTS
+
+
+def _images_only(f: SiteFacts) -> bool:
+    return all(axis >= 2 for axis, *_ in resized(f))
+
+
+def _is_static(f: SiteFacts) -> bool:
+    return f.input_shape is None or None not in f.input_shape
+
+
+# ---- sampling -------------------------------------------------------------------------------------------------------
+
+
+def _even(x: Floats) -> Floats:
+    return np.asarray(np.round(x), np.float32)
+
+
+def _tie_down(x: Floats) -> Floats:
+    return np.asarray(np.ceil(x - np.float32(0.5)), np.float32)
+
+
+def _tie_up(x: Floats) -> Floats:
+    return np.asarray(np.floor(x + np.float32(0.5)), np.float32)
+
+
+def _down(x: Floats) -> Floats:
+    return np.asarray(np.floor(x + np.float32(1e-5)), np.float32)
+
+
+def _up(x: Floats) -> Floats:
+    return np.asarray(np.ceil(x - np.float32(1e-5)), np.float32)
+
+
+_ROUNDINGS = {"floor": _down, "ceil": _up, "round_prefer_floor": _tie_down, "round_prefer_ceil": _tie_up}
+
+
+def _ratio(size: int, out: int) -> np.float32:
+    return np.float32(size) / np.float32(out)
+
+
+def _asymmetric(scale: float, size: int, out: int) -> Floats:
+    return np.asarray(np.arange(out, dtype=np.float32) * _ratio(size, out), np.float32)
+
+
+def _half_pixel(scale: float, size: int, out: int) -> Floats:
+    half = np.float32(0.5)
+    return np.asarray((np.arange(out, dtype=np.float32) + half) * _ratio(size, out) - half, np.float32)
+
+
+def _pytorch(scale: float, size: int, out: int) -> Floats:
+    return _half_pixel(scale, size, out) if out > 1 else np.zeros(out, np.float32)
+
+
+def _tf(scale: float, size: int, out: int) -> Floats:
+    return np.asarray((np.arange(out, dtype=np.float32) + np.float32(0.5)) * _ratio(size, out), np.float32)
+
+
+def _corners(scale: float, size: int, out: int) -> Floats:
+    if out == 1:
+        return np.zeros(out, np.float32)
+    return np.asarray(np.float32(size - 1) / np.float32(out - 1) * np.arange(out, dtype=np.float32), np.float32)
+
+
+_POSITIONS = {
+    Coordinates.ASYMMETRIC: _asymmetric,
+    Coordinates.HALF_PIXEL: _half_pixel,
+    Coordinates.PYTORCH_HALF_PIXEL: _pytorch,
+    Coordinates.TF_HALF_PIXEL_FOR_NN: _tf,
+    Coordinates.ALIGN_CORNERS: _corners,
+}
+
+
+def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """By the two lengths, with a hundred-thousandth added before rounding down, and taken off before rounding up."""
+    positions = _POSITIONS.get(sampling.form[0])
+    if sampling.mode != "nearest" or f.is_upsample or positions is None or not f.has_coordinates:
+        return sampling
+    return replace(sampling, positions=positions, rounding=_ROUNDINGS[f.nearest_mode])
+
+
+def _upsampled(f: SiteFacts, sampling: Sampling) -> Sampling:
+    if sampling.mode != "nearest" or not f.is_upsample:
+        return sampling
+    return replace(sampling, positions=_asymmetric, rounding=_even)
+
+
+TVM = targets_of(
+    "tvm",
+    (Release("", _RELEASE),),
+    (
+        Rule(
+            name="extent-is-constant",
+            holds=_is_constant,
+            because='the {f.extent_name} come from: {f.source.value} ("for scale is currently unsupported.")',
+            source=_FRONTEND,
+            fix="freeze the scales",
+        ),
+        Rule(
+            name="not-resize-10",
+            holds=lambda f: f.is_upsample or f.opset >= 11,
+            because='Resize of opset 10 is read as a later one, whose second input is the roi ("for size is currently '
+            'unsupported.")',
+            source=_FRONTEND,
+            fix="raise the model to opset 11, or replace the node",
+        ),
+        Rule(
+            name="upsample-has-an-attribute",
+            holds=lambda f: not f.is_upsample or "scales" in f.attributes,
+            because='Upsample has its scales as an input; the attribute is read (\"object of type \'NoneType\' has no '
+            'len()\")',
+            source=_UPSAMPLE,
+            fix="write Resize, or replace the node",
+        ),
+        Rule(
+            name="three-to-five-axes",
+            holds=lambda f: (
+                f.rank is None or (f.rank == 4 and _images_only(f) if f.is_upsample else 3 <= f.rank <= 5)
+            ),
+            because='the rank is {f.rank_name} ("Only resize1d/resize2d/resize3d are supported.")',
+            source=_FRONTEND,
+            fix="reshape around the node, or replace it",
+        ),
+        Rule(
+            name="one-extent",
+            holds=lambda f: not (f.by_sizes and 11 <= f.opset < 13 and not f.is_upsample),
+            because='Resize-11 has a tensor, though empty, in the place of scales beside its sizes ("Only one of '
+            'scales and sizes can be provided in Resize.")',
+            source=_FRONTEND,
+            fix="write scales, or raise the model to opset 13",
+        ),
+        Rule(
+            name="lengths-are-known",
+            holds=lambda f: not f.by_scales or _is_static(f),
+            because="the input is {f.shown_input_shape}, and scales are multiplied out at import",
+            source=_FRONTEND,
+            fix="give the shape (shape_dict), or write it into the file",
+        ),
+        Rule(
+            name="axes-ignored",
+            holds=lambda f: f.axes_are_trivial,
+            because="`axes` is not read; it is {f.axes}",
+            source=_FRONTEND,
+            fix="write one value per dimension instead",
+        ),
+        Rule(
+            name="coordinate-transformation-mode",
+            holds=lambda f: (
+                not f.has_coordinates or f.coordinate_transformation_mode != "half_pixel_symmetric"
+            ),
+            because='coordinate_transformation_mode is {f.coordinate_transformation_mode} ("Unsupported '
+            'coordinate_transformation_mode")',
+            source=_KERNEL,
+            fix="half_pixel is the same where in·scale is whole; else replace the node",
+        ),
+        Rule(
+            name="aspect-policy-ignored",
+            holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or not f.by_sizes,
+            because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
+            source=_FRONTEND,
+            fix="write the sizes that the policy leads to",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="image-axes-alone",
+            holds=_images_only,
+            because="batch and channels are not resized, whatever the {f.extent_name} of {f.values} say",
+            source=_FRONTEND,
+            fix="put a Transpose before the node and one behind it, or replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="antialias-ignored",
+            holds=samples_alike(without_antialias),
+            because="`antialias` is not read, and an axis shrinks",
+            source=_FRONTEND,
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="upsample-rounds-to-even",
+            holds=samples_alike(_upsampled),
+            because="nearest Upsample rounds to the nearest, ties to even; ONNX says floor",
+            source=_UPSAMPLE,
+            fix="write Resize with asymmetric and floor, or replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="nearest-by-ratio",
+            holds=samples_alike(_nearest),
+            because="nearest positions follow the two lengths instead of the {f.extent_name} {f.values}, and other "
+            "samples are read",
+            source=_KERNEL,
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="ratio-instead-of-scales",
+            holds=samples_alike(by_ratio, after=(without_antialias, _upsampled, _nearest)),
+            because="positions follow the two lengths instead of the scales {f.values}, and these differ",
+            source=_KERNEL,
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+    ),
+)

@@ -12,7 +12,8 @@ PACKAGE = Path(__file__).parents[1] / "resizefix"
 FLOORS = (
     ("document", "messages"),
     ("dialects",),
-    ("equivalences", "opsets", "runtimes", "targets"),
+    ("equivalences", "opsets", "runtimes"),
+    ("targets",),
     ("faults", "lowerings"),
     ("origins",),
     ("operations",),

@@ -6,11 +6,37 @@ import copyreg
 import re
 
 from resizefix.errors import UsageError
+from resizefix.targets.migraphx import MIGRAPHX
+from resizefix.targets.mnn import MNN
+from resizefix.targets.ncnn import NCNN
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+from resizefix.targets.opencv import OPENCV
+from resizefix.targets.openvino import OPENVINO
+from resizefix.targets.phone_providers import COREML, NNAPI
+from resizefix.targets.qnn import QNN
+from resizefix.targets.rknn import RKNN
 from resizefix.targets.target import Target
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
+from resizefix.targets.tidl import TIDL
+from resizefix.targets.tract import TRACT
+from resizefix.targets.tvm import TVM
 
-TARGETS: tuple[Target, ...] = (*TENSORRT_TARGETS, ONNXRUNTIME)
+TARGETS: tuple[Target, ...] = (
+    *TENSORRT_TARGETS,
+    ONNXRUNTIME,
+    *OPENVINO,
+    *OPENCV,
+    *NCNN,
+    *MNN,
+    *TRACT,
+    *TVM,
+    *QNN,
+    *COREML,
+    *NNAPI,
+    *MIGRAPHX,
+    *TIDL,
+    *RKNN,
+)
 
 _VERSION = r"[0-9]{1,4}(\.[0-9]{1,4}){0,3}"
 _VERSIONED = re.compile(rf"(?P<runtime>[a-z]+)-(?P<version>{_VERSION})")

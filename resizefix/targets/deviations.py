@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from resizefix.equivalences.index_map import Floats
+from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Deviation, Sampling, by
 
@@ -81,3 +82,30 @@ def half_up(x: Floats) -> Floats:
 def down(x: Floats) -> Floats:
     """Rounds to the next lower."""
     return np.asarray(np.floor(x), np.float32)
+
+
+def up(x: Floats) -> Floats:
+    """Rounds to the next higher."""
+    return np.asarray(np.ceil(x), np.float32)
+
+
+def half_down(x: Floats) -> Floats:
+    """Rounds to the nearest, ties down."""
+    return np.asarray(np.ceil(x - np.float32(0.5)), np.float32)
+
+
+EXACT_ROUNDINGS = {"floor": down, "ceil": up, "round_prefer_floor": half_down, "round_prefer_ceil": half_up}
+"""ONNX's roundings in float32, without a tolerance at ties."""
+
+
+def _symmetric(scale: float, size: int, out: int) -> Floats:
+    s, length, half = np.float32(scale), np.float32(size), np.float32(0.5)
+    offset = length / np.float32(2) * (np.float32(1) - np.float32(out) / (s * length))
+    return np.asarray(offset + (np.arange(out, dtype=np.float32) + half) / s - half, np.float32)
+
+
+def symmetric_ties(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """half_pixel_symmetric in float32 throughout, where onnxruntime goes by way of float64: ties fall otherwise."""
+    if sampling.form[0] is not Coordinates.HALF_PIXEL_SYMMETRIC or sampling.mode != "nearest":
+        return sampling
+    return replace(sampling, positions=_symmetric, rounding=EXACT_ROUNDINGS[f.nearest_mode])

@@ -20,7 +20,7 @@ from resizefix.targets.deviations import (
     without_exclusion,
 )
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, resized, samples_alike, samplings
+from resizefix.targets.sampling import Sampling, fed_fractions, policy_is_stretch, resized, samples_alike, samplings
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "MNN 3.6.1"
@@ -32,20 +32,50 @@ _FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIV
 _OTHER_TYPES = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
 
 
-def _images_only(f: SiteFacts) -> bool:
-    return all(axis >= 2 for axis, *_ in resized(f))
+def _dimensions(f: SiteFacts) -> int | None:
+    """How many dimensions Interp works on: batch and channels get two or one more where they are resized."""
+    if f.rank is None:
+        return None
+    first = min((axis for axis, *_ in resized(f)), default=2)
+    return f.rank + 2 - min(first, 2)
 
 
-def _lists_every_axis(f: SiteFacts) -> bool:
-    return f.axes is None or f.rank in (None, len(f.axes)) and f.axes == tuple(range(len(f.axes)))
+def _dimensions_are_known(f: SiteFacts) -> bool:
+    found = _dimensions(f)
+    return f.is_upsample or found is None or found <= 5
+
+
+def _is_volume(f: SiteFacts, mode: str) -> bool:
+    return not f.is_upsample and _dimensions(f) == 5 and f.mode == mode
+
+
+def _upsamples_images(f: SiteFacts) -> bool:
+    return not f.is_upsample or all(axis >= 2 and f.rank in (None, 4) for axis, *_ in resized(f))
+
+
+def _lists_the_image(f: SiteFacts) -> bool:
+    """Two sizes are taken for height and width."""
+    if f.axes_are_trivial:
+        return True
+    if not f.by_sizes or f.axes is None or f.rank != 4:
+        return False
+    axes, values = tuple(axis % 4 for axis in f.axes), f.values or ()
+    return axes == (2, 3) or (axes == (3, 2) and len(set(values)) == 1)
+
+
+def _two_scales(f: SiteFacts) -> bool:
+    """Of axes that are listed, two scales are taken for a height and a width: 0 of them is no size."""
+    if f.axes_are_trivial or f.axes is None:
+        return True
+    return len(f.axes) == 2 and (not f.by_scales or f.values is None or min(f.values) >= 1)
 
 
 # ---- sampling -------------------------------------------------------------------------------------------------------
 
 
-def _step(coordinates: Coordinates, size: int, out: int) -> tuple[np.float32, np.float32]:
+def _step(coordinates: Coordinates, scale: float, size: int, out: int) -> tuple[np.float32, np.float32]:
     """Step and offset of the positions, in the float32 of ConvertUtils.hpp."""
-    ratio, half = np.float32(size) / np.float32(out), np.float32(0.5)
+    ratio, half = np.float32(1) / np.float32(scale), np.float32(0.5)
     match coordinates:
         case Coordinates.ALIGN_CORNERS:
             return (np.float32(0) if out == 1 else np.float32(size - 1) / np.float32(out - 1)), np.float32(0)
@@ -59,8 +89,8 @@ def _step(coordinates: Coordinates, size: int, out: int) -> tuple[np.float32, np
             return ratio, np.float32(0)
 
 
-def _at(coordinates: Coordinates, size: int, out: int) -> Floats:
-    step, offset = _step(coordinates, size, out)
+def _at(coordinates: Coordinates, scale: float, size: int, out: int) -> Floats:
+    step, offset = _step(coordinates, scale, size, out)
     return np.asarray(np.arange(out, dtype=np.float32) * step + offset, np.float32)
 
 
@@ -75,12 +105,14 @@ def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
     floor = f.is_upsample or (f.has_coordinates and f.nearest_mode == "floor")
     old = not f.is_upsample and not f.has_coordinates
     coordinates = Coordinates.HALF_PIXEL if old else sampling.form[0]
+    if f.is_upsample:
+        sampling = replace(sampling, scale=sampling.ratio)
     return replace(sampling, positions=_POSITIONS[coordinates], rounding=down if floor else _tie_down)
 
 
 def _positions(coordinates: Coordinates):  # type: ignore[no-untyped-def]
     def positions(scale: float, size: int, out: int) -> Floats:
-        return _at(coordinates, size, out)
+        return _at(coordinates, scale, size, out)
 
     return positions
 
@@ -88,20 +120,29 @@ def _positions(coordinates: Coordinates):  # type: ignore[no-untyped-def]
 _POSITIONS = {coordinates: _positions(coordinates) for coordinates in Coordinates}
 
 
+def _depth_is_kept(f: SiteFacts) -> bool:
+    """pytorch_half_pixel writes the depth's offset over its scale."""
+    pytorch = f.has_coordinates and f.coordinate_transformation_mode == "pytorch_half_pixel"
+    return not pytorch or _dimensions(f) != 5 or all(axis != 2 or size == 1 for axis, size, *_ in resized(f))
+
+
 def _reads_before_the_first(f: SiteFacts) -> bool:
     """Cubic takes int(x) for the sample and x - floor(x) for the weight, which do not go together below 0."""
     if f.mode != "cubic":
         return True
     for sampling in samplings(f):
-        x = sampling.positions(sampling.ratio, sampling.size, sampling.out)
+        if sampling.size == 1:
+            continue
+        x = sampling.positions(sampling.scale, sampling.size, sampling.out)
         if np.any((x < -2e-5) & (x > np.floor(x) + 2e-5)):
             return False
     return True
 
 
-_SYMMETRIC = instead(("half_pixel_symmetric",), "asymmetric")
+_SYMMETRIC = instead(("half_pixel_symmetric",), "asymmetric", None, ("linear", "cubic"))
 _OLD = old_resize("half_pixel", "round_prefer_floor", ("linear",))
 _BEFORE = (without_antialias, without_exclusion, _SYMMETRIC, _OLD)
+_UPSAMPLED = samples_alike(by_ratio, after=(_nearest,))
 
 MNN = targets_of(
     "mnn",
@@ -110,32 +151,57 @@ MNN = targets_of(
         Rule(
             name="upsample-has-constant-scales",
             holds=lambda f: not f.is_upsample or f.source not in _FED,
-            because='Upsample reads its scales from: {f.source.value}; Interp takes that for a height and a width '
-            '("Tensorflow\'s interp\'s shape should be length two")',
+            because="Upsample reads its scales from: {f.source.value}; Interp takes that for a height and a width "
+            "(\"Tensorflow's interp's shape should be length two\")",
             source=_UPSAMPLE,
             fix="freeze the scales, or write Resize",
         ),
         Rule(
             name="five-axes-at-most",
-            holds=lambda f: f.rank is None or f.rank <= 5,
-            because='the rank is {f.rank_name} ("MNN Interp don\'t support >= 6 dimension Interp")',
+            holds=_dimensions_are_known,
+            because="the rank is {f.rank_name}, and batch or channels that are resized count for two or one more "
+            '("MNN Interp don\'t support >= 6 dimension Interp")',
             source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
             fix="reshape around the node",
         ),
         Rule(
-            name="not-volumes",
-            holds=lambda f: f.rank != 5,
-            because="the rank is 5, and MNN's Interp of volumes computes other numbers or stops",
+            name="no-linear-volumes",
+            holds=lambda f: not _is_volume(f, "linear"),
+            because="mode is linear over five dimensions (channels that are resized count for one more), of which MNN "
+            "has nearest; it aborts",
+            source=f"measured on {_RELEASE}",
+            fix="replace the node",
+        ),
+        Rule(
+            name="no-upsampled-volumes",
+            holds=lambda f: not f.is_upsample or f.rank != 5,
+            because="it is Upsample of rank 5; the conversion fails",
+            source=_UPSAMPLE,
+            fix="write Resize, or replace the node",
+        ),
+        Rule(
+            name="no-cubic-volumes",
+            holds=lambda f: not _is_volume(f, "cubic"),
+            because="mode is cubic over five dimensions (channels that are resized count for one more), of which MNN "
+            "has nearest; it reads memory that is not the tensor's",
             source=f"measured on {_RELEASE}",
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
         Rule(
-            name="not-short-ranks",
-            holds=lambda f: f.rank is None or f.rank >= 4 or not any(True for _ in resized(f)),
-            because="the rank is {f.rank_name}, of which height and width are not the last two axes here",
-            source=f"measured on {_RELEASE}",
-            fix="reshape around the node to four axes, or replace the node",
+            name="depth-of-pytorch-half-pixel",
+            holds=_depth_is_kept,
+            because="pytorch_half_pixel over five dimensions writes the offset of the depth over its scale",
+            source=_KERNEL,
+            fix="half_pixel is the same where no output has length 1",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="upsample-images-alone",
+            holds=_upsamples_images,
+            because="Upsample resizes the axes 2 and 3 of four; the rank is {f.rank_name}, the scales {f.values}",
+            source=_UPSAMPLE,
+            fix="write Resize, or replace the node",
             effect=Effect.DIFFERENT,
         ),
         Rule(
@@ -147,8 +213,16 @@ MNN = targets_of(
             effect=Effect.DIFFERENT,
         ),
         Rule(
+            name="two-axes",
+            holds=_two_scales,
+            because="`axes` is {f.axes}, which is not read: {f.counted_extent} are taken for height and width "
+            '("Compute Shape Error")',
+            source=_SHAPE,
+            fix="write one value per dimension instead",
+        ),
+        Rule(
             name="axes-ignored",
-            holds=_lists_every_axis,
+            holds=_lists_the_image,
             because="`axes` is not read: {f.counted_extent} are taken for height and width in this order",
             source=_SHAPE,
             fix="write one value per dimension instead",
@@ -156,18 +230,10 @@ MNN = targets_of(
         ),
         Rule(
             name="aspect-policy-ignored",
-            holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or not f.by_sizes,
+            holds=policy_is_stretch,
             because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
             source=_CONVERTER,
             fix="write the sizes that the policy leads to",
-            effect=Effect.DIFFERENT,
-        ),
-        Rule(
-            name="image-axes-alone",
-            holds=_images_only,
-            because="another axis than height and width is resized, which the shape follows and the samples do not",
-            source=_KERNEL,
-            fix="put a Transpose before the node and one behind it, or replace the node",
             effect=Effect.DIFFERENT,
         ),
         Rule(
@@ -220,18 +286,18 @@ MNN = targets_of(
         ),
         Rule(
             name="nearest-mode-ignored",
-            holds=samples_alike(_nearest, after=(_SYMMETRIC,)),
-            because="nearest_mode is floor or round_prefer_floor, nothing else, and the two lengths replace the "
-            "scales; {f.op_type} of opset {f.opset} has {f.nearest_mode}",
+            holds=samples_alike(_nearest),
+            because="nearest rounds down, or to the nearest with ties down, and nothing else: {f.op_type} of opset "
+            "{f.opset}, nearest_mode {f.nearest_mode}",
             source=f"{_CONVERTER}; {_KERNEL}",
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
         Rule(
             name="ratio-instead-of-scales",
-            holds=samples_alike(by_ratio, after=_BEFORE),
-            because="positions follow the two lengths instead of the scales {f.values}, and these differ",
-            source=_KERNEL,
+            holds=lambda f: not f.is_upsample or _UPSAMPLED(f),
+            because="Upsample follows the two lengths instead of the scales {f.values}, and these differ",
+            source=_UPSAMPLE,
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
@@ -242,6 +308,14 @@ MNN = targets_of(
             source=_KERNEL,
             fix="replace the node",
             effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="fed-fractions",
+            holds=fed_fractions(*_BEFORE, _nearest),
+            because="the scales are fed; by whole factors the node computes what ONNX says, by others it may not",
+            source=_KERNEL,
+            fix="feed whole factors, or freeze the scales and legalize the model",
+            effect=Effect.NOTED,
         ),
     ),
 )

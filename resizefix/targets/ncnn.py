@@ -13,9 +13,9 @@ from onnx import TensorProto
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
-from resizefix.targets.deviations import by_ratio, with_coefficient, without_antialias, without_exclusion
+from resizefix.targets.deviations import with_coefficient, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, by, resized, samples_alike
+from resizefix.targets.sampling import Sampling, by, policy_is_stretch, resized, samples_alike
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "ncnn and pnnx 20261020"
@@ -54,17 +54,13 @@ def _interpolated(f: SiteFacts, sampling: Sampling) -> Sampling:
     return sampling if corners else by("half_pixel")(sampling)
 
 
-_BEFORE = (without_antialias, without_exclusion, with_coefficient(-0.75), _interpolated, _nearest)
-
 NCNN = targets_of(
     "ncnn",
     (Release("", _RELEASE),),
     (
         Rule(
             name="nearest-mode",
-            holds=lambda f: (
-                not f.has_coordinates or "nearest_mode" not in f.attributes or f.nearest_mode == "floor"
-            ),
+            holds=lambda f: not f.has_coordinates or "nearest_mode" not in f.attributes or f.nearest_mode == "floor",
             because='nearest_mode is {f.nearest_mode}; pnnx converts floor alone, and leaves the others ("layer Resize '
             'not exists or registered")',
             source=_PNNX,
@@ -76,6 +72,14 @@ NCNN = targets_of(
             because="the attribute `mode` is not written, which pnnx asks for",
             source=_PNNX,
             fix="write mode=nearest",
+        ),
+        Rule(
+            name="not-resize-10",
+            holds=lambda f: f.is_upsample or f.opset >= 11,
+            because='Resize of opset 10 is read as a later one, whose second input is the roi ("layer Resize not '
+            'exists or registered")',
+            source=_PNNX,
+            fix="raise the model to opset 11, or replace the node",
         ),
         Rule(
             name="extent-is-constant",
@@ -94,10 +98,11 @@ NCNN = targets_of(
         ),
         Rule(
             name="three-or-four-axes",
-            holds=lambda f: f.rank in (None, 3, 4),
-            because="the rank is {f.rank_name}; ncnn resizes lines and images",
+            holds=lambda f: f.rank in (None, 3, 4) or not any(True for _ in resized(f)),
+            because="the rank is {f.rank_name}; ncnn resizes lines and images, and gives back another shape",
             source=_WRITER,
             fix="replace the node",
+            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="axes-ignored",
@@ -115,14 +120,14 @@ NCNN = targets_of(
         ),
         Rule(
             name="float-alone",
-            holds=lambda f: f.elem_type in (None, TensorProto.FLOAT, TensorProto.FLOAT16) or f.mode == "nearest",
+            holds=lambda f: f.elem_type in (None, TensorProto.FLOAT, TensorProto.FLOAT16),
             because="the tensor is {f.type_name}; ncnn computes with floats",
             source=f"measured on {_RELEASE}",
             fix="put a Cast to float before the node and one back after it",
         ),
         Rule(
             name="aspect-policy-ignored",
-            holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or not f.by_sizes,
+            holds=policy_is_stretch,
             because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
             source=_PNNX,
             fix="write the sizes that the policy leads to",
@@ -170,12 +175,12 @@ NCNN = targets_of(
             effect=Effect.DIFFERENT,
         ),
         Rule(
-            name="ratio-instead-of-scales",
-            holds=lambda f: f.mode == "nearest" or samples_alike(by_ratio, after=_BEFORE)(f),
-            because="positions follow the two lengths instead of the scales {f.values}, and these differ",
-            source=_LAYER,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
+            name="no-batch",
+            holds=lambda f: f.input_shape is None or f.input_shape[:1] in ((), (1,), (None,)),
+            because="ncnn has no batch, and the input is {f.shown_input_shape}",
+            source=f"measured on {_RELEASE}",
+            fix="feed one image at a time",
+            effect=Effect.NOTED,
         ),
     ),
 )

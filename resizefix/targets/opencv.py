@@ -22,7 +22,7 @@ from resizefix.targets.deviations import (
     without_antialias,
 )
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, by, resized, samples_alike
+from resizefix.targets.sampling import Sampling, by, fed_fractions, policy_is_stretch, resized, samples_alike
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
@@ -34,7 +34,8 @@ _INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, T
 
 
 def _is_constant(f: SiteFacts) -> bool:
-    return f.source in _CONSTANTS or f.values is not None
+    folded = f.source is S.SHAPE and f.input_shape is not None and None not in f.input_shape
+    return f.source in _CONSTANTS or f.values is not None or folded
 
 
 def _has_coordinate_attribute(f: SiteFacts) -> bool:
@@ -42,7 +43,7 @@ def _has_coordinate_attribute(f: SiteFacts) -> bool:
 
 
 def _linear_is_known(f: SiteFacts) -> bool:
-    return f.mode != "linear" or _has_coordinate_attribute(f) or f.producer == "pytorch"
+    return f.mode != "linear" or _has_coordinate_attribute(f) or f.producer_name == "pytorch"
 
 
 def _images_only(f: SiteFacts) -> bool:
@@ -51,6 +52,23 @@ def _images_only(f: SiteFacts) -> bool:
 
 def _takes_rank(f: SiteFacts) -> bool:
     return f.rank in (None, 4) and f.length in (None, 4)
+
+
+def _takes_rank_5(f: SiteFacts) -> bool:
+    """The new engine takes two values where they are fed."""
+    return f.rank in (None, 4) and f.length in ((None, 4) if _is_constant(f) or f.is_upsample else (None, 2, 4))
+
+
+def _fed_in_order(f: SiteFacts) -> bool:
+    if _is_constant(f) or f.axes is None or f.rank != 4 or len(f.axes) != 2:
+        return True
+    return tuple(axis % 4 for axis in f.axes) == (2, 3)
+
+
+def _has_two_rows(f: SiteFacts) -> bool:
+    if f.mode != "linear" or f.input_shape is None or len(f.input_shape) != 4:
+        return True
+    return f.input_shape[2] != 1 or f.input_shape[3] == 1 or not any(True for _ in resized(f))
 
 
 # ---- sampling -------------------------------------------------------------------------------------------------------
@@ -82,7 +100,7 @@ def _nearest_4(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 
 def _linear_of_pytorch(f: SiteFacts, sampling: Sampling) -> Sampling:
-    asymmetric = sampling.mode == "linear" and not f.has_coordinates and f.producer == "pytorch"
+    asymmetric = sampling.mode == "linear" and not f.has_coordinates and f.producer_name == "pytorch"
     return by("half_pixel")(sampling) if asymmetric else sampling
 
 
@@ -94,6 +112,7 @@ _SYMMETRIC = instead(("half_pixel_symmetric",), "asymmetric", "floor", ("linear"
 _TF_LINEAR = instead(("tf_half_pixel_for_nn",), "half_pixel", None, ("linear", "cubic"))
 _ONE_PIXEL = instead(("pytorch_half_pixel",), "half_pixel", None, ("linear",))
 _SYMMETRIC_5 = instead(("half_pixel_symmetric",), "asymmetric")
+_by_scales_4 = samples_alike(by_ratio, after=(without_antialias, _SYMMETRIC, _TF_LINEAR, _ONE_PIXEL))
 _OLD_5 = old_resize("half_pixel", "round_prefer_floor", ("nearest", "linear"))
 
 RULES = (
@@ -111,13 +130,49 @@ RULES = (
         holds=_takes_rank,
         because='it has {f.counted_extent} for rank {f.rank_name}; this importer takes four of four axes ("HCHW '
         'layout is expected")',
-        source=_BOTH,
+        source=_4,
         fix="give one value for each of four axes, without the attribute `axes`, or replace the node",
+        until="4",
+    ),
+    Rule(
+        name="four-axes",
+        holds=_takes_rank_5,
+        because='it has {f.counted_extent} for rank {f.rank_name}; this importer takes four of four axes ("HCHW '
+        'layout is expected", "ninputs == 1 || ninputs == 2 || ninputs >= 4")',
+        source=_5,
+        fix="give one value for each of four axes, without the attribute `axes`, or replace the node",
+        since="5",
+    ),
+    Rule(
+        name="no-int32",
+        holds=lambda f: f.elem_type != TensorProto.INT32 or not _is_constant(f),
+        because="the tensor is int32, which this layer does not take",
+        source="measured on OpenCV 5.0.0",
+        fix="put a Cast to float before the node and one back after it",
+        since="5",
+    ),
+    Rule(
+        name="axes-in-order",
+        holds=_fed_in_order,
+        because="`axes` is {f.axes}, which is not read: two fed values are taken for height and width",
+        source="measured on OpenCV 5.0.0",
+        fix="list the axes 2 and 3 in this order",
+        effect=Effect.DIFFERENT,
+        since="5",
+    ),
+    Rule(
+        name="linear-has-two-rows",
+        holds=_has_two_rows,
+        because="linear over a height of 1 reads memory that is not the tensor's",
+        source="measured on OpenCV 5.0.0",
+        fix="replace the node",
+        effect=Effect.DIFFERENT,
+        since="5",
     ),
     Rule(
         name="not-cubic",
         holds=lambda f: f.mode != "cubic",
-        because="mode is cubic; this layer has nearest and linear (\"interpolation == \"nearest\" || interpolation == "
+        because='mode is cubic; this layer has nearest and linear ("interpolation == "nearest" || interpolation == '
         '"opencv_linear" || interpolation == "bilinear"")',
         source=_4,
         fix="replace the node, or take OpenCV 5",
@@ -133,7 +188,7 @@ RULES = (
     ),
     Rule(
         name="old-linear",
-        holds=lambda f: f.has_coordinates or f.mode != "linear" or f.producer == "pytorch",
+        holds=lambda f: f.has_coordinates or f.mode != "linear" or f.producer_name == "pytorch",
         because="mode of {f.op_type} at opset {f.opset} is linear; this layer knows no such interpolation",
         source=_4,
         fix="replace the node, or raise the model to opset 11 and write Resize with asymmetric",
@@ -141,7 +196,7 @@ RULES = (
     ),
     Rule(
         name="old-linear",
-        holds=lambda f: not f.is_upsample or f.mode != "linear" or f.producer == "pytorch",
+        holds=lambda f: not f.is_upsample or f.mode != "linear" or f.producer_name == "pytorch",
         because="mode of {f.op_type} at opset {f.opset} is linear; this layer knows no such interpolation",
         source=_5,
         fix="replace the node, or raise the model to opset 11 and write Resize with asymmetric",
@@ -150,7 +205,7 @@ RULES = (
     Rule(
         name="upsample-by-whole-numbers",
         holds=lambda f: (
-            f.source is not S.ATTRIBUTE or f.values is None or all(scale.is_integer() for scale in f.values)
+            f.source is not S.ATTRIBUTE or f.values is None or all(scale.is_integer() for scale in f.values[2:])
         ),
         because='the attribute `scales` is {f.values}; this importer takes whole numbers ("fracpart == 0.0")',
         source=_BOTH,
@@ -174,7 +229,7 @@ RULES = (
     ),
     Rule(
         name="aspect-policy-ignored",
-        holds=lambda f: f.keep_aspect_ratio_policy == "stretch",
+        holds=policy_is_stretch,
         because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
         source=_BOTH,
         fix="write the sizes that the policy leads to",
@@ -182,7 +237,7 @@ RULES = (
     ),
     Rule(
         name="integers-are-rounded",
-        holds=lambda f: f.elem_type not in _INTEGERS or f.mode == "nearest",
+        holds=lambda f: f.elem_type not in _INTEGERS or f.mode == "nearest" or not any(True for _ in resized(f)),
         because="the tensor is {f.type_name}, and interpolated integers are rounded otherwise than in onnxruntime",
         source="measured on OpenCV 4.14.0 and 5.0.0",
         fix="put a Cast to float before the node and one back after it",
@@ -219,9 +274,10 @@ RULES = (
         name="tf-half-pixel-is-for-nearest",
         holds=samples_alike(_TF_LINEAR, after=(without_antialias,)),
         because="tf_half_pixel_for_nn with mode {f.mode} is computed as half_pixel",
-        source=_BOTH,
+        source=_4,
         fix="replace the node",
         effect=Effect.DIFFERENT,
+        until="4",
     ),
     Rule(
         name="old-linear-of-pytorch",
@@ -271,11 +327,30 @@ RULES = (
     ),
     Rule(
         name="ratio-instead-of-scales",
-        holds=samples_alike(by_ratio, after=(without_antialias, _SYMMETRIC_5, _OLD_5)),
+        holds=lambda f: f.mode == "nearest" or _by_scales_4(f),
         because="positions follow the two lengths instead of the scales {f.values}, and these differ",
-        source=_BOTH,
+        source=_4,
         fix="replace the node",
         effect=Effect.DIFFERENT,
+        until="4",
+    ),
+    Rule(
+        name="ratio-instead-of-scales",
+        holds=samples_alike(by_ratio, after=(without_antialias, _SYMMETRIC_5, _OLD_5)),
+        because="positions follow the two lengths instead of the scales {f.values}, and these differ",
+        source=_5,
+        fix="replace the node",
+        effect=Effect.DIFFERENT,
+        since="5",
+    ),
+    Rule(
+        name="fed-fractions",
+        holds=fed_fractions(_SYMMETRIC_5, _OLD_5, by_ratio),
+        because="the scales are fed; by whole factors the node computes what ONNX says, by others it may not",
+        source=_5,
+        fix="feed whole factors, or freeze the scales and legalize the model",
+        effect=Effect.NOTED,
+        since="5",
     ),
 )
 

@@ -10,7 +10,7 @@ from onnx import TensorProto
 from resizefix.equivalences.index_map import Floats
 from resizefix.targets.deviations import down, old_upsample, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, resized, samples_alike
+from resizefix.targets.sampling import Sampling, fed_fractions, policy_is_stretch, resized, samples_alike
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "OpenVINO 2026.4.1, CPU"
@@ -100,7 +100,7 @@ OPENVINO = targets_of(
         ),
         Rule(
             name="aspect-policy-ignored",
-            holds=lambda f: not _policy_changes(f),
+            holds=policy_is_stretch,
             because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read: the output has the "
             "sizes as they stand",
             source=_FRONTEND,
@@ -110,7 +110,7 @@ OPENVINO = targets_of(
         Rule(
             name="upsample-nearest-is-half-pixel",
             holds=samples_alike(_UPSAMPLED),
-            because="nearest Upsample is computed as half_pixel with round_prefer_floor; ONNX says asymmetric and floor",
+            because="nearest Upsample is computed as half_pixel, round_prefer_floor; ONNX says asymmetric, floor",
             source=_UPSAMPLE,
             fix="write Resize with asymmetric and floor, or replace the node",
             effect=Effect.DIFFERENT,
@@ -130,6 +130,14 @@ OPENVINO = targets_of(
             source=f"measured on {_RELEASE}",
             fix="put a Cast to float before the node and one back after it",
             effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="fed-fractions",
+            holds=fed_fractions(_UPSAMPLED),
+            because="the scales are fed; by whole factors the node computes what ONNX says, by others it may not",
+            source=_UPSAMPLE,
+            fix="feed whole factors, or freeze the scales and legalize the model",
+            effect=Effect.NOTED,
         ),
     ),
 )

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -24,8 +23,11 @@ Positions = Callable[[float, int, int], Floats]
 Rounding = Callable[[Floats], Floats]
 """From positions to whole numbers, which are clamped to the axis afterwards."""
 
-_PROBES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 17, 25, 32, 56, 64)
+_PROBES = (7, 8, 10, 13, 16, 25, 32, 56, 64)
 """Lengths at which an axis of unknown length is looked at."""
+_FED = 2.0
+"""The scale at which an axis is looked at whose scale is not known: most are fed whole factors."""
+_FRACTIONS = tuple(float(np.float32(scale)) for scale in (1.5, 1.8, 2.5, 0.25, 0.6))
 _LONGEST = 1 << 17
 _NEAR = 2e-5
 """Pixels; what two ways to write the same float32 formula may differ by, besides their last bits."""
@@ -88,13 +90,35 @@ def samples_alike(deviation: Deviation, after: Sequence[Deviation] = ()) -> Call
     return holds
 
 
-def samplings(f: SiteFacts) -> Iterator[Sampling]:
+def fed_fractions(*deviations: Deviation) -> Callable[[SiteFacts], bool]:
+    """The condition of a note on scales that are fed: by fractions too the node is sampled as ONNX asks."""
+
+    def holds(f: SiteFacts) -> bool:
+        if f.values is not None or not f.by_scales or not samples_alike_after(deviations, f, _FED):
+            return True  # known, or said already
+        return all(samples_alike_after(deviations, f, scale) for scale in _FRACTIONS)
+
+    return holds
+
+
+def samples_alike_after(deviations: Sequence[Deviation], f: SiteFacts, fed: float) -> bool:
+    """Whether all the deviations together leave every axis as it is, where scales that are not known are `fed`."""
+    for sampling in samplings(f, fed):
+        changed = sampling
+        for deviation in deviations:
+            changed = deviation(f, changed)
+        if not alike(sampling, changed):
+            return False
+    return True
+
+
+def samplings(f: SiteFacts, fed: float = _FED) -> Iterator[Sampling]:
     """How ONNX samples each axis that is resized, in onnxruntime's arithmetic; nothing where the node is not readable,
     its extent not known, or its coordinates a roi's."""
     mode, rounding = _form(f)
     if mode is None or f.mode not in ("nearest", "linear", "bilinear", "cubic"):
         return
-    for axis, size, out, scale in resized(f):
+    for axis, size, out, scale in resized(f, fed):
         yield Sampling(
             mode="linear" if f.mode == "bilinear" else f.mode,
             positions=_positions(mode),
@@ -121,10 +145,13 @@ def _form(f: SiteFacts) -> tuple[CoordinateTransformationMode | None, NearestMod
     return (None if mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE else mode), rounding
 
 
-def resized(f: SiteFacts) -> Iterator[tuple[int, int, int, float]]:
+def resized(f: SiteFacts, fed: float = _FED) -> Iterator[tuple[int, int, int, float]]:
     """Axis, length before, length after and scale, of each axis that is resized; several of one whose length is not
-    known."""
-    if f.values is None or (f.axes is not None and f.rank is None) or not f.values:
+    known. Scales that are not known are `fed`, on the image axes."""
+    if f.values is None:
+        yield from _unknown(f, fed)
+        return
+    if not f.values or (f.axes is not None and f.rank is None):
         return
     rank = f.rank if f.rank is not None else len(f.values)
     listed = f.axes if f.axes is not None else tuple(range(rank))
@@ -145,10 +172,41 @@ def resized(f: SiteFacts) -> Iterator[tuple[int, int, int, float]]:
                 yield axis % rank, length, out, scale
 
 
+def _unknown(f: SiteFacts, fed: float) -> Iterator[tuple[int, int, int, float]]:
+    """The image axes, or those that are listed, scaled by `fed`."""
+    if f.rank is None or f.extent is None or f.unreadable:
+        return
+    shape, after = f.input_shape or (None,) * f.rank, f.output_shape or (None,) * f.rank
+    if f.by_sizes and None not in (*shape, *after) and len(after) == f.rank:
+        for axis, (size, out) in enumerate(zip(shape, after, strict=True)):
+            if size and out and size != out and size <= _LONGEST and out <= _LONGEST:
+                yield axis, size, out, sampled_scale(size, out)
+        return
+    listed = f.axes if f.axes is not None else tuple(range(min(2, f.rank - 1), f.rank))
+    for axis in listed:
+        if -f.rank <= axis < f.rank:
+            size = f.input_shape[axis] if f.input_shape is not None else None
+            for length in (size,) if size is not None else _PROBES:
+                if 0 < length <= _LONGEST:
+                    yield axis % f.rank, length, max(1, int(length * fed)), fed
+
+
 def _probes(f: SiteFacts, value: float) -> tuple[int, ...]:
     if f.by_scales:
         return _PROBES
     return tuple(sorted({max(1, round(value / by)) for by in (4, 3, 2, 1.5, 0.5)}))
+
+
+def policy_is_stretch(f: SiteFacts) -> bool:
+    """The sizes are what the policy makes of them, where all lengths are known."""
+    if f.keep_aspect_ratio_policy == "stretch" or not f.by_sizes:
+        return True
+    if f.values is None or f.input_shape is None or f.rank is None:
+        return False
+    listed = f.axes if f.axes is not None else tuple(range(f.rank))
+    wanted = {axis % f.rank: int(size) for axis, size in zip(listed, f.values, strict=False)}
+    found = {axis: out for axis, _, out, _ in resized(f)}
+    return found == wanted
 
 
 def _by_policy(
@@ -172,7 +230,7 @@ def _by_policy(
 @lru_cache(maxsize=4096)
 def alike(one: Sampling, other: Sampling) -> bool:
     """Whether both give the same, but for rounding of the last bits."""
-    if one == other:
+    if one == other or one.size == 1:
         return True
     if (one.mode, one.out) != (other.mode, other.out):
         return False
@@ -211,5 +269,4 @@ def _at(sampling: Sampling) -> Floats:
     x = sampling.positions(sampling.scale, sampling.size, sampling.out)
     shrinks = sampling.antialias and sampling.scale < 1
     linear = sampling.mode == "linear" and not shrinks
-    found: Any = np.clip(x, np.float32(0), np.float32(sampling.size - 1)) if linear else x
-    return np.asarray(found, np.float32)
+    return np.asarray(np.clip(x, np.float32(0), np.float32(sampling.size - 1)) if linear else x, np.float32)

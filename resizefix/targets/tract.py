@@ -1,4 +1,4 @@
-"""tract: an extent must be a constant once the input's shape is known; align_corners and Resize-10 are its deviations."""
+"""tract: extents are constants once the input's shape is known; align_corners and Resize-10 are computed otherwise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onnx import TensorProto
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
-from resizefix.targets.deviations import old_resize
+from resizefix.targets.deviations import EXACT_ROUNDINGS, old_resize, symmetric_ties
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, resized, samples_alike
 from resizefix.targets.target import Effect, Release, Rule, targets_of
@@ -54,26 +54,7 @@ def _corners(f: SiteFacts, sampling: Sampling) -> Sampling:
     if sampling.form[0] is not Coordinates.ALIGN_CORNERS:
         return sampling
     changed = replace(sampling, positions=_unrounded_corners)
-    return changed if sampling.mode != "nearest" else replace(changed, rounding=_ROUNDINGS[f.nearest_mode])
-
-
-def _up(x: Floats) -> Floats:
-    return np.asarray(np.ceil(x), np.float32)
-
-
-def _down(x: Floats) -> Floats:
-    return np.asarray(np.floor(x), np.float32)
-
-
-def _tie_down(x: Floats) -> Floats:
-    return np.asarray(np.ceil(x - np.float32(0.5)), np.float32)
-
-
-def _tie_up(x: Floats) -> Floats:
-    return np.asarray(np.floor(x + np.float32(0.5)), np.float32)
-
-
-_ROUNDINGS = {"floor": _down, "ceil": _up, "round_prefer_floor": _tie_down, "round_prefer_ceil": _tie_up}
+    return changed if sampling.mode != "nearest" else replace(changed, rounding=EXACT_ROUNDINGS[f.nearest_mode])
 
 
 def _half_before(scale: float, size: int, out: int) -> Floats:
@@ -83,20 +64,6 @@ def _half_before(scale: float, size: int, out: int) -> Floats:
 def _one_pixel(f: SiteFacts, sampling: Sampling) -> Sampling:
     pytorch = sampling.form[0] is Coordinates.PYTORCH_HALF_PIXEL
     return replace(sampling, positions=_half_before) if pytorch and sampling.out == 1 else sampling
-
-
-def _symmetric(scale: float, size: int, out: int) -> Floats:
-    """In float32 throughout, where onnxruntime goes by way of float64: ties fall otherwise."""
-    s, length = np.float32(scale), np.float32(size)
-    offset = length / np.float32(2) * (np.float32(1) - np.float32(out) / (s * length))
-    half = np.float32(0.5)
-    return np.asarray(offset + (np.arange(out, dtype=np.float32) + half) / s - half, np.float32)
-
-
-def _symmetric_ties(f: SiteFacts, sampling: Sampling) -> Sampling:
-    if sampling.form[0] is not Coordinates.HALF_PIXEL_SYMMETRIC or sampling.mode != "nearest":
-        return sampling
-    return replace(sampling, positions=_symmetric, rounding=_ROUNDINGS[f.nearest_mode])
 
 
 TRACT = targets_of(
@@ -155,7 +122,7 @@ TRACT = targets_of(
         ),
         Rule(
             name="symmetric-ties",
-            holds=samples_alike(_symmetric_ties),
+            holds=samples_alike(symmetric_ties),
             because="half_pixel_symmetric is computed in float32, and a coordinate that lies between two samples "
             "falls to the other one",
             source=_OPERATOR,

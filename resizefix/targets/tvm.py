@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
-from resizefix.targets.deviations import by_ratio, without_antialias
+from resizefix.targets.deviations import by_ratio, half_down, half_up, without_antialias
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, resized, samples_alike
+from resizefix.targets.sampling import Sampling, policy_is_stretch, resized, samples_alike
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "TVM 0.27.0"
 _FRONTEND = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Resize; measured on {_RELEASE}"
 _UPSAMPLE = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Upsample; measured on {_RELEASE}"
 _KERNEL = f"tvm 5d4dc87, python/tvm/topi/image/resize.py; measured on {_RELEASE}"
+_DIVIDED = ("asymmetric", "floor")
 _CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.CONSTANT_LIST, S.UNKNOWN})
 
 
@@ -29,8 +31,20 @@ def _images_only(f: SiteFacts) -> bool:
     return all(axis >= 2 for axis, *_ in resized(f))
 
 
-def _is_static(f: SiteFacts) -> bool:
-    return f.input_shape is None or None not in f.input_shape
+def _divides(f: SiteFacts) -> bool:
+    if f.is_upsample:
+        return f.input_shape is None or None not in f.input_shape
+    if f.mode != "nearest" or (f.coordinate_transformation_mode, f.nearest_mode) != _DIVIDED:
+        return True
+    return not f.by_sizes or f.input_shape is None or None not in f.input_shape[2:]
+
+
+def _has_corners(f: SiteFacts) -> bool:
+    if f.is_upsample or f.coordinate_transformation_mode != "align_corners" or f.rank is None:
+        return True
+    sizes = {axis: out for axis, _, out, _ in resized(f)}
+    kept = f.input_shape or (None,) * f.rank
+    return all(sizes.get(axis, kept[axis]) != 1 for axis in range(2, f.rank))
 
 
 # ---- sampling -------------------------------------------------------------------------------------------------------
@@ -38,14 +52,6 @@ def _is_static(f: SiteFacts) -> bool:
 
 def _even(x: Floats) -> Floats:
     return np.asarray(np.round(x), np.float32)
-
-
-def _tie_down(x: Floats) -> Floats:
-    return np.asarray(np.ceil(x - np.float32(0.5)), np.float32)
-
-
-def _tie_up(x: Floats) -> Floats:
-    return np.asarray(np.floor(x + np.float32(0.5)), np.float32)
 
 
 def _down(x: Floats) -> Floats:
@@ -56,10 +62,10 @@ def _up(x: Floats) -> Floats:
     return np.asarray(np.ceil(x - np.float32(1e-5)), np.float32)
 
 
-_ROUNDINGS = {"floor": _down, "ceil": _up, "round_prefer_floor": _tie_down, "round_prefer_ceil": _tie_up}
+_ROUNDINGS = {"floor": _down, "ceil": _up, "round_prefer_floor": half_down, "round_prefer_ceil": half_up}
 
 
-def _ratio(size: int, out: int) -> np.float32:
+def _ratio(size: int, out: int) -> Any:
     return np.float32(size) / np.float32(out)
 
 
@@ -131,16 +137,14 @@ TVM = targets_of(
         Rule(
             name="upsample-has-an-attribute",
             holds=lambda f: not f.is_upsample or "scales" in f.attributes,
-            because='Upsample has its scales as an input; the attribute is read (\"object of type \'NoneType\' has no '
-            'len()\")',
+            because="Upsample has its scales as an input; the attribute is read (\"object of type 'NoneType' has no "
+            'len()")',
             source=_UPSAMPLE,
             fix="write Resize, or replace the node",
         ),
         Rule(
             name="three-to-five-axes",
-            holds=lambda f: (
-                f.rank is None or (f.rank == 4 and _images_only(f) if f.is_upsample else 3 <= f.rank <= 5)
-            ),
+            holds=lambda f: f.rank is None or (f.rank == 4 and _images_only(f) if f.is_upsample else 3 <= f.rank <= 5),
             because='the rank is {f.rank_name} ("Only resize1d/resize2d/resize3d are supported.")',
             source=_FRONTEND,
             fix="reshape around the node, or replace it",
@@ -155,10 +159,19 @@ TVM = targets_of(
         ),
         Rule(
             name="lengths-are-known",
-            holds=lambda f: not f.by_scales or _is_static(f),
-            because="the input is {f.shown_input_shape}, and scales are multiplied out at import",
-            source=_FRONTEND,
+            holds=_divides,
+            because="the input is {f.shown_input_shape}, and its lengths are needed at import: for Upsample, and for "
+            "asymmetric with floor to given sizes (\"'Div' object has no attribute 'value'\")",
+            source=f"{_UPSAMPLE}; {_KERNEL}",
             fix="give the shape (shape_dict), or write it into the file",
+        ),
+        Rule(
+            name="corners-of-one-pixel",
+            holds=_has_corners,
+            because="align_corners divides by the output's length less 1, and an output has length 1 "
+            '("Divide by zero")',
+            source=_KERNEL,
+            fix="write asymmetric, which reads the same pixel there",
         ),
         Rule(
             name="axes-ignored",
@@ -169,9 +182,7 @@ TVM = targets_of(
         ),
         Rule(
             name="coordinate-transformation-mode",
-            holds=lambda f: (
-                not f.has_coordinates or f.coordinate_transformation_mode != "half_pixel_symmetric"
-            ),
+            holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode != "half_pixel_symmetric",
             because='coordinate_transformation_mode is {f.coordinate_transformation_mode} ("Unsupported '
             'coordinate_transformation_mode")',
             source=_KERNEL,
@@ -179,7 +190,7 @@ TVM = targets_of(
         ),
         Rule(
             name="aspect-policy-ignored",
-            holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or not f.by_sizes,
+            holds=policy_is_stretch,
             because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
             source=_FRONTEND,
             fix="write the sizes that the policy leads to",

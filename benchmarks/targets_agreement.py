@@ -1,0 +1,117 @@
+"""How far the rules of each target agree with what the runtimes did.
+
+    python benchmarks/targets_agreement.py TABLE.tsv            against a table of measurements
+    python benchmarks/targets_agreement.py TABLE.tsv --target mnn   with every case that disagrees
+
+A table has the columns of `runtime_cases` and one for each runtime with what it did (`ANSWERS`). Agreement is of three
+answers: it computes what ONNX says, something else, or refuses. "False acceptances" are the cases of which the rules
+say that all is well and the runtime computes something else or stops.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from benchmarks.runtime_cases import ANSWERS, Case, model_of, rows
+from resizefix.interop import opened
+from resizefix.targets.catalogue import target_named
+from resizefix.targets.gather import facts_of
+from resizefix.targets.target import Effect, Violation, accepted, judge
+
+COLUMNS = {
+    "openvino": ("openvino",),
+    "opencv-4": ("opencv4", "opencv-4"),
+    "opencv-5": ("opencv5_auto", "opencv-5"),
+    "ncnn": ("ncnn",),
+    "mnn": ("mnn",),
+    "tract": ("tract",),
+    "tvm": ("tvm",),
+    "qnn": ("qnn_htp_sim", "qnn"),
+    "rknn": ("rknn_sim", "rknn"),
+}
+"""Under which names a table may have a target's runtime."""
+_SHOWN = (
+    *("id", "op", "opset", "mode", "ct", "nm", "coeff", "excl", "aa", "form", "values", "shape", "axes", "policy"),
+    *("dtype", "producer"),
+)
+
+
+def answer(violations: Iterable[Violation]) -> str:
+    """What the rules say of a node: fine, different or refused."""
+    found = tuple(violations)
+    if accepted(found):
+        return "fine"
+    return "refused" if any(violation.effect is Effect.REJECTED for violation in found) else "different"
+
+
+def with_facts(cases: Iterable[Case]) -> list[tuple[Case, SiteFacts]]:
+    """Each case with the facts of its node."""
+    return [(case, facts) for case in cases for facts in facts_of(opened(model_of(case)[0]))]
+
+
+def judged(
+    cases: Iterable[tuple[Case, SiteFacts]], target: str, column: str
+) -> Iterator[tuple[Case, str, str, tuple[Violation, ...]]]:
+    """Each case with what the runtime did, what the rules say, and which are broken; those that were not run are
+    left out."""
+    for case, facts in cases:
+        did = ANSWERS.get(case[column], case[column])
+        if did in ("fine", "different", "refused") and case.get("ref", "ort") == "ort":
+            violations = judge(target_named(target), facts)
+            yield case, did, answer(violations), violations
+
+
+def described(case: Case) -> str:
+    """A case on one line."""
+    columns = (
+        "id",
+        "op",
+        "opset",
+        "mode",
+        "ct",
+        "nm",
+        "coeff",
+        "excl",
+        "aa",
+        "form",
+        "values",
+        "shape",
+        "axes",
+        "policy",
+    )
+    return " ".join(case[column] for column in columns if case.get(column)) + (
+        " dynamic" if case.get("dyn") == "1" else ""
+    )
+
+
+@click.command()
+@click.argument("table", type=click.Path(exists=True, path_type=Path))
+@click.option("--target", "only", default=None, help="This target alone, with every case that disagrees.")
+def main(table: Path, only: str | None) -> None:
+    """Print the agreement of each target that the table has a column for."""
+    cases = rows(table)
+    known = with_facts(cases)
+    for target, names in COLUMNS.items():
+        column = next((name for name in names if cases and name in cases[0]), None)
+        if column is None or only not in (None, target):
+            continue
+        counts: Counter[tuple[str, str]] = Counter()
+        for case, did, said, violations in judged(known, target, column):
+            counts[did, said] += 1
+            if only and did != said:
+                print(f"{did}, the rules say {said}: {described(case)} ({', '.join(v.rule for v in violations)})")
+        total = sum(counts.values())
+        agreed = sum(count for (did, said), count in counts.items() if did == said)
+        false = sum(count for (did, said), count in counts.items() if said == "fine" and did != "fine")
+        print(f"{target:10} {agreed} of {total} ({100 * agreed / max(total, 1):.1f} %), false acceptances: {false}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""onnxruntime's CoreML and NNAPI providers, read in their source and not run here: what they leave to the CPU.
+
+A node that is refused runs on the CPU all the same, and cuts the graph in two; with `session.disable_cpu_ep_fallback`
+the session fails.
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from resizefix.targets.conditions import S, output_sizes
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.sampling import resized
+from resizefix.targets.target import Release, Rule, targets_of
+
+_COREML = "onnxruntime of 2024 on, core/providers/coreml/builders/impl/resize_op_builder.cc, ML Program; not run here"
+_NNAPI = "onnxruntime 0bd42bd, core/providers/nnapi/nnapi_builtin/builders/impl/resize_op_builder.cc; not run here"
+_INITIALIZERS = frozenset({S.INITIALIZER, S.CONSTANT, S.CONSTANT_LIST, S.FOLDED, S.UNKNOWN})
+
+
+def _is_resize_11(f: SiteFacts) -> bool:
+    return not f.is_upsample and f.opset >= 11
+
+
+def _from_initializer(f: SiteFacts) -> bool:
+    return f.source in _INITIALIZERS
+
+
+def _last_two(f: SiteFacts) -> bool:
+    return f.rank is None or all(axis >= f.rank - 2 for axis, *_ in resized(f))
+
+
+def _whole_or_divided(f: SiteFacts) -> bool:
+    """Whole factors, or the inverse of a factor of the length; not one of each."""
+    if not f.by_scales or f.values is None:
+        return True
+    found = list(resized(f))
+    if all(scale >= 1 for *_, scale in found):
+        return all(float(scale).is_integer() for *_, scale in found)
+    inverse = all(scale <= 1 and (1 / scale).is_integer() for *_, scale in found)
+    return inverse and all(size % round(1 / scale) == 0 for _, size, _, scale in found)
+
+
+def _divided(f: SiteFacts) -> bool:
+    if not f.by_scales or f.values is None or f.rank is None:
+        return True
+    found = [(size, scale) for _, size, _, scale in resized(f)]
+    if all(scale >= 1 for _, scale in found):
+        return True
+    return all((1 / scale).is_integer() and size % round(1 / scale) == 0 for size, scale in found)
+
+
+def _has_image_lengths(f: SiteFacts) -> bool:
+    return not f.by_scales or f.input_shape is None or None not in f.input_shape[-2:]
+
+
+def _coreml_coordinates(f: SiteFacts) -> bool:
+    mode = f.coordinate_transformation_mode
+    if f.mode == "nearest":
+        return mode == "asymmetric"
+    if mode == "pytorch_half_pixel":
+        sizes = output_sizes(f)
+        return sizes is None or all(size != 1 for size in sizes[-2:])
+    return mode in ("half_pixel", "align_corners") or (mode == "asymmetric" and f.by_sizes)
+
+
+def _nnapi_coordinates(f: SiteFacts) -> bool:
+    allowed = ("asymmetric",) if f.mode == "nearest" else ("half_pixel", "align_corners", "asymmetric")
+    return f.coordinate_transformation_mode in allowed
+
+
+def _nnapi_axes(f: SiteFacts) -> bool:
+    """Height and width, behind the channels or before them."""
+    changed = {axis for axis, *_ in resized(f)}
+    return changed <= {2, 3} or changed <= {1, 2}
+
+
+def _shared(source: str) -> tuple[Rule, ...]:
+    return (
+        Rule(
+            name="resize-11",
+            holds=_is_resize_11,
+            because="{f.op_type} at opset {f.opset}: the provider takes Resize of opset 11 and later",
+            source=source,
+            fix="raise the model to opset 11",
+        ),
+        Rule(
+            name="not-cubic",
+            holds=lambda f: f.mode in ("nearest", "linear"),
+            because='mode is {f.mode}; the provider takes nearest and linear ("Resize unsupported input mode")',
+            source=source,
+            fix="replace the node",
+        ),
+        Rule(
+            name="nearest-floor",
+            holds=lambda f: f.mode != "nearest" or f.nearest_mode == "floor",
+            because="nearest_mode is {f.nearest_mode}; the provider takes floor",
+            source=source,
+            fix="write asymmetric with floor where that is the same, or replace the node",
+        ),
+        Rule(
+            name="no-exclude-outside",
+            holds=lambda f: not f.exclude_outside,
+            because='exclude_outside is 1 ("Resize does not support exclude_outside")',
+            source=source,
+            fix="replace the node",
+        ),
+        Rule(
+            name="no-antialias",
+            holds=lambda f: not f.antialias,
+            because="antialias is 1, which the provider does not take",
+            source=source,
+            fix="antialias=0 is nearly the same where no axis shrinks; else replace the node",
+        ),
+        Rule(
+            name="stretch-alone",
+            holds=lambda f: f.keep_aspect_ratio_policy == "stretch",
+            because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}; the provider takes stretch",
+            source=source,
+            fix="write the sizes that the policy leads to",
+        ),
+        Rule(
+            name="extent-is-initializer",
+            holds=_from_initializer,
+            because='the {f.extent_name} come from: {f.source.value} ("Input scales of Resize must be known")',
+            source=source,
+            fix="freeze the scales",
+        ),
+    )
+
+
+COREML = targets_of(
+    "coreml",
+    (Release("", "onnxruntime's CoreML provider, ML Program (rules from its source, not run here)"),),
+    (
+        *_shared(_COREML),
+        Rule(
+            name="three-to-five-axes",
+            holds=lambda f: f.rank is None or 3 <= f.rank <= 5,
+            because="the rank is {f.rank_name}; the provider takes 3 to 5",
+            source=_COREML,
+            fix="reshape around the node",
+        ),
+        Rule(
+            name="last-two-axes",
+            holds=_last_two,
+            because="another axis than the last two is resized",
+            source=_COREML,
+            fix="put a Transpose before the node and one behind it",
+        ),
+        Rule(
+            name="image-lengths-are-known",
+            holds=_has_image_lengths,
+            because="\"Resize with 'scales' requires the H and W dimensions to have fixed values\"; the input is "
+            "{f.shown_input_shape}",
+            source=_COREML,
+            fix="write the input's size into the file",
+        ),
+        Rule(
+            name="whole-factors",
+            holds=_whole_or_divided,
+            because="the scales are {f.values}: all whole, or all the inverse of a factor of the length",
+            source=_COREML,
+            fix="write sizes instead of scales",
+        ),
+        Rule(
+            name="coordinate-transformation-mode",
+            holds=_coreml_coordinates,
+            because="coordinate_transformation_mode is {f.coordinate_transformation_mode} with mode {f.mode}: nearest "
+            "takes asymmetric; linear half_pixel, align_corners, and asymmetric with sizes",
+            source=_COREML,
+            fix="write an equal mode, or replace the node",
+        ),
+    ),
+)
+
+NNAPI = targets_of(
+    "nnapi",
+    (Release("", "onnxruntime's NNAPI provider, Android 11 and later (rules from its source, not run here)"),),
+    (
+        *_shared(_NNAPI),
+        Rule(
+            name="four-axes",
+            holds=lambda f: f.rank in (None, 4) and f.axes is None,
+            because="rank {f.rank_name}, axes {f.axes}: the provider takes four axes, all of them "
+            '("Resize only support 4d shape")',
+            source=_NNAPI,
+            fix="write one value for each of four axes",
+        ),
+        Rule(
+            name="image-axes-alone",
+            holds=_nnapi_axes,
+            because="another axis than height and width is resized",
+            source=_NNAPI,
+            fix="put a Transpose before the node and one behind it",
+        ),
+        Rule(
+            name="whole-parts",
+            holds=_divided,
+            because='the scales are {f.values} ("Input size must be evenly divisible by output size")',
+            source=_NNAPI,
+            fix="write sizes instead of scales",
+        ),
+        Rule(
+            name="coordinate-transformation-mode",
+            holds=_nnapi_coordinates,
+            because="coordinate_transformation_mode is {f.coordinate_transformation_mode} with mode {f.mode}: nearest "
+            "takes asymmetric; linear half_pixel, align_corners, asymmetric",
+            source=_NNAPI,
+            fix="write an equal mode, or replace the node",
+        ),
+        Rule(
+            name="input-type",
+            holds=lambda f: f.elem_type in (None, TensorProto.FLOAT, TensorProto.UINT8),
+            because="the tensor is {f.type_name}; the provider takes float and uint8",
+            source=_NNAPI,
+            fix="put a Cast to float before the node and one back after it",
+        ),
+    ),
+)

@@ -86,7 +86,7 @@ def after_check(model: str, verdicts: Sequence[Verdict]) -> NextStep | None:
 
 
 def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:
-    """What can be done with one site; the rewrite is for the latest target that wants one."""
+    """What can be done with one site; the rewrite is for the latest TensorRT that wants one, where those are asked."""
     site, steps = surveyed.site, []
     options = survey.plans.promotion(site)
     if options is not None and _SHARED not in options:
@@ -94,7 +94,8 @@ def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:
     freezing = _freezing(model, surveyed, survey)
     if freezing is not None:
         steps.append(freezing)
-    for verdict in reversed(surveyed.verdicts):
+    newest_first = list(reversed(surveyed.verdicts))
+    for verdict in [verdict for verdict in newest_first if verdict.target.runtime == "tensorrt"] or newest_first:
         if not verdict.accepted and survey.plans.is_rewritable(site, verdict.target):
             return [*steps, rewriting(model, verdict.target.name, [site])]
     return steps

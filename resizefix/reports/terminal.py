@@ -20,6 +20,7 @@ from resizefix.reports.wording import (
     coupled_at,
     coupling_advice,
     extent,
+    few_targets,
     listed,
     meaning,
     numbered,
@@ -115,7 +116,7 @@ def _summary(survey: Survey) -> str:
     refusing = survey.refusing
     if not refusing:
         return f"{text}accepted by every target"
-    return f"{text}not accepted by {listed(runs_of_targets(refusing))}; resizefix check says why"
+    return f"{text}not accepted by {listed(few_targets(refusing))}; resizefix check says why"
 
 
 def show_changes(changes: Sequence[Change]) -> None:

@@ -18,7 +18,7 @@ from resizefix.reports.measured import measured_lines, output_lines
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import count, listed, reason, runs_of_targets
 from resizefix.runtimes.tensorrt import LiveVerdict
-from resizefix.targets.target import Target
+from resizefix.targets.target import Effect, Target
 from resizefix.verification.verification import Status, Verification
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
@@ -194,15 +194,24 @@ def show_matrix(verdicts: Sequence[Verdict]) -> None:
     out = screen(4)
     width = max(len(verdict.target.name) for verdict in verdicts)
     for verdict in verdicts:
-        word = ("accepted", "green") if verdict.accepted else ("rejected", "red")
+        word, style = _word(verdict)
         nodes: dict[str, set[str]] = {}
         for violation in verdict.violations:
             nodes.setdefault(violation.rule, set()).add(violation.node)
         rules = ", ".join(f"{rule} ({count(len(found), 'node')})" for rule, found in nodes.items())
-        out.wrapped(f"{verdict.target.name:<{width}}  ", word, f"  {rules}" if rules else "", hang=width + 12)
+        text = f"{' ' * (len('different') - len(word))}  {rules}" if rules else ""
+        out.wrapped(f"{verdict.target.name:<{width}}  ", (word, style), text, hang=width + 13)
         if verdict.live is not None:
             _show_live(out, verdict.live, {violation.node for violation in verdict.violations})
     out.line("check with --target NAME, or -v, prints why")
+
+
+def _word(verdict: Verdict) -> tuple[str, str]:
+    """One word for a verdict, and its style."""
+    if verdict.accepted:
+        return "accepted", "green"
+    rejected = any(violation.effect is Effect.REJECTED for violation in verdict.violations)
+    return ("rejected", "red") if rejected else ("different", "yellow")
 
 
 def show_targets(covered: Mapping[str, str]) -> None:

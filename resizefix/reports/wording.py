@@ -20,6 +20,7 @@ from resizefix.promotion import Freedom
 
 _MOST_NAMES = 3
 _MOST_OPERATORS = 6
+_MOST_RUNS = 3  # of targets, in a summary
 _DEFAULT_CUBIC_COEFF_A = -0.75
 _INVENTED = "unk__"  # what onnx.shape_inference calls sizes that it knows nothing of
 
@@ -172,17 +173,36 @@ def numbered(indices: Sequence[int]) -> str:
 
 
 def runs_of_targets(names: Sequence[str]) -> list[str]:
-    """Targets by name; three or more that follow each other as `tensorrt-5.0 to tensorrt-7.0`."""
+    """Targets by name; three or more releases of a runtime that follow each other as `tensorrt-5.0 to tensorrt-7.0`."""
+    return [word for run in _runs(names) for word in _of_run(run)]
+
+
+def few_targets(names: Sequence[str]) -> list[str]:
+    """As `runs_of_targets`, and where these are many, the first of them and the number of the others."""
+    runs = _runs(names)
+    if len(runs) <= _MOST_RUNS + 1:
+        return runs_of_targets(names)
+    told = [word for run in runs[:_MOST_RUNS] for word in _of_run(run)]
+    return [*told, f"{sum(map(len, runs[_MOST_RUNS:]))} more"]
+
+
+def _runs(names: Sequence[str]) -> list[list[str]]:
     from resizefix.targets.catalogue import TARGETS
 
     order = [target.name for target in TARGETS]
+    runtimes = {target.name: target.runtime for target in TARGETS}
     runs: list[list[str]] = []
     for name in names:
-        if runs and order.index(name) == order.index(runs[-1][-1]) + 1:
+        last = runs[-1][-1] if runs else None
+        if last is not None and order.index(name) == order.index(last) + 1 and runtimes[name] == runtimes[last]:
             runs[-1].append(name)
         else:
             runs.append([name])
-    return [word for run in runs for word in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else run)]
+    return runs
+
+
+def _of_run(run: Sequence[str]) -> list[str]:
+    return [f"{run[0]} to {run[-1]}"] if len(run) > 2 else list(run)
 
 
 def columns(text: str) -> int:

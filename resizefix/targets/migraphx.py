@@ -12,7 +12,7 @@ _ALL = ("nearest", "linear", "cubic")
 
 MIGRAPHX = targets_of(
     "migraphx",
-    (Release("", "MIGraphX f729a52 (rules from its source, not run here)"),),
+    (Release("", "MIGraphX f729a52 (source, not run here)"),),
     (
         Rule(
             name="coordinate-transformation-mode",

@@ -67,7 +67,7 @@ def _two_scales(f: SiteFacts) -> bool:
     """Of axes that are listed, two scales are taken for a height and a width: 0 of them is no size."""
     if f.axes_are_trivial or f.axes is None:
         return True
-    return len(f.axes) == 2 and (not f.by_scales or f.values is None or min(f.values) >= 1)
+    return len(f.axes) == 2 and (not f.by_scales or f.values is None or all(scale >= 1 for scale in f.values))
 
 
 # ---- sampling -------------------------------------------------------------------------------------------------------

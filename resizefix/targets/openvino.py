@@ -62,7 +62,7 @@ OPENVINO = targets_of(
         ),
         Rule(
             name="axes-from-the-front",
-            holds=lambda f: f.axes is None or min(f.axes) >= 0,
+            holds=lambda f: all(axis >= 0 for axis in f.axes or ()),
             because='axes are {f.axes}, counted from the end ("All axes values should less than input rank")',
             source=f"measured on {_RELEASE}; openvino 019873b normalizes them",
             fix="count the axes from the front",

@@ -131,7 +131,7 @@ def _shared(source: str) -> tuple[Rule, ...]:
 
 COREML = targets_of(
     "coreml",
-    (Release("", "onnxruntime's CoreML provider, ML Program (rules from its source, not run here)"),),
+    (Release("", "CoreML provider of onnxruntime (source, not run here)"),),
     (
         *_shared(_COREML),
         Rule(
@@ -176,7 +176,7 @@ COREML = targets_of(
 
 NNAPI = targets_of(
     "nnapi",
-    (Release("", "onnxruntime's NNAPI provider, Android 11 and later (rules from its source, not run here)"),),
+    (Release("", "NNAPI provider of onnxruntime (source, not run here)"),),
     (
         *_shared(_NNAPI),
         Rule(

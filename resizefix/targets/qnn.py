@@ -82,7 +82,7 @@ _BEFORE = (without_exclusion, _OLD, _nearest)
 
 QNN = targets_of(
     "qnn",
-    (Release("", "onnxruntime's QNN provider, HTP (source and simulator, not run here)"),),
+    (Release("", "QNN provider of onnxruntime, HTP (simulator, not run here)"),),
     (
         Rule(
             name="shapes-are-static",

@@ -56,7 +56,7 @@ RKNN = targets_of(
         ),
         Rule(
             name="axes-from-the-front",
-            holds=lambda f: f.axes is None or min(f.axes) >= 0,
+            holds=lambda f: all(axis >= 0 for axis in f.axes or ()),
             because="axes are {f.axes}, counted from the end",
             source=_SIMULATOR,
             fix="count the axes from the front",

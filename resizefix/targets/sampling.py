@@ -163,8 +163,10 @@ def resized(f: SiteFacts, fed: float = _FED) -> Iterator[tuple[int, int, int, fl
         yield from _by_policy(f, listed, rank, sizes)
         return
     for axis, value, size in zip(listed, f.values, sizes, strict=True):
+        if not math.isfinite(value) or not 0 < value <= _LONGEST:
+            continue
         for length in (size,) if size is not None else _probes(f, value):
-            if not 0 < length <= _LONGEST or not math.isfinite(value) or value <= 0:
+            if not 0 < length <= _LONGEST:
                 continue
             scale = float(np.float32(value)) if f.by_scales else sampled_scale(length, int(value))
             out = kernel_length(scale, length) if f.by_scales else int(value)
@@ -203,17 +205,21 @@ def policy_is_stretch(f: SiteFacts) -> bool:
         return True
     if f.values is None or f.input_shape is None or f.rank is None:
         return False
-    listed = f.axes if f.axes is not None else tuple(range(f.rank))
-    wanted = {axis % f.rank: int(size) for axis, size in zip(listed, f.values, strict=False)}
     found = {axis: out for axis, _, out, _ in resized(f)}
-    return found == wanted
+    listed = f.axes if f.axes is not None else tuple(range(f.rank))
+    return (
+        bool(found)
+        and len(listed) == len(f.values) == len(found)
+        and all(found.get(axis % f.rank) == size for axis, size in zip(listed, f.values, strict=True))
+    )
 
 
 def _by_policy(
     f: SiteFacts, listed: Sequence[int], rank: int, sizes: Sequence[int | None]
 ) -> Iterator[tuple[int, int, int, float]]:
     assert f.values is not None
-    known = [(size, value) for size, value in zip(sizes, f.values, strict=True) if size]
+    pairs = zip(sizes, f.values, strict=True)
+    known = [(size, value) for size, value in pairs if size and math.isfinite(value) and 0 < value <= _LONGEST]
     if len(known) < len(listed):
         return
     ratios = [sampled_scale(size, int(value)) for size, value in known]

@@ -42,7 +42,7 @@ def _pytorch(f: SiteFacts) -> bool:
 
 TIDL = targets_of(
     "tidl",
-    (Release("", "TIDL 10.x (rules from its documentation, not run here)"),),
+    (Release("", "TIDL 10.x (documentation, not run here)"),),
     (
         Rule(
             name="nearest-or-linear",

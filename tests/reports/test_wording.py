@@ -11,6 +11,7 @@ from resizefix.reports.wording import (
     Standing,
     columns,
     extent,
+    few_targets,
     listed,
     meaning,
     numbers,
@@ -82,7 +83,11 @@ def test_of_a_path_the_end_stays_longer():
 
 def test_runs_of_targets_are_said_by_their_ends():
     names = [target.name for target in TARGETS]
-    assert runs_of_targets(names) == [f"{names[0]} to {names[-1]}"]
+    tensorrt = [name for name in names if name.startswith("tensorrt-")]
+    assert runs_of_targets(tensorrt) == [f"{names[0]} to {tensorrt[-1]}"]
+    assert runs_of_targets(names)[:4] == ["tensorrt-5.0 to tensorrt-rtx", "onnxruntime", "openvino", "opencv-4"]
+    assert few_targets(names) == ["tensorrt-5.0 to tensorrt-rtx", "onnxruntime", "openvino", "11 more"]
+    assert few_targets(names[:4]) == runs_of_targets(names[:4])
     assert runs_of_targets([names[0], names[1], names[3], names[4], names[5]]) == [
         names[0],
         names[1],

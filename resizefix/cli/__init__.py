@@ -27,7 +27,7 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("legalize", "legalize", "Rewrite resizes so that a target accepts them."),
     ("repair", "repair", "Fix resizes that a converter broke or left fragile."),
     ("set", "set", "Change the interpolation on purpose, and measure the difference."),
-    ("input-size", "input_size", "Give a static model another input resolution."),
+    ("input-size", "input_size", "Give a static model another input resolution, or any."),
     ("check", "check", "Say whether a target accepts the resizes, rule by rule."),
     ("verify", "verify", "Run two models in onnxruntime and compare them."),
     ("explain", "explain", "Say what a runtime's error message means, and which command helps."),

@@ -15,25 +15,39 @@ if TYPE_CHECKING:
 
 
 class SizeType(click.ParamType):  # type: ignore[type-arg]
-    """HEIGHTxWIDTH."""
+    """HEIGHTxWIDTH, or `any`."""
 
     name = "SIZE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The two numbers."""
-        if isinstance(value, tuple):
-            return value
+        """The two numbers, or the word."""
+        if isinstance(value, tuple) or str(value).lower() == "any":
+            return value if isinstance(value, tuple) else "any"
         parts = str(value).lower().replace("×", "x").split("x")
         if len(parts) != 2 or not all(part.isdigit() and 0 < int(part) < 1 << 31 for part in parts):
-            self.fail(f"{value!r} is no size; write height x width, as 720x1280", param, ctx)
+            self.fail(f"{value!r} is no size; write height x width, as 720x1280, or any", param, ctx)
         return int(parts[0]), int(parts[1])
+
+
+class BatchType(click.ParamType):  # type: ignore[type-arg]
+    """A number from 1, or `any`."""
+
+    name = "N|any"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or the word."""
+        if isinstance(value, int) or str(value).lower() == "any":
+            return value if isinstance(value, int) else "any"
+        if not str(value).isdigit() or not 0 < int(value) < 1 << 31:
+            self.fail(f"{value!r} is no batch; write a number from 1, or any", param, ctx)
+        return int(value)
 
 
 @subcommand("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280")
 @click.argument("model", metavar="IN", type=click.Path())
 @click.argument("out", required=False, type=click.Path())
 @click.argument("size", required=False, metavar="SIZE")
-@click.option("--batch", type=click.IntRange(min=1), metavar="N", help="Another batch, too.")
+@click.option("--batch", type=BatchType(), help="Another batch, too: a number, or any.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="The image inputs that are meant (repeatable).")
 @click.option(
     "--keep", multiple=True, metavar="PATTERN", help="The sizes in these nodes stay as they are (repeatable)."
@@ -44,7 +58,7 @@ class SizeType(click.ParamType):  # type: ignore[type-arg]
 @writing
 @running
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
-    """Give IN another input resolution: SIZE is height x width.
+    """Give IN another input resolution: SIZE is height x width, or `any`.
 
     Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written.
     """
@@ -94,8 +108,13 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
     if resolution is None:
         return None
 
+    size = resolution.size if isinstance(resolution.size, str) else list(resolution.size)
+
     def show() -> None:
+        if resolution.rule:
+            click.echo(resolution.rule)
         for sentence in resolution.inferred:
             click.echo(f"inferred: {sentence}")
 
-    return More({"size": list(resolution.size), "inferred": list(resolution.inferred)}, show)
+    fields = {"size": size, "batch": resolution.batch, "rule": resolution.rule or None}
+    return More({**fields, "inferred": list(resolution.inferred)}, show)

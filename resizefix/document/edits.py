@@ -17,8 +17,9 @@ from resizefix.document.scopes import (
     DefinitionKind,
     Reader,
     Scope,
+    bodies,
 )
-from resizefix.document.values import dims_in
+from resizefix.document.values import dims_in, stored_values, tensor_of
 from resizefix.document.view import View
 from resizefix.scope_path import FunctionName, Key, ScopePath
 
@@ -238,6 +239,16 @@ def _drop_named(field: MutableSequence[Any], names: Container[str]) -> None:
     for index in reversed(range(len(field))):
         if field[index].name in names:
             del field[index]
+
+
+def rename_symbols(model: ModelProto, names: Mapping[str, str]) -> None:
+    """Give symbols of stored shapes other names."""
+    for _, body in bodies(model):
+        for value in stored_values(body):
+            tensor = tensor_of(value.type)
+            for dim in tensor.shape.dim if tensor is not None else ():
+                if dim.dim_param in names:
+                    dim.dim_param = names[dim.dim_param]
 
 
 def set_shape(value: ValueInfoProto, dims: Sequence[int | str | None] | None) -> None:

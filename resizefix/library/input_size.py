@@ -9,108 +9,169 @@ from typing import TYPE_CHECKING
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
+from resizefix.document.scopes import node_label
 from resizefix.document.text import node_text
 from resizefix.errors import VerificationFailedError
-from resizefix.interop import Model, opened, returned
+from resizefix.interop import opened, returned
 from resizefix.library.bounded import bounded
-from resizefix.library.result import Resolution, Result
+from resizefix.library.result import ModelT, Resolution, Result
+from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.decide import Choices
-from resizefix.origins.input_sizes.following import Following, follow
+from resizefix.origins.input_sizes.following import Following, follow, trial_sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs
 from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
-from resizefix.verification.conditions import RunOptions, conditions
+from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+ANY = "any"
+_MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at
+
+
 @bounded
 def input_size(
-    model: Model,
+    model: ModelT,
     *,
-    size: tuple[int, int],
-    batch: int | None = None,
+    size: tuple[int, int] | str = ANY,
+    batch: int | str | None = None,
     input: Sequence[str] = (),
     keep: Sequence[str] = (),
     follow_input: Sequence[str] = (),
     verify: bool = True,
     **run: Unpack[RunOptions],
-) -> Result:
-    """Give the model's image inputs another height and width, and another batch if one is given.
+) -> Result[ModelT]:
+    """Give the model's image inputs another height and width, or let them be "any"; the batch likewise.
 
     Every constant that follows the input's size is found (shapes of Reshape, sizes of Resize, kernels of global pools,
-    grids of positions) and written anew. Where weights depend on the size, or the file admits two readings, nothing is
-    changed and the outcome names the node and the reason; `keep` and `follow_input` (patterns on names of nodes) choose
-    a reading. `input` names the inputs, where not all images of one size are meant. Raises UsageError for options that
-    do not fit, VerificationFailedError where the verification fails.
+    grids of positions) and written anew, or computed when the model runs. Where weights depend on the size, or the file
+    admits two readings, nothing is changed and the outcome names the node and the reason; `keep` and `follow_input`
+    (patterns on names of nodes) choose a reading. `input` names the inputs, where not all images of one size are meant.
+    Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
     """
     document = opened(model)
-    wanted = {"height": size[0], "width": size[1], **({} if batch is None else {"batch": batch})}
-    images = image_inputs(document.proto, input)
-    base = document
-    if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
-        base = closed(document, images, wanted)
-        images = image_inputs(base.proto, [image.name for image in images])
-    view = ModelView(base)
-    symbols = {name: length for name in wanted if (length := images[0].old(name)) is not None}
-    moving = {name: length for name, length in symbols.items() if wanted[name] != length}
-    resolution = Resolution(size)
-    if not moving and base is document:
-        nothing = Verification(Status.SKIPPED, Diagnostic("library.input-size-same"))
-        return Result(returned(document, model), (), (), nothing, resolution=resolution)
-    choices = Choices(keep, follow_input)
+    asked: dict[str, int | str] = {"height": ANY, "width": ANY}
+    if isinstance(size, tuple):
+        asked = {"height": size[0], "width": size[1]}
+    if batch is not None:
+        asked["batch"] = batch
+    resolution = Resolution(size, batch)
+    work = _Work(document, input, Choices(keep, follow_input), asked)
     try:
-        found, made = _made(base, view, images, (symbols, moving), wanted, choices)
+        work.make()
     except SizeRefusedError as error:
         skipped = Verification(Status.SKIPPED, Diagnostic("library.input-size-nothing"))
-        return Result(returned(document, model), (_refused(view, error),), (), skipped, resolution=resolution)
-    resolution = replace(resolution, inferred=() if found is None else found.inferred)
+        return Result(returned(document, model), (work.refused(error),), (), skipped, resolution=resolution)
+    if work.document is document:
+        nothing = Verification(Status.SKIPPED, Diagnostic("library.input-size-same"))
+        return Result(returned(document, model), (), (), nothing, resolution=resolution)
+    resolution = replace(resolution, inferred=tuple(work.inferred), rule=work.rule)
     if not verify:
         skipped = Verification(Status.SKIPPED, Diagnostic("library.switched-off-no-verify"))
-        return Result(returned(made.document, model), made.outcomes, (), skipped, resolution=resolution)
-
-    from resizefix.verification.input_size import prove_size  # onnxruntime is imported where it runs
-
-    verification = prove_size(document, made.document, found, wanted, conditions(**run))
+        return Result(returned(work.document, model), work.outcomes, (), skipped, resolution=resolution)
+    verification = work.proof(conditions(**run))
     if not verification.passed:
-        result = Result(document, made.outcomes, (), verification, resolution=resolution)
+        result = Result(document, work.outcomes, (), verification, resolution=resolution)
         raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
-    return Result(returned(made.document, model), made.outcomes, (), verification, resolution=resolution)
+    outcomes = work.outcomes
+    largest = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=0.0)
+    if not all(outcome.exact for outcome in outcomes):
+        outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
+    return Result(returned(work.document, model), outcomes, (), verification, resolution=resolution)
 
 
-def _made(
-    document: Document,
-    view: ModelView,
-    images: list[ImageInput],
-    symbols: tuple[dict[str, int], dict[str, int]],
-    wanted: dict[str, int],
-    choices: Choices,
-) -> tuple[Following | None, Resized]:
-    """The model of the wanted size. What the model says of both axes together is more than of one; but where one stays
-    as it is, it need not be free."""
-    both, moving = symbols
-    if not moving:  # the file left every size open
-        return None, Resized(document, (), frozenset())
-    try:
-        found = follow(view, images, both, choices)
-        return found, resized(document, found, {name: wanted[name] for name in both})
-    except SizeRefusedError:
-        if moving == both:
-            raise
-    found = follow(view, images, moving, choices)
-    return found, resized(document, found, {name: wanted[name] for name in moving})
+class _Work:
+    """The steps from a model to that of another size: what is open is fixed, what is fixed is changed, what shall be
+    any is made so."""
 
+    def __init__(self, document: Document, names: Sequence[str], choices: Choices, asked: dict[str, int | str]) -> None:
+        self.before = self.document = document
+        self.names = names
+        self.choices = choices
+        self.asked = asked
+        self.outcomes: tuple[Outcome, ...] = ()
+        self.inferred: list[str] = []
+        self.rule = ""
+        self._view = ModelView(document)
+        self._fixed: tuple[Following, dict[str, int]] | None = None
+        self._free: Following | None = None
+        self._start = document
 
-def _refused(view: ModelView, error: SizeRefusedError) -> Outcome:
-    from resizefix.document.scopes import node_label
+    def make(self) -> None:
+        """Make the model. Raises SizeRefusedError, UsageError, RefusedError."""
+        images = image_inputs(self.document.proto, self.names)
+        self.names = [image.name for image in images]
+        wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
+        if any(image.old(name) is None for image in images for name in wanted if name in image.axes):
+            self.document = closed(self.document, images, wanted)
+            images = self._look()
+        old = {name: length for name in wanted if (length := images[0].old(name)) is not None}
+        moving = {name: length for name, length in old.items() if wanted[name] != length}
+        if moving:
+            self._resize(images, old, moving, wanted)
+            images = self._look()
+        free = {name: length for name in self.asked if name not in wanted and (length := images[0].old(name))}
+        if free:
+            self._release(images, free)
 
-    for index, node in enumerate(view.model.graph.node):
-        if node_label(node, index) == error.node:
-            return Outcome(
-                index, error.node, Happened.REFUSED, error.reason, node_text(node), retry_args=error.retry_args
-            )
-    return Outcome(0, error.node, Happened.REFUSED, error.reason, retry_args=error.retry_args)
+    def _look(self) -> list[ImageInput]:
+        self._view = ModelView(self.document)
+        return image_inputs(self.document.proto, self.names)
+
+    def _resize(
+        self, images: list[ImageInput], old: dict[str, int], moving: dict[str, int], wanted: dict[str, int]
+    ) -> None:
+        """The model of the wanted size. What it says of both axes together is more than of one; but where one stays as
+        it is, it need not be free."""
+        try:
+            found = follow(self._view, images, old, self.choices)
+            made = resized(self.document, found, {name: wanted[name] for name in old})
+        except SizeRefusedError:
+            if moving == old:
+                raise
+            old = moving
+            found = follow(self._view, images, old, self.choices)
+            made = resized(self.document, found, {name: wanted[name] for name in old})
+        self._fixed = found, {name: wanted[name] for name in old}
+        self._keep(found, made)
+
+    def _release(self, images: list[ImageInput], free: dict[str, int]) -> None:
+        found = follow(self._view, images, free, self.choices)
+        made = made_dynamic(self.document, found)
+        self._free, self._start = found, self.document
+        rule = found.rule(free)
+        steps = [f"{name} {step}" for name, step in rule.steps.items() if step > 1]
+        self.rule = Diagnostic("library.input-size-rule", steps=", ".join(steps)) if steps else ""
+        self._keep(found, made)
+
+    def _keep(self, found: Following, made: Resized) -> None:
+        self.inferred += [sentence for sentence in found.inferred if sentence not in self.inferred]
+        self.outcomes = (*self.outcomes, *made.outcomes)
+        self.document = made.document
+
+    def proof(self, rules: Conditions) -> Verification:
+        """What of the new model is proven."""
+        from resizefix.verification.input_size import prove_any, prove_fixed, prove_same
+
+        if self._free is not None:
+            references = [(dict(self._free.sizes.symbols), self._start)]
+            for symbols in trial_sizes(self._free, _MOST_GROWTH):
+                references.append((symbols, resized(self._start, self._free, symbols).document))
+            exact = all(outcome.exact for outcome in self.outcomes)
+            return prove_any(self.document, self._free, references, rules, exact=exact)
+        if self._fixed is not None:
+            return prove_fixed(self.document, *self._fixed, rules)
+        return prove_same(self.before, self.document, rules)
+
+    def refused(self, error: SizeRefusedError) -> Outcome:
+        """The outcome of the node at which another size fails."""
+        for index, node in enumerate(self._view.model.graph.node):
+            if node_label(node, index) == error.node:
+                text = node_text(node)
+                return Outcome(index, error.node, Happened.REFUSED, error.reason, text, retry_args=error.retry_args)
+        return Outcome(0, error.node, Happened.REFUSED, error.reason, retry_args=error.retry_args)

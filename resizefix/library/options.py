@@ -144,9 +144,15 @@ def _extent(value: Any) -> str:
     return ExtentKind(value).value
 
 
-def _size(value: Any) -> tuple[int, int]:
+def _size(value: Any) -> tuple[int, int] | str:
+    if value == "any":
+        return "any"
     height, width = _each(_whole(1))(value)
     return height, width
+
+
+def _batch(value: Any) -> int | str:
+    return "any" if value == "any" else int(_whole(1)(value))
 
 
 def _callable(value: Any) -> Any:
@@ -197,8 +203,8 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "progress": (_callable, "what can be called with three arguments"),
     "target": (lambda value: target_named(value).name, ""),
     "profile": (_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}'),
-    "size": (_size, "height and width, as (720, 1280)"),
-    "batch": (_whole(1), "a whole number from 1"),
+    "size": (_size, 'height and width, as (720, 1280), or "any"'),
+    "batch": (_batch, 'a whole number from 1, or "any"'),
     "input": (_each(_text, (str,)), "the name of an input, or a list of them"),
     **dict.fromkeys(("keep", "follow_input"), (_each(_text, (str,)), "a glob on names of nodes, or a list of them")),
     "set": (_by_name(_each(_FLOAT)), 'numbers for inputs, as {"scales": (1, 1, 2, 2)}'),

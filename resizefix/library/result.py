@@ -28,9 +28,12 @@ else:
 
 @dataclass(frozen=True)
 class Resolution:
-    """What `input_size` was asked for: (height, width); and what it took for granted, a sentence for each."""
+    """What `input_size` was asked for: (height, width) or "any", and the batch; what it took for granted, a sentence
+    for each; and which sizes the model takes, where not all."""
 
-    size: tuple[int, int]
+    size: tuple[int, int] | str
+    batch: int | str | None = None
+    rule: str = ""
     inferred: tuple[str, ...] = ()
 
 

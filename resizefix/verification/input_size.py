@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,51 +10,66 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.origins.input_sizes.following import Following
+from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
-from resizefix.verification.bounds import default_level_bounds, within
-from resizefix.verification.compare import compare
+from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
+from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import fit_feeds
 from resizefix.verification.verification import Run, Status, Verification
 
+_OTHER_ORDER = 1e-5  # what a sum in another order may differ by, relative to the largest value
 
-def prove_size(
-    before: Document, after: Document, found: Following | None, wanted: Mapping[str, int], rules: Conditions
+
+def prove_fixed(after: Document, found: Following, wanted: Mapping[str, int], rules: Conditions) -> Verification:
+    """Run the model of the new size at both optimisation levels; every output must have the derived size."""
+    return _said(lambda: _fixed(after, found, wanted, rules))
+
+
+def prove_same(before: Document, after: Document, rules: Conditions) -> Verification:
+    """Compare two models of which one takes the size that the other has fixed, and no constant had to change."""
+    return _said(lambda: _same(before, after, rules))
+
+
+def prove_any(
+    after: Document,
+    found: Following,
+    references: Sequence[tuple[Mapping[str, int], Document]],
+    rules: Conditions,
+    *,
+    exact: bool,
 ) -> Verification:
-    """Run the model of the new size at both optimisation levels; every output must have the derived size.
+    """Compare a model for any size with one for each of a few sizes, the old one first.
 
-    Where no constant had to change (`found` is None), the original takes this size too, and is compared.
+    The original is the reference at the old size; at others it is the model with the constants of that size, which says
+    that both ways of writing it agree. `exact`: every bit must be equal; else sums may be in another order.
     """
+    return _said(lambda: _any(after, found, references, rules, exact))
+
+
+def _said(prove: Callable[[], Verification]) -> Verification:
     try:
-        return _same(before, after, rules) if found is None else _proof(after, found, wanted, rules)
+        return prove()
     except (CannotLoadError, CannotRunError, BrokenOffError, UsageError) as error:
         reason = getattr(error, "reason", str(error))
         return Verification(Status.FAILED, Diagnostic("verification.input-size-does-not-run", reason=reason))
 
 
-def _proof(after: Document, found: Following, wanted: Mapping[str, int], rules: Conditions) -> Verification:
+def _fixed(after: Document, found: Following, wanted: Mapping[str, int], rules: Conditions) -> Verification:
     plain = _open(after, rules, optimized=False)
-    feeder = Feeder(plain.inputs, rules.shapes, rules.seed, {}, rules.limits.bytes)
-    fitted = fit_feeds(plain, feeder)
-    shapes = {name: np.shape(value) for name, value in fitted.feeds.items() if isinstance(value, np.ndarray)}
-    for name, value in fitted.outputs.items():
-        dims = found.flow.dims.get(name)
-        if dims is None or not isinstance(value, np.ndarray):
-            continue
-        derived = [None if found.sizes.is_opaque(dim) else found.length(wanted, dim) for dim in dims]
-        if len(derived) != value.ndim or any(
-            d is not None and d != s for d, s in zip(derived, value.shape, strict=True)
-        ):
-            why = Diagnostic("verification.input-size-shape", name=name, found=list(value.shape), wanted=derived)
-            return Verification(Status.FAILED, why)
+    fitted = fit_feeds(plain, Feeder(plain.inputs, rules.shapes, rules.seed, {}, rules.limits.bytes))
+    wrong = _wrong_shape(found, wanted, fitted.outputs)
+    if wrong is not None:
+        return Verification(Status.FAILED, wrong)
     optimized = _open(after, rules, optimized=True).run(plain.taken(fitted.feeds))
     level = compare(fitted.outputs, optimized)
     if level.max_rel_diff == np.inf or not within(level, default_level_bounds(fitted.outputs, optimized)):
         return Verification(Status.FAILED, Diagnostic("verification.input-size-optimized", reason=level.reason))
-    run = Run({}, shapes, True, level.bitwise, level.max_abs_diff, level.max_rel_diff)
-    return Verification(Status.PASSED, Diagnostic("verification.input-size-fixed"), (run,))
+    return Verification(
+        Status.PASSED, Diagnostic("verification.input-size-fixed"), (_run(level, fitted.feeds, optimized=True),)
+    )
 
 
 def _same(before: Document, after: Document, rules: Conditions) -> Verification:
@@ -62,9 +77,55 @@ def _same(before: Document, after: Document, rules: Conditions) -> Verification:
     fitted = fit_feeds(plain, Feeder(plain.inputs, rules.shapes, rules.seed, {}, rules.limits.bytes))
     original = _open(before, rules, optimized=False)
     level = compare(original.run(original.taken(fitted.feeds)), fitted.outputs)
-    shapes = {name: np.shape(value) for name, value in fitted.feeds.items() if isinstance(value, np.ndarray)}
-    run = Run({}, shapes, False, level.bitwise, level.max_abs_diff, level.max_rel_diff)
-    return Verification(Status.PASSED if level.bitwise else Status.FAILED, level.reason, (run,))
+    status = Status.PASSED if level.bitwise else Status.FAILED
+    return Verification(status, level.reason, (_run(level, fitted.feeds, optimized=False),))
+
+
+def _any(
+    after: Document,
+    found: Following,
+    references: Sequence[tuple[Mapping[str, int], Document]],
+    rules: Conditions,
+    exact: bool,
+) -> Verification:
+    sessions = {optimized: _open(after, rules, optimized=optimized) for optimized in (False, True)}
+    runs: list[Run] = []
+    for symbols, reference in references:
+        plain = _open(reference, rules, optimized=False)
+        fitted = fit_feeds(plain, Feeder(plain.inputs, {}, rules.seed, {}, rules.limits.bytes))
+        wrong = _wrong_shape(found, symbols, fitted.outputs)
+        if wrong is not None:
+            return Verification(Status.FAILED, wrong, tuple(runs))
+        for optimized, session in sessions.items():
+            made = session.run(session.taken(fitted.feeds))
+            level = compare(fitted.outputs, made)
+            bounds = default_level_bounds(fitted.outputs, made) if optimized else relative_bounds(made, _OTHER_ORDER)
+            allowed = level.bitwise or ((optimized or not exact) and within(level, bounds))
+            runs.append(_run(level, fitted.feeds, optimized=optimized))
+            if not allowed or level.max_rel_diff == np.inf or session.contradicts(made):
+                size = " x ".join(str(length) for length in symbols.values())
+                why = Diagnostic("verification.input-size-any-differs", size=size, reason=level.reason)
+                return Verification(Status.FAILED, why, tuple(runs))
+    sizes = ", ".join("x".join(str(length) for length in symbols.values()) for symbols, _ in references)
+    return Verification(Status.PASSED, Diagnostic("verification.input-size-any", sizes=sizes), tuple(runs))
+
+
+def _wrong_shape(found: Following, wanted: Mapping[str, int], outputs: Mapping[str, Value]) -> Diagnostic | None:
+    """What to say where an output has another shape than was derived; None where all agree."""
+    for name, value in outputs.items():
+        dims = found.flow.dims.get(name)
+        if dims is None or not isinstance(value, np.ndarray):
+            continue
+        derived = [None if found.sizes.is_opaque(dim) else found.length(wanted, dim) for dim in dims]
+        pairs = zip(derived, value.shape, strict=False)
+        if len(derived) != value.ndim or any(size not in (None, made) for size, made in pairs):
+            return Diagnostic("verification.input-size-shape", name=name, found=list(value.shape), wanted=derived)
+    return None
+
+
+def _run(level: Comparison, feeds: Mapping[str, Value], *, optimized: bool) -> Run:
+    shapes = {name: np.shape(value) for name, value in feeds.items() if isinstance(value, np.ndarray)}
+    return Run({}, shapes, optimized, level.bitwise, level.max_abs_diff, level.max_rel_diff)
 
 
 def _open(document: Document, rules: Conditions, *, optimized: bool) -> Session:

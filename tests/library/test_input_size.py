@@ -179,6 +179,35 @@ def test_a_model_of_another_size_is_what_is_built_at_that_size(build):
     assert result.verification.passed
 
 
+@pytest.mark.parametrize("build", FOLLOWING, ids=lambda build: build.__name__)
+def test_a_model_of_any_size_is_at_each_what_is_built_for_it(build):
+    result = resizefix.input_size(built(build, OLD), size="any")
+    if build is pyramid:
+        (outcome,) = result.outcomes
+        assert (outcome.status, outcome.node) == (Status.REFUSED, "AveragePool_1"), "a kernel is an attribute"
+        return
+    assert result.verification.passed
+    for size in (OLD, NEW, (64, 32), (80, 96)):
+        wanted, found = run(built(build, size), size), run(result.model, size)
+        if build is global_pool:
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+        else:
+            assert found.tobytes() == wanted.tobytes()
+
+
+def test_odd_sizes_follow_the_map_that_is_met():
+    result = resizefix.input_size(built(unet, OLD), size="any")
+    for size in ((33, 47), (35, 52)):
+        assert run(result.model, size).tobytes() == run(built(unet, size), size).tobytes()
+
+
+def test_any_batch_with_a_fixed_size():
+    result = resizefix.input_size(built(windows, OLD), size=NEW, batch="any")
+    assert [run(result.model, NEW, batch).shape[0] for batch in (1, 4)] == [1, 4]
+    shape = result.model.graph.input[0].type.tensor_type.shape
+    assert [dim.dim_param or dim.dim_value for dim in shape.dim] == ["batch", 3, *NEW]
+
+
 def dense(n: Net, h: int, w: int) -> str:
     return n.add("Gemm", n.add("Flatten", n.conv("x", 3, 2, 2)), n.weight(h * w // 2, 5))
 

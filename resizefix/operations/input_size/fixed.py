@@ -32,6 +32,8 @@ class Resized:
     document: Document
     outcomes: tuple[Outcome, ...]
     changed: frozenset[int]
+    exact: bool = True
+    """Whether every node computes the same bits at the old size: a global pool sums in another order."""
 
 
 def resized(document: Document, found: Following, symbols: Mapping[str, int]) -> Resized:

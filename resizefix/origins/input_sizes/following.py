@@ -26,6 +26,7 @@ from resizefix.origins.input_sizes.tables import NoGridError, Table, recognised
 
 Array = npt.NDArray[Any]
 Symbols = Mapping[str, int]
+_TRIALS = 3
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,29 @@ class Following:
     def rule(self, symbols: Symbols) -> SizeRule:
         """Which sizes of the input fit, and the nearest to a given one."""
         return rule_of(self.flow, symbols)
+
+
+def trial_sizes(found: Following, growth: int) -> list[dict[str, int]]:
+    """A few sizes of the input that the model takes: larger ones, of other shapes, odd ones where it takes odd ones.
+
+    None has more than `growth` times the pixels of the old one.
+    """
+    symbols = found.sizes.symbols
+    rule = found.rule(symbols)
+    steps = {name: max(1, rule.steps.get(name) or 1) for name in symbols}
+    odd = {name: 7 if step == 1 else step for name, step in steps.items()}
+    chosen: list[dict[str, int]] = []
+    for first, second, third in ((1, 0, 1), (0, 3, 2), (2, 1, 0), (0, 1, 1), (1, 0, 0), (-1, 1, 2)):
+        moves = dict(zip(("height", "width", "batch"), (first, second, third), strict=True))
+        made = {name: old + odd[name] * moves[name] for name, old in symbols.items()}
+        pixels = np.prod([made[name] / old for name, old in symbols.items()])
+        if made == dict(symbols) or min(made.values()) < 1 or pixels > growth or made in chosen:
+            continue
+        if broken_at(found.flow, made) is None:
+            chosen.append(made)
+        if len(chosen) == _TRIALS:
+            break
+    return chosen
 
 
 def _point(symbols: Symbols) -> dict[str, npt.NDArray[np.int64]]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from math import gcd
 
 import numpy as np
 import numpy.typing as npt
@@ -101,12 +99,23 @@ def rule_of(flow: Flow, symbols: Mapping[str, int]) -> SizeRule:
         around = np.arange(max(1, wished - _AROUND), wished + _AROUND + 1, dtype=np.int64)
         sizes = {other: np.full(around.shape, flow.sizes.symbols[other], np.int64) for other in symbols}
         sizes[name] = around
-        good = [int(size) for size in around[_fits(flow, sizes)]]
+        fits = _fits(flow, sizes)
+        good = [int(size) for size in around[fits]]
         below = [size for size in good if size <= wished][-1:]
         above = [size for size in good if size >= wished][:1]
         fitting[name] = tuple(dict.fromkeys([*below, *above]))
-        steps[name] = gcd(*(after - before for before, after in pairwise(good))) if len(good) > 1 else 0
+        steps[name] = _period(fits[around >= wished])  # below, a map may be too small for the network
         if fitting[name] != (wished,):
             nearest = " and ".join(str(size) for size in fitting[name]) or "none"
-            said.append(Diagnostic("origins.input-size-rule", symbol=name, step=steps[name], nearest=nearest))
-    return SizeRule(fitting, steps, "; ".join(said) or Diagnostic("origins.input-size-no-rule"))
+            whole = steps[name] > 1 and all(size % steps[name] == 0 for size in good)
+            code = "origins.input-size-rule" if whole else "origins.input-size-nearest"
+            said.append(Diagnostic(code, symbol=name, step=steps[name], nearest=nearest))
+    return SizeRule(fitting, steps, ". ".join(said) or Diagnostic("origins.input-size-no-rule"))
+
+
+def _period(fits: npt.NDArray[np.bool_]) -> int:
+    """After how many sizes those that fit recur; 0 where they do not."""
+    for period in range(1, len(fits) // 2):
+        if np.array_equal(fits[period:], fits[:-period]):
+            return period
+    return 0

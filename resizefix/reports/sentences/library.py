@@ -33,4 +33,5 @@ SENTENCES = {
     "library.input-size-same": "the input has this size already",
     "library.input-size-nothing": "nothing was changed",
     "library.message-is-text": "the message must be a text that is not empty, not {value}; paste what the runtime printed",
+    "library.input-size-rule": "sizes go in steps ({steps}): others fail where two maps meet",
 }

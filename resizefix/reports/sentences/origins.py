@@ -54,7 +54,8 @@ SENTENCES = {
     "origins.input-size-apart": "its operands are {one} and {other} long",
     "origins.input-size-empty": "its output would be {length} long",
     "origins.input-size-remainder": "{whole} is no multiple of {divisor}",
-    "origins.input-size-rule": "The {symbol} must be a multiple of {step} like the old one; the nearest are {nearest}",
+    "origins.input-size-rule": "The {symbol} must be a multiple of {step}; the nearest are {nearest}",
+    "origins.input-size-nearest": "The nearest {symbol} that fits is {nearest}",
     "origins.input-size-no-rule": "No single size explains it",
     "origins.input-size-table": "its constant {name!r} of shape {shape} has numbers for each position that follow no formula: a learned or unknown table",
     "origins.input-size-scalar": "its number {value} is two sizes at once here, and which of them it follows is not in the file",
@@ -62,4 +63,6 @@ SENTENCES = {
     "origins.input-size-pad-side": "it would pad by {amount}, and on which side is not in the file",
     "origins.input-size-resize": "it resizes to {sizes}: either always, or to {share} of the input. --keep NODE chooses the first, --follow NODE the second",
     "origins.input-size-resize-scale": "its scales make {sizes}: either it always scales by them, or always makes this size. --keep NODE chooses the second",
+    "origins.input-size-no-range": "its table follows the input by a formula that has no nodes at this opset; ask for a fixed size",
+    "origins.input-size-scales": "its scales would have to be computed from sizes, which its opset has no operand for; raise it to opset 11 first",
 }

@@ -41,4 +41,6 @@ SENTENCES = {
     "verification.input-size-optimized": "the model for this size computes something else when onnxruntime optimises it: {reason}",
     "verification.input-size-fixed": "it runs at this size, and every output has the size that was derived. That its numbers are those of a new export is inferred: there is no original of this size to compare with",
     "verification.input-size-changed-elsewhere": "{what} changed that has nothing to do with the size",
+    "verification.input-size-any-differs": "at {size} the model for any size computes something else than the one for that size: {reason}",
+    "verification.input-size-any": "at the old size it computes what the original does; at each of {sizes} what the model with the constants of that size does. That these are those of a new export is inferred",
 }

@@ -1,0 +1,159 @@
+"""Tables and single numbers that follow the input, computed when the model runs: the same bits as `tables` makes."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import helper
+
+from resizefix.document.node_builder import NodeBuilder
+from resizefix.operations.input_size.size_nodes import Samples, SizeNodes
+from resizefix.origins.input_sizes.following import Following
+from resizefix.origins.input_sizes.refusal import refuse
+from resizefix.origins.input_sizes.scalars import ScalarUse
+from resizefix.origins.input_sizes.sequences import Sequence
+from resizefix.origins.input_sizes.tables import Grid, Joined, Table
+
+_FIRST_RANGE = 11
+
+
+class TableNodes:
+    """Adds the nodes for one use of a table or number."""
+
+    def __init__(self, found: Following, builder: NodeBuilder, sizes: SizeNodes, samples: Samples, label: str) -> None:
+        self._found = found
+        self._builder, self._sizes, self._samples, self._label = builder, sizes, samples, label
+
+    def table(self, table: Table) -> str:
+        """A table. Raises SizeRefusedError where its formula has no nodes."""
+        if self._builder.opset < _FIRST_RANGE:
+            raise refuse(self._label, "input-size-no-range")
+        if isinstance(table, Joined):
+            return self._builder.add("Concat", *(self.table(part) for part in table.parts), axis=table.axis)
+        return self._grid(table)
+
+    def scalar(self, use: ScalarUse) -> str:
+        """A single number."""
+        add, value = self._builder.add, self._builder.value
+        size = self._sizes.one(use.dim, self._label)
+        if use.less:
+            size = add("Sub", size, value([use.less], "less", np.int64))
+        made = add("Cast", size, to=_type(use.dtype)) if use.dtype != np.int64 else size
+        if use.form == "half":
+            made = add("Div", made, value([2], "two", use.dtype))
+        elif use.form != "whole":
+            made = add("Div", value([2 if use.form == "two over" else 1], "over", use.dtype), made)
+        return self._builder.reshape(made, use.shape) if use.shape != (1,) else made
+
+    def _grid(self, grid: Grid) -> str:
+        lengths = None
+        if grid.merged:
+            made = self._line(grid, 0, grid.channels[0].sequence, count=self._whole(grid))
+            made = self._cast(made, grid)
+            shape = [grid.dims[axis] for axis in range(len(grid.dims))]
+            made = self._builder.add("Reshape", made, self._sizes.vector(shape, self._label))
+            return made if not any(len(factors) != 1 for factors in grid.shape) else self._merged(made, grid)
+        terms = [self._term(grid, at) for at in range(len(grid.moving)) if self._channels_along(grid, at)]
+        made = terms[0] if terms else ""
+        for term in terms[1:]:
+            made = self._builder.add("Add", made, term)
+        offsets = self._coefficients(grid, self._offsets(grid))
+        kind = self._kind(grid)
+        if made and np.any(offsets):
+            made = self._builder.add("Add", made, self._builder.value(offsets, "offsets", kind))
+        elif not made:
+            made = self._builder.value(offsets, "offsets", kind)
+        made = self._cast(made, grid)
+        if len(terms) < len(grid.moving):
+            lengths = self._sizes.vector(list(grid.dims), self._label)
+            made = self._builder.add("Expand", made, lengths)
+        return self._merged(made, grid)
+
+    def _whole(self, grid: Grid) -> str:
+        made = self._sizes.one(grid.dims[grid.moving[0]], self._label)
+        for axis in grid.moving[1:]:
+            made = self._builder.add("Mul", made, self._sizes.one(grid.dims[axis], self._label))
+        return made
+
+    def _merged(self, made: str, grid: Grid) -> str:
+        """The factors of axes put together again."""
+        if all(len(factors) == 1 for factors in grid.shape):
+            return made
+        shape: list[int] = []
+        for factors in grid.shape:
+            numbers = [self._samples.number(dim) for dim in factors]
+            shape.append(-1 if None in numbers else int(np.prod([n for n in numbers if n is not None], initial=1)))
+        if shape.count(-1) <= 1:
+            return self._builder.reshape(made, shape)
+        lengths = [self._found.sizes.product(factors) for factors in grid.shape]
+        return self._builder.add("Reshape", made, self._sizes.vector(lengths, self._label))
+
+    def _channels_along(self, grid: Grid, at: int) -> list[Sequence]:
+        return [c.sequence for c in grid.channels if c.axis == at and c.sequence is not None]
+
+    def _kind(self, grid: Grid) -> np.dtype[np.generic]:
+        kinds = {c.sequence.dtype for c in grid.channels if c.sequence is not None}
+        if len(kinds) > 1:
+            raise refuse(self._label, "input-size-no-range")
+        return np.dtype(kinds.pop()) if kinds else grid.dtype
+
+    def _offsets(self, grid: Grid) -> list[float]:
+        return [c.sequence.offset if c.sequence is not None else c.value.item() for c in grid.channels]
+
+    def _coefficients(self, grid: Grid, values: list[float]) -> np.ndarray:
+        """One number for each channel, in the rank of all factors."""
+        shape = [1 if axis in grid.moving else (dim.old or 1) for axis, dim in enumerate(grid.dims)]
+        return np.array(values).reshape(shape)
+
+    def _term(self, grid: Grid, at: int) -> str:
+        """The part of all channels that counts along one axis."""
+        sequences = self._channels_along(grid, at)
+        if len({(one.form, one.centre) for one in sequences}) != 1:
+            raise refuse(self._label, "input-size-no-range")
+        kind = self._kind(grid)
+        made = self._line(grid, at, sequences[0])
+        factors = [c.sequence.factor if c.axis == at and c.sequence is not None else 0.0 for c in grid.channels]
+        scale = self._builder.value(self._coefficients(grid, factors), "factors", kind)
+        if sequences[0].form == "spaced":
+            scale = self._builder.add("Div", scale, self._last(grid, at, kind))
+        elif all(factor == 1 for factor in factors):
+            return made
+        return self._builder.add("Mul", made, scale)
+
+    def _last(self, grid: Grid, at: int, kind: np.dtype[np.generic]) -> str:
+        size = self._sizes.one(grid.dims[grid.moving[at]], self._label)
+        return self._builder.add("Cast", self._builder.add("Sub", size, self._one()), to=_type(kind))
+
+    def _one(self) -> str:
+        return self._builder.value([1], "one", np.int64)
+
+    def _line(self, grid: Grid, at: int, sequence: Sequence | None, count: str | None = None) -> str:
+        """The positions along an axis, as a share of it where the formula wants that, in the rank of all factors."""
+        assert sequence is not None
+        add, value = self._builder.add, self._builder.value
+        size = count or self._sizes.one(grid.dims[grid.moving[at]], self._label)
+        scalar = self._builder.reshape(size, [])
+        made = add("Range", value(0, "first", np.int64), scalar, value(1, "step", np.int64), wanted="positions")
+        kind = np.dtype(sequence.dtype)
+        if kind != np.int64:
+            made = add("Cast", made, to=_type(kind))
+        if sequence.form == "shares":
+            if sequence.centre:
+                made = add("Add", made, value(sequence.centre, "centre", kind))
+            made = add("Div", made, add("Cast", size, to=_type(kind)))
+        elif sequence.form == "span":
+            made = add("Div", made, self._last(grid, at, kind))
+        elif sequence.form == "linspace":
+            raise refuse(self._label, "input-size-no-range")
+        if count is not None:
+            return made
+        return self._builder.reshape(made, [-1 if axis == grid.moving[at] else 1 for axis in range(len(grid.dims))])
+
+    def _cast(self, made: str, grid: Grid) -> str:
+        kinds = {c.sequence.dtype for c in grid.channels if c.sequence is not None}
+        if not kinds or np.dtype(kinds.pop()) == grid.dtype:
+            return made
+        return self._builder.add("Cast", made, to=_type(grid.dtype))
+
+
+def _type(dtype: np.dtype[np.generic]) -> int:
+    return int(helper.np_dtype_to_tensor_dtype(dtype))

@@ -37,12 +37,27 @@ LOWERINGS: tuple[Lowering, ...] = (
     PAD_UPSAMPLE_SLICE,
 )
 
+_NUMBERS = (AVERAGE_POOL, SMALL_MATMUL, MATMUL)
+BY_TARGET: Mapping[str, tuple[Lowering, ...]] = {
+    # pnnx leaves Gather, and refuses the reshapes of `repeat` and slices with steps.
+    "ncnn": (IDENTITY, DEPTHWISE_CONV_TRANSPOSE, *_NUMBERS),
+    # No Unsqueeze of two axes ("repeat"), no deconvolution with other padding at the end than at the beginning.
+    "opencv-4": (IDENTITY, STRIDED_SLICE, GATHER, DEPTHWISE_CONV_TRANSPOSE, *_NUMBERS),
+}
+"""The order for targets that do not compute them all right, measured (benchmarks/lowerings_live.py); what is not listed
+is not used there. The others have the order of LOWERINGS."""
+
 BY_NAME: Mapping[str, Lowering] = {
     lowering.name.replace("_", "-"): lowering
     # The last keeps two nodes of the same mode, so that no target is helped by it unasked.
     for lowering in (*LOWERINGS, TWO_4D_RESIZES)
 }
 """The lowerings that a user can ask for, by the name that is typed."""
+
+
+def lowerings_for(target: str | None) -> tuple[Lowering, ...]:
+    """What may replace a node for the target of that name (None: for anybody), in order of preference."""
+    return LOWERINGS if target is None else BY_TARGET.get(target, LOWERINGS)
 
 
 def lower(

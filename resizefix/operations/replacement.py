@@ -21,7 +21,7 @@ from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.lowerings.lowering import Lowering
-from resizefix.lowerings.table import lower
+from resizefix.lowerings.table import lower, lowerings_for
 from resizefix.operations.site import Site
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
@@ -165,7 +165,8 @@ def lowered(
         return target.why_not(lowering.operators, elem_type or 0, len(subject.axes)) if target else None
 
     opset = site.scope.opset
-    found = lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, why_not=why_not)
+    among = lowerings_for(target.name if target else None)
+    found = lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among, why_not=why_not)
     near = found.error
     return Replacement(
         found.nodes, found.initializers, near.exact, near.bound, found.lowering, near.note, near.conditions

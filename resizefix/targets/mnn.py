@@ -20,6 +20,7 @@ from resizefix.targets.deviations import (
     without_exclusion,
 )
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import Sampling, fed_fractions, policy_is_stretch, resized, samples_alike, samplings
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
@@ -317,5 +318,9 @@ MNN = targets_of(
             fix="feed whole factors, or freeze the scales and legalize the model",
             effect=Effect.NOTED,
         ),
+    ),
+    (
+        OperatorLimit(frozenset({"ConvTranspose"}), f"measured on {_RELEASE}, another shape", ranks=frozenset({3})),
+        OperatorLimit(frozenset({"AveragePool"}), f"measured on {_RELEASE}, aborts", ranks=frozenset({5})),
     ),
 )

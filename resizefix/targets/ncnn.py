@@ -14,7 +14,8 @@ from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
 from resizefix.targets.deviations import with_coefficient, without_antialias, without_exclusion
-from resizefix.targets.facts import SiteFacts
+from resizefix.targets.facts import Roi, SiteFacts
+from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import Sampling, by, policy_is_stretch, resized, samples_alike
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
@@ -119,6 +120,13 @@ NCNN = targets_of(
             fix="crop with Slice, then resize",
         ),
         Rule(
+            name="roi-is-empty",
+            holds=lambda f: f.roi is not Roi.TENSOR,
+            because="it has a roi of numbers, and pnnx converts none, though the mode does not read it",
+            source=_PNNX,
+            fix="leave the roi out",
+        ),
+        Rule(
             name="float-alone",
             holds=lambda f: f.elem_type in (None, TensorProto.FLOAT, TensorProto.FLOAT16),
             because="the tensor is {f.type_name}; ncnn computes with floats",
@@ -183,4 +191,5 @@ NCNN = targets_of(
             effect=Effect.NOTED,
         ),
     ),
+    (OperatorLimit(frozenset({"Reshape"}), f"measured on {_RELEASE}, not registered", ranks=frozenset({5})),),
 )

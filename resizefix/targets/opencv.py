@@ -22,6 +22,7 @@ from resizefix.targets.deviations import (
     without_antialias,
 )
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import Sampling, by, fed_fractions, policy_is_stretch, resized, samples_alike
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
@@ -68,7 +69,7 @@ def _fed_in_order(f: SiteFacts) -> bool:
 def _has_two_rows(f: SiteFacts) -> bool:
     if f.mode != "linear" or f.input_shape is None or len(f.input_shape) != 4:
         return True
-    return f.input_shape[2] != 1 or f.input_shape[3] == 1 or not any(True for _ in resized(f))
+    return f.input_shape[2] != 1 or not any(True for _ in resized(f))
 
 
 # ---- sampling -------------------------------------------------------------------------------------------------------
@@ -358,4 +359,9 @@ OPENCV = targets_of(
     "opencv",
     (Release("4", "OpenCV 4.14.0, cv2.dnn on the CPU"), Release("5", "OpenCV 5.0.0, cv2.dnn on the CPU")),
     RULES,
+    (
+        OperatorLimit(
+            frozenset({"ConvTranspose"}), "measured on OpenCV 4.14.0, images alone", ranks=frozenset({3, 5}), until="4"
+        ),
+    ),
 )

@@ -155,7 +155,7 @@ def why_ended(code: int, seconds: float | None = None, memory: float | None = No
     """The sentence for a process that ended with `code` and gave no answer, under these bounds."""
     if code >= 0:
         return f"the process that worked on it ended with status {code}"
-    if -code == signal.SIGALRM and seconds is not None:
+    if seconds is not None and -code == getattr(signal, "SIGALRM", None):
         return f"time was up after {seconds:g} s (--timeout)"
     allowed = "" if memory is None else f"; it was allowed {memory / 2**30:.1f} GiB of memory (--memory-limit)"
     return f"the process that worked on it was ended by signal {-code}{allowed}"
@@ -205,6 +205,9 @@ def bound(seconds: float | None, memory: int | None, code: int) -> None:
         return
     _end_with_parent()
     seconds = DEFAULT_TIMEOUT if seconds is None else seconds
+    if sys.platform == "win32":  # which has neither: the watching process alone keeps the time
+        note(seconds=seconds, code=code)
+        return
     signal.setitimer(signal.ITIMER_REAL, min(seconds + GRACE, 2.0**30))
     import resource
 

@@ -34,7 +34,7 @@ class ShapesOption(click.ParamType):  # type: ignore[type-arg]
             except ValueError:
                 numbers = (-1,)
             if not name or any(number < 0 for number in numbers):
-                self.fail(f"{value!r} gives no shapes; write for example input:1x3x224x224", param, ctx)
+                self.fail(f"{value!r} is not a shape; write for example input:1x3x224x224", param, ctx)
             shapes[name] = shapes.get(name, ()) + numbers
         return shapes
 

@@ -63,8 +63,8 @@ class Subcommand(click.Command):
         for param in self.params:
             value = ctx.params.get(str(param.name))
             if "" in (value if isinstance(value, tuple) else (value,)):
-                advice = "give a value" if param.required else "give a value, or leave it out"
-                raise click.BadParameter(f"it is empty; {advice}", ctx=ctx, param=param)
+                advice = "give a value" if param.required else "give a value, or leave the option out"
+                raise click.BadParameter(f"the value is empty; {advice}", ctx=ctx, param=param)
         return rest
 
 
@@ -117,7 +117,7 @@ class ShapeOption(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             dims = (-1,)
         if not separator or not name or any(size < 0 for size in dims):
-            self.fail(f"{value!r} is no shape; write for example input:1,3,224,224", param, ctx)
+            self.fail(f"{value!r} is not a shape; write for example input:1,3,224,224", param, ctx)
         return name, dims
 
 
@@ -132,7 +132,7 @@ class SizeOption(click.ParamType):  # type: ignore[type-arg]
             return value
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
         if found is None or float(found[1]) == 0:
-            self.fail(f"{value!r} is no size of memory; write for example 4G or 512M", param, ctx)
+            self.fail(f"{value!r} is not an amount of memory; write for example 4G or 512M", param, ctx)
         return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
 
 
@@ -201,7 +201,7 @@ class NumbersOption(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             numbers = ()
         if not numbers or not all(0 < number < float("inf") for number in numbers):
-            self.fail(f"{value!r} is no scale; write for example 4 or 2,3", param, ctx)
+            self.fail(f"{value!r} is not a scale; write for example 4 or 2,3", param, ctx)
         return numbers
 
 
@@ -222,7 +222,7 @@ class FeedOption(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             values = ()
         if not separator or not name or not values:
-            self.fail(f"{value!r} is no feed; write for example scales=1,1,3,3", param, ctx)
+            self.fail(f"{value!r} is not a feed; write for example scales=1,1,3,3", param, ctx)
         return name, values
 
 

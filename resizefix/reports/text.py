@@ -62,12 +62,12 @@ def show_result(result: Result, *, texts: bool, sessions: bool = False, told: Ou
         value = ",".join(f"{number:g}" for number in source.value)
         kind = "optional input" if source.optional else "new input"
         tensor = f"{source.elem_type}{list(source.shape)}"
-        out.wrapped(f"{kind} {printable(source.name)}: {tensor}; feed {value} to get the original behaviour", hang=4)
+        out.wrapped(f"{kind} {printable(source.name)}: {tensor}; feed [{value}] to get the original behaviour", hang=4)
     promoted = {driven.label for source in result.inputs for driven in source.sites}
     for found in result.verification.coupling:
         if found.verdict is Freedom.COUPLED and found.node in promoted:
             where = f"another scale of {found.node} breaks the model at {found.breaks_at!r}"
-            out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was run"), hang=4)
+            out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was verified"), hang=4)
     show_verification(result.verification)
     if sessions and result.verification.sessions:
         out.line(f"{counted(result.verification.sessions, 'session')} of onnxruntime opened")
@@ -100,7 +100,7 @@ def show_copy(reason: str, path: str | None) -> None:
 def show_profile(flags: str) -> None:
     """The command that builds the promoted model, on one line so that it can be copied."""
     out = screen(2)
-    out.wrapped("TensorRT needs an optimization profile; trtexec takes it so:")
+    out.wrapped("TensorRT needs an optimization profile; the command for trtexec:")
     out.line((printable(flags), "bold"))
 
 
@@ -130,9 +130,9 @@ def _show_live(out: Screen, live: LiveVerdict, foreseen: Set[str]) -> None:
         out.below(f"{where}{printable(error.message, keep_lines=True)}")
     resizes = {error.node for error in live.errors if error.op_type in ("Resize", "Upsample")}
     if resizes - foreseen:
-        out.below(("no rule foresaw this of a resize; please report it, with the model", "yellow"))
+        out.below(("no built-in rule predicts this error of a resize; please report it with the model", "yellow"))
     elif live.errors and not resizes:
-        out.below(("that is not about an Upsample or Resize", "dim"))
+        out.below(("this error is not about an Upsample or Resize", "dim"))
     for name, bounds in live.profile.items():
         ranges = " … ".join("x".join(map(str, bounds[bound])) for bound in ("min", "opt", "max"))
         picked = " (chosen here)" if name in live.chosen else ""

@@ -130,7 +130,7 @@ def test_older_targets_are_judged_by_rules_and_stderr_says_so(call) -> None:
     code, text, err = call(SRCNN, "--target", "tensorrt-8.5", "--live", "--json")
     target = json.loads(text)["targets"]["tensorrt-8.5"]
     assert (code, target["live"]) == (0, None)
-    assert "no parser of tensorrt-8.5 can be run here" in target["live_reason"]
+    assert "no parser of tensorrt-8.5 can run here" in target["live_reason"]
     assert err == f"resizefix check: {target['live_reason']}\n"
 
 
@@ -182,10 +182,10 @@ def test_ranges_that_were_chosen_are_told_as_such(call, answers) -> None:
     ("arguments", "says"),
     [
         (["--target", "tensorrt-99"], "there is no target 'tensorrt-99'"),
-        (["--target", "tensorrt-rtx", "--min-shapes", "input:1x3x8x8"], "give --build too"),
+        (["--target", "tensorrt-rtx", "--min-shapes", "input:1x3x8x8"], "add --build"),
         (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "nope:1"], "there is no input 'nope'"),
-        (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "1x3x8x8"], "gives no shapes"),
-        (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "input:1xAx8x8"], "gives no shapes"),
+        (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "1x3x8x8"], "is not a shape"),
+        (["--target", "tensorrt-rtx", "--build", "--opt-shapes", "input:1xAx8x8"], "is not a shape"),
         (["--target", "tensorrt-rtx", "--build", "--min-shapes", "input:1x1x8x8"], "opt, max is missing"),
         (["--target", "tensorrt-8.0", "--build", "--opt-shapes", "input:1x1x8x8"], "tensorrt-rtx or tensorrt-10"),
         (["--target", "tensorrt-rtx", "--live", "--timeout", "0"], "--timeout"),

@@ -115,7 +115,7 @@ def test_in_place_keeps_the_file_mode_and_the_link(call, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["promote-scales", SRCNN], "where to write?"),
+        (["promote-scales", SRCNN], "no output is given"),
         (["promote-scales", SRCNN, "a.onnx", "--in-place"], "--in-place"),
         (["promote-scales", SRCNN, "a.onnx", "-o", "b.onnx"], "twice"),
         (["promote-scales", SRCNN, "exists.onnx"], "--force"),
@@ -123,7 +123,7 @@ def test_in_place_keeps_the_file_mode_and_the_link(call, tmp_path):
         (["promote-scales", SRCNN, "a.onnx", "--input-name", "input"], "already uses"),
         (["promote-scales", SRCNN, "a.onnx", "--at", "1,2,3"], "--at"),
         (["promote-scales", SRCNN, "a.onnx", "--shape", "nope:1,3,8,8"], "no input 'nope'"),
-        (["promote-scales", SRCNN, "a.onnx", "--shape", "input"], "no shape"),
+        (["promote-scales", SRCNN, "a.onnx", "--shape", "input"], "not a shape"),
         (["promote-scales", "missing.onnx", "a.onnx"], "no such file"),
         (["promote-scales", ".", "a.onnx"], "folder"),
         (["promote-scales", "text.onnx", "a.onnx"], "text.onnx"),

@@ -53,7 +53,7 @@ def test_an_empty_name_of_a_file_is_a_usage_error(capsys, tmp_path, monkeypatch,
     words = ["a.onnx", "b.onnx"]
     words[number] = ""
     code, out, err = answered(capsys, command, *words, *REQUIRED.get(command, []), "--json")
-    assert (code, "it is empty; give a value" in err, json.loads(out)["exit_code"]) == (2, True, 2)
+    assert (code, "the value is empty; give a value" in err, json.loads(out)["exit_code"]) == (2, True, 2)
 
 
 @pytest.mark.parametrize("words", TEXTS, ids=" ".join)

@@ -85,10 +85,10 @@ def test_why_a_target_refuses_is_said_with_node_rule_and_mend(run):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("promote-scales", "a.onnx", "b.onnx", "c.onnx"), "give --output-dir DIR"),
+        (("promote-scales", "a.onnx", "b.onnx", "c.onnx"), "use --output-dir DIR"),
         (("promote-scales", "a/m.onnx", "b/m.onnx", "--output-dir", "new"), "two of the models are called m.onnx"),
-        (("promote-scales", "a.onnx", "b.onnx", "--output-dir", "new", "--in-place"), "leave out --in-place"),
-        (("inspect", "a.onnx", "b.onnx", "--html", "page.html"), "--html shows one model"),
+        (("promote-scales", "a.onnx", "b.onnx", "--output-dir", "new", "--in-place"), "combined with --in-place"),
+        (("inspect", "a.onnx", "b.onnx", "--html", "page.html"), "--html writes the report of one model"),
     ],
 )
 def test_what_makes_no_sense_for_several_is_said_and_nothing_done(run, tmp_path, monkeypatch, arguments, sentence):

@@ -74,7 +74,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
 def test_no_path_to_the_model_or_to_its_data_is_taken_for_another_file(folder, capsys, command, force):
     before = contents(folder)
-    for name, says in (("model.onnx", "is the model that is read"), ("weights.bin", "holds the data of tensor")):
+    for name, says in (("model.onnx", "is the input model"), ("weights.bin", "holds the data of tensor")):
         for out in spellings(name):
             code, err = answered(capsys, *WRITES[command], "model.onnx", out, *force)
             assert (code, says in err) == (2, True), (out, err)

@@ -67,7 +67,7 @@ def test_a_setting_may_stand_before_a_file_and_a_file_may_hold_an_equals_sign(ca
         ((SRCNN, "o.onnx", "mod=nearest"), 2, "there is no key 'mod' to set"),
         ((SRCNN, "o.onnx", "mode="), 2, "mode=: give nearest, linear, cubic"),
         ((SRCNN, "o.onnx", "mode=cubic", "mode=linear"), 2, "mode is given twice"),
-        ((SRCNN, "mode=linear"), 2, "where to write?"),
+        ((SRCNN, "mode=linear"), 2, "no output is given"),
         (("mode=linear",), 2, "Missing argument 'IN'"),
         ((SRCNN, "o.onnx", "mode=cubic"), 1, "there is nothing to do: every selected node is that already"),
         ((SRCNN, "o.onnx", "nearest_mode=floor"), 1, "nearest_mode has no meaning with mode=cubic; add mode=nearest"),

@@ -60,7 +60,7 @@ def test_a_command_that_writes_says_what_it_wrote(run, arguments):
 
 def test_coupled_nodes_that_are_promoted_all_the_same_are_named_with_the_node_that_breaks(run):
     _, out, _ = run("promote-scales", UNET, "any.onnx", "--allow-coupled")
-    assert "warning: another scale of /Resize breaks the model at '/Concat'; only the old value was run\n" in out
+    assert "warning: another scale of /Resize breaks the model at '/Concat'; only the old value was verified\n" in out
 
 
 def test_targets_that_refuse_only_the_promoted_model_are_named_with_what_they_accept(run):

@@ -104,7 +104,7 @@ def test_writing_in_another_dialect_keeps_the_meaning_or_refuses(case, dialect):
         reading = read(node, dialect)
         assert (reading.interpolation, reading.operands) == (interpolation, operands)
     else:
-        assert str(refusal).startswith(f"{dialect.op_type} node 'n': {dialect.name} cannot say it: ")
+        assert str(refusal).startswith(f"{dialect.op_type} node 'n': {dialect.name} cannot express it: ")
         assert refusal.rule
 
 
@@ -218,7 +218,7 @@ def test_what_the_dialect_has_no_words_for_is_refused_by_its_rule(interpolation,
     dialect = dialect_of(op, opset)
     with pytest.raises(RefusedError) as refusal:
         write(interpolation, operands, dialect, name="up", output="y")
-    assert str(refusal.value).startswith(f"{op} node 'up': {dialect.name} cannot say it: ")
+    assert str(refusal.value).startswith(f"{op} node 'up': {dialect.name} cannot express it: ")
     assert re.search(reason, str(refusal.value))
     assert refusal.value.rule == rule
     assert refusal.value.node == f"{op} node 'up'"

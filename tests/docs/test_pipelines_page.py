@@ -6,6 +6,7 @@ tests/interop/test_right_after_export.py types its script for a folder of models
 import importlib.util
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,17 +40,34 @@ def test_the_commands_do_what_the_page_says(folder, capsys):
     assert '"summary": {"models": 2, "yes": 2, "no": 0, "failed": 0}' in capsys.readouterr().out
 
 
-LAST_RUN_WITH = {"ray": "ray 2.60.0", "dask": "dask 2026.8.0"}
+LAST_RUN_WITH = {"ray": "ray 2.60.0", "dask.distributed": "dask 2026.8.0"}
 
 
-@pytest.mark.parametrize("engine", ["ray", "dask"])
+@pytest.mark.parametrize("engine", ["ray", "dask.distributed"])
 def test_the_calls_run_under_an_engine(folder, engine):
-    if importlib.util.find_spec(engine) is None:
+    if importlib.util.find_spec(engine.split(".")[0]) is None:
         pytest.skip(f"{engine} is not installed; the block last ran with {LAST_RUN_WITH[engine]}")
     (block,) = (block for block in blocks("python") if f"import {engine}" in block)
     (folder / "many_models.py").write_text(block, encoding="utf-8")
+    (folder / "exported").mkdir()
+    for name in ("srcnn_x3_opset11", "handmade/truncated"):
+        shutil.copy(ROOT / "fixtures" / f"{name}.onnx", folder / "exported")
     done = subprocess.run([sys.executable, "many_models.py"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    if engine != "ray":
+        answers = ["exported/srcnn_x3_opset11.onnx 1 passed", "exported/truncated.onnx UnreadableModelError"]
+        assert done.stdout.splitlines() == answers
+        assert [path.name for path in (folder / "any_scale").iterdir()] == ["srcnn_x3_opset11.onnx"]
+
+
+def test_no_model_is_lost_when_a_worker_is_killed():
+    if importlib.util.find_spec("dask") is None:
+        pytest.skip(f"dask is not installed; 500 models last ran with {LAST_RUN_WITH['dask.distributed']}")
+    script = ROOT / "benchmarks" / "killed_worker.py"
+    command = [sys.executable, str(script), "--models", "12", "--kills", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "12 answers, 0 lost, 0 answered twice, 0 wrong; 6 of 6 files promoted" in done.stdout
 
 
 def test_the_hook_of_the_page_is_the_hook_there_is_and_its_options_are_options(capsys):

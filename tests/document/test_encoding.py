@@ -31,8 +31,8 @@ def test_a_text_that_is_not_utf8_is_refused_naming_its_place(tmp_path, text, pla
     (tmp_path / "m.onnx").write_bytes(MODEL.replace(text, damaged))
     with pytest.raises(UnreadableModelError) as caught:
         Document.open(tmp_path / "m.onnx")
-    assert str(caught.value).startswith(f"{tmp_path / 'm.onnx'}: {place} is {damaged!r}, which is not UTF-8")
-    with pytest.raises(UnreadableModelError, match=r"^the model: .* is not UTF-8"):
+    assert str(caught.value).startswith(f"{tmp_path / 'm.onnx'}: {place} is {damaged!r}, which is not valid UTF-8")
+    with pytest.raises(UnreadableModelError, match=r"^the model: .* is not valid UTF-8"):
         Document.from_proto(onnx.ModelProto.FromString(MODEL.replace(text, damaged)))
 
 

@@ -91,7 +91,9 @@ def test_the_same_data_file_already_there_is_left_alone_and_another_refused(home
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     (away / "weights.bin").write_bytes(b"of another model")
     for overwrite in (False, True):  # it may be the data of a model that nobody allowed to be replaced
-        with pytest.raises(UsageError, match=r"weights.bin: another file stands where the model's external data would"):
+        with pytest.raises(
+            UsageError, match=r"weights.bin: this file exists, and the model's external data would replace it"
+        ):
             Document.open(home / "m.onnx").save(away / "second.onnx", overwrite=overwrite)
         assert (away / "weights.bin").read_bytes() == b"of another model"
         assert names(away) == ["out.onnx", "weights.bin"]
@@ -139,7 +141,7 @@ def test_data_are_not_written_through_a_link_out_of_the_new_folder(home, away, t
     (away / "deep").symlink_to(tmp_path / "elsewhere")
     (home / "deep").mkdir()
     (home / "deep" / "w.bin").write_bytes(DATA)
-    with pytest.raises(UsageError, match="leads out of the folder"):
+    with pytest.raises(UsageError, match="is outside of the folder"):
         document(home, reference("deep/w.bin")).save(away / "out.onnx", overwrite=True)
     assert names(tmp_path / "elsewhere") == []
 
@@ -147,15 +149,15 @@ def test_data_are_not_written_through_a_link_out_of_the_new_folder(home, away, t
 @pytest.mark.parametrize(
     ("offset", "length", "reason"),
     [
-        (10, W.nbytes, "bytes 10 to 4106 of .*, which has 4105"),
-        (5000, None, "begin at byte 5000 of .*, which has 4105 bytes"),
-        (9, "9" * 5000, "is no number of up to 19 digits"),
-        ("-9", None, "offset '-9' of its external data is no number"),
+        (10, W.nbytes, "bytes 10 to 4106 of .*, which has only 4105"),
+        (5000, None, "begin at byte 5000 of .*, which has only 4105 bytes"),
+        (9, "9" * 5000, "is not a number of up to 19 digits"),
+        ("-9", None, "offset '-9' of its external data is not a number"),
         (9, 10**18, "incomplete or belongs to another model"),
         ("-9", 4096, "offset '-9'"),
         (9, "many", "length 'many'"),
-        ("1" * 30, 1, "is no number"),
-        (9, 4092, "do not fit its type and shape"),
+        ("1" * 30, 1, "is not a number"),
+        (9, 4092, "do not match the type and shape"),
     ],
 )
 def test_references_beyond_the_file_or_without_sense_are_refused_when_read(home, offset, length, reason):
@@ -249,7 +251,7 @@ def test_a_model_in_memory_resolves_in_the_folder_it_was_given(home, away):
 
 def test_a_model_in_memory_without_a_folder_may_only_go_where_its_data_lie(home, away):
     opened = Document.from_proto(onnx.ModelProto.FromString(model(reference("weights.bin"))))
-    with pytest.raises(UnreadableModelError, match="in which folder is not known"):
+    with pytest.raises(UnreadableModelError, match="the folder is not known"):
         w_of(opened)
     opened.save(home / "out.onnx")
     with pytest.raises(UnreadableModelError, match="there is no such file"):

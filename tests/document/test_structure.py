@@ -34,7 +34,7 @@ def refusal(refused: ModelProto) -> str:
     with pytest.raises(UnreadableModelError) as caught:
         require_sound(refused, "m.onnx")
     text = str(caught.value)
-    assert text.startswith("m.onnx: is no valid ONNX model: ")
+    assert text.startswith("m.onnx: is not a valid ONNX model: ")
     return text
 
 
@@ -120,9 +120,9 @@ def test_versions_are_small_numbers(version):
 def test_files_and_models_in_memory_are_held_to_it(tmp_path):
     circular = model(node("Neg", ["y"], ["y"]))
     onnx.save(circular, tmp_path / "m.onnx")
-    with pytest.raises(UnreadableModelError, match=rf"^{tmp_path}/m.onnx: is no valid"):
+    with pytest.raises(UnreadableModelError, match=rf"^{tmp_path}/m.onnx: is not a valid"):
         Document.open(tmp_path / "m.onnx")
-    with pytest.raises(UnreadableModelError, match=r"^the model: is no valid"):
+    with pytest.raises(UnreadableModelError, match=r"^the model: is not a valid"):
         Document.from_proto(circular)
 
 

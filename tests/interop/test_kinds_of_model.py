@@ -74,17 +74,17 @@ def test_two_kinds_can_be_verified_against_each_other():
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (b"\x08\x08", "a builtins.bytes is no model"),
-        (None, "a builtins.NoneType is no model"),
-        (onnx.load(SRCNN).graph, "GraphProto is no model"),
-        (np.zeros(3), "a numpy.ndarray is no model"),
+        (b"\x08\x08", "a builtins.bytes is not a model"),
+        (None, "a builtins.NoneType is not a model"),
+        (onnx.load(SRCNN).graph, "GraphProto is not a model"),
+        (np.zeros(3), "a numpy.ndarray is not a model"),
     ],
     ids=["bytes", "None", "GraphProto", "array"],
 )
 def test_what_is_no_model_is_said_with_what_is_one(model, said):
     with pytest.raises(resizefix.UsageError, match=said) as raised:
         resizefix.inspect(model)
-    assert "give a path, an onnx.ModelProto" in str(raised.value)
+    assert "Give a path, an onnx.ModelProto" in str(raised.value)
 
 
 def test_a_model_proto_with_data_in_files_needs_the_folder():
@@ -103,7 +103,7 @@ def test_a_model_proto_with_data_in_files_needs_the_folder():
 def test_the_folder_it_is_called_in_is_not_taken_for_that_of_the_data(monkeypatch):
     path = FIXTURES / "handmade" / "external_data.onnx"
     monkeypatch.chdir(path.parent)
-    with pytest.raises(resizefix.UsageError, match="in which folder"):
+    with pytest.raises(resizefix.UsageError, match="folder is not known"):
         resizefix.promote_scales(onnx.load(path, load_external_data=False))
 
 

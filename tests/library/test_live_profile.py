@@ -32,7 +32,7 @@ def test_the_profile_of_a_promotion_is_one() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"k": {"opt": [1]}}, "there is no input 'k' to give a range; there are x, f"),
+        ({"k": {"opt": [1]}}, "there is no input 'k' to give a range; the inputs are x, f"),
         ({"x": {"min": [1, 3, 8, 8]}}, "opt, max is missing"),
         ({"x": {"min": [1, 3, 8, 8], "opt": [1, 3, 4, 8], "max": [1, 3, 8, 8]}}, "min ≤ opt ≤ max"),
         ({"x": {"min": [1, 3, 8, 8], "opt": [1, 3, 8, 8], "max": [1, 3, 8, 4]}}, "min ≤ opt ≤ max"),

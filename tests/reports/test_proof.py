@@ -124,7 +124,7 @@ def test_verify_writes_its_reports_whatever_the_answer(call, promoted, tmp_path,
         assert f"verification {word}" in said
         assert f"= {fed.removeprefix('s=').replace(',', ', ')}" in said
     found, _, err = call("verify", SRCNN, promoted, "--feed", fed, *given)
-    assert (found, "exists; --force replaces it" in err) == (2, True)
+    assert (found, "exists; use --force to replace it" in err) == (2, True)
 
 
 def test_verify_prints_its_markdown_and_puts_it_into_its_json(call, promoted):
@@ -139,4 +139,4 @@ def test_verify_prints_its_markdown_and_puts_it_into_its_json(call, promoted):
 def test_a_report_that_cannot_be_written_is_said_before_anything_runs(call, promoted):
     code, _, err = call("verify", SRCNN, promoted, "--feed", "s=1", "--html", promoted)
     assert code == 2
-    assert "is the model that is read" in err
+    assert "is the input model" in err

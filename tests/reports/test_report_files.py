@@ -56,7 +56,7 @@ def test_a_file_that_exists_is_replaced_with_force_alone(call, tmp_path, command
     path.write_text("mine")
     code, _, err = call(*command, option, path)
     assert (code, path.read_text()) == (2, "mine")
-    assert "exists; --force replaces it" in err
+    assert "exists; use --force to replace it" in err
     call(*command, option, path, "--force")
     assert path.read_text(encoding="utf-8") != "mine"
 
@@ -73,15 +73,15 @@ def test_a_report_never_takes_the_place_of_a_model(call, tmp_path):
     ):
         code, _, err = call(*arguments, "--force")
         assert code == 2
-        assert "is the model that is read" in err
+        assert "is the input model" in err
     assert model.read_bytes() == SRCNN.read_bytes()
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--html", "a", "--markdown", "a"], "both name"),
-        (["--html", "-"], "--html wants a file"),
+        (["--html", "a", "--markdown", "a"], "same file"),
+        (["--html", "-"], "--html needs a file name"),
         (["--html", "no/such/folder/a.html"], "cannot be written"),
     ],
 )

@@ -158,7 +158,7 @@ def test_a_custom_op_library_that_is_missing_or_none_is_a_wrong_argument(tmp_pat
     with pytest.raises(UsageError, match="no custom-op library"):
         open_session(document(TWO_STEPS), optimized=False, custom_op_libraries=[str(tmp_path / "lib.so")])
     (tmp_path / "lib.so").write_text("text")
-    with pytest.raises(UsageError, match="cannot use the custom-op library"):
+    with pytest.raises(UsageError, match="cannot load the custom-op library"):
         open_session(document(TWO_STEPS), optimized=False, custom_op_libraries=[str(tmp_path / "lib.so")])
 
 

@@ -82,7 +82,7 @@ def test_a_runtime_that_prints_without_end_is_given_its_time_and_takes_no_memory
     began = time.monotonic()
     answer = asked(openvino(on_run="exec(\"while True: os.write(1, b'x' * 65536)\")", time_limit=1.5), MODEL, X)
     assert answer.ending is Ending.LATE
-    assert answer.message == "OpenVINO 1.2.3 gave no answer within 1.5 s"
+    assert answer.message == "OpenVINO 1.2.3 did not answer within 1.5 s"
     assert time.monotonic() - began < 10
 
 

@@ -111,7 +111,7 @@ def test_a_parser_that_takes_too_long_is_ended_and_gives_no_verdict(
 ) -> None:
     play(monkeypatch, tmp_path, ANSWER + "time.sleep(60)")
     with LiveParser(time_limit=1.5) as live:
-        assert live.ask(model(GOOD)) == LiveUnavailable("TensorRT-RTX 0.0 gave no answer within 1.5 s")
+        assert live.ask(model(GOOD)) == LiveUnavailable("TensorRT-RTX 0.0 did not answer within 1.5 s")
 
 
 def test_a_process_that_dies_at_its_start_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ def test_all_inputs_that_are_missing_are_named_with_what_to_type() -> None:
         common_inputs(before, after, {})
     assert str(error.value) == (
         "Only BEFORE has the input 's' (float[2]). Only AFTER has the inputs 't' (float[4]), 'u' (int64[1]). "
-        "Say what to feed them, for example --feed s=3,3 --feed t=1,1,3,3 --feed u=3"
+        "Give them a value, for example --feed s=3,3 --feed t=1,1,3,3 --feed u=3"
     )
     assert error.value.retry_args == ("--feed", "s=3,3", "--feed", "t=1,1,3,3", "--feed", "u=3")
 
@@ -121,7 +121,7 @@ def test_a_default_on_both_sides_is_fed_to_neither() -> None:
 
 
 def test_a_value_for_an_input_that_neither_has_is_a_wrong_argument() -> None:
-    with pytest.raises(UsageError, match=r"no input 'q' in either model. Their inputs: x, z"):
+    with pytest.raises(UsageError, match=r"Neither model has an input 'q'. Their inputs are: x, z"):
         common_inputs(document("float x"), document("float x, float z"), {"q": 1})
 
 

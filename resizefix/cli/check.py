@@ -11,6 +11,7 @@ from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.many import many_read
 from resizefix.cli.options import F, manner_of, subcommand, target_option
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
+from resizefix.cli.runtime_options import runtime_python
 
 
 class ShapesOption(click.ParamType):  # type: ignore[type-arg]
@@ -57,6 +58,7 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
     is_flag=True,
     help="Also ask a real parser: TensorRT-RTX (pip install 'resizefix[tensorrt]'), for TensorRT 10.",
 )
+@runtime_python
 @click.option("--build", is_flag=True, help="Like --live, and build the engine; no GPU is needed.")
 @_shapes("--min-shapes", "--minShapes", text="Smallest shapes for --build, or values of inputs that decide shapes.")
 @_shapes("--opt-shapes", "--optShapes", text="Usual shapes for --build; given alone, the only ones.")
@@ -96,6 +98,7 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFile
         build=options["build"],
         profile=_profile(options),
         timeout=options["timeout"],
+        runtime_python=dict(options["runtime_python"]),
     )
     for reason in dict.fromkeys(verdict.live_reason for verdict in verdicts if verdict.live_reason):
         click.echo(f"resizefix check: {reason}", err=True)

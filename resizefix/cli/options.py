@@ -35,6 +35,7 @@ _RARELY_NEEDED = frozenset(
         "shape",
         "seed",
         "custom_op_library",
+        "runtime_python",
     )
 )
 _EXPLAIN_ALL = "resizefix.explain_all_options"

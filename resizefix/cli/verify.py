@@ -1,4 +1,4 @@
-"""`resizefix verify BEFORE AFTER`."""
+"""`resizefix verify BEFORE AFTER`, and `resizefix verify MODEL --runtime NAME`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.options import FeedOption, manner_of, run_options, running, subcommand
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
+from resizefix.cli.runtime_options import runtime_python
 
 if TYPE_CHECKING:
     from resizefix.reports.comparison import Comparison
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 
 @subcommand("verify", example="resizefix verify x3.onnx any.onnx --feed scales=1,1,3,3")
 @click.argument("before", type=click.Path())
-@click.argument("after", type=click.Path())
+@click.argument("after", type=click.Path(), required=False)
+@click.option(
+    "--runtime",
+    metavar="NAME",
+    help="Run AFTER (with one model: that) in another runtime: openvino, opencv-5, mnn, …; compare every resize.",
+)
+@runtime_python
 @click.option(
     "--feed", type=FeedOption(), multiple=True, help="Values for an input that only one model has (repeatable)."
 )
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="Compare on this many feeds.")
 @reporting
 @running
-def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(before: str, after: str | None, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Run BEFORE and AFTER in onnxruntime on the same feeds and compare their outputs.
 
     Outputs must be equal bit for bit unless --atol or --rtol allow a difference. Exit code 0: they are; 1: they are
@@ -39,10 +46,10 @@ def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, 
     conduct("verify", before, how, lambda: _work(before, after, how, reports, options))
 
 
-def _work(before: str, after: str, how: Manner, reports: ReportFiles, options: dict[str, Any]) -> Answer:
-    reports.require_free([before, after])
+def _work(before: str, after: str | None, how: Manner, reports: ReportFiles, options: dict[str, Any]) -> Answer:
+    reports.require_free([before] if after is None else [before, after])
     from resizefix.library.verify import verify
-    from resizefix.reports.json import verification_json
+    from resizefix.reports.json import drift_json, verification_json
 
     verification = verify(
         before,
@@ -52,16 +59,22 @@ def _work(before: str, after: str, how: Manner, reports: ReportFiles, options: d
         atol=options["atol"],
         rtol=options["rtol"],
         feed=dict(options["feed"]),
+        runtime=options["runtime"],
+        runtime_python=dict(options["runtime_python"]),
     )
 
     def html() -> str:
-        from resizefix.reports.html import diff_page
+        from resizefix.reports.html import diff_page, runtime_page
 
+        if after is None:
+            return runtime_page(before, verification)
         return diff_page(before, after, _compared(before, after), verification)
 
     def markdown() -> str:
-        from resizefix.reports.markdown import diff_markdown
+        from resizefix.reports.markdown import diff_markdown, runtime_markdown
 
+        if after is None:
+            return runtime_markdown(before, verification)
         return diff_markdown(before, after, _compared(before, after), verification)
 
     def show() -> None:
@@ -71,7 +84,12 @@ def _work(before: str, after: str, how: Manner, reports: ReportFiles, options: d
             show_verification(verification)
         reports.told(how)
 
-    fields = {"verification": verification_json(verification), **reports.write(how, html, markdown)}
+    fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(how, html, markdown)}
+    if options["runtime"] is not None:
+        fields |= {
+            "runtime": verification.runtime,
+            "sites": [drift_json(site) for site in verification.sites],
+        }
     if verification.passed:
         return Answer(fields, show)
     return Answer(fields, show, error=verification.reason, exit_code=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from resizefix.dialects.model_view import ModelView
@@ -17,7 +17,8 @@ from resizefix.targets.target import Target, Violation, judge
 
 if TYPE_CHECKING:  # a parser of its own process is asked by few
     from resizefix.library.live_profile import Profile
-    from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict
+    from resizefix.runtimes.answers import LiveUnavailable
+    from resizefix.runtimes.tensorrt import LiveVerdict
 
 
 @checked
@@ -29,15 +30,26 @@ def check(
     build: bool = False,
     profile: Profile | None = None,
     timeout: float = 300.0,
+    runtime_python: Mapping[str, str] | None = None,
 ) -> Verdict:
     """Judge the model's resizes by the rules of `target`, and with `live` ask a real parser about the whole model.
 
     `build` (which asks for `live` too) has TensorRT build the engine, with the optimization profile `profile`,
     `{input: {"min": [..], "opt": [..], "max": [..]}}`; for what that leaves open, ranges are made. `timeout` is that of
-    one answer, in seconds. Without the extra `resizefix[tensorrt]` the verdict is that of the rules. Raises UsageError
-    where there is no such target, or the profile does not fit the model.
+    one answer, in seconds. Targets that are runtimes (OpenVINO, OpenCV, …) run the model and each resize alone, and are
+    compared with onnxruntime; `runtime_python` gives, by its name, the Python that has one. Where the parser or the
+    runtime is not installed, the verdict is that of the rules. Raises UsageError where there is no such target, or the
+    profile does not fit the model.
     """
-    return check_all(model, (target,), live=live, build=build, profile=profile, timeout=timeout)[0]
+    return check_all(
+        model,
+        (target,),
+        live=live,
+        build=build,
+        profile=profile,
+        timeout=timeout,
+        runtime_python=runtime_python,
+    )[0]
 
 
 def check_all(
@@ -48,6 +60,7 @@ def check_all(
     build: bool = False,
     profile: Profile | None = None,
     timeout: float = 300.0,
+    runtime_python: Mapping[str, str] | None = None,
 ) -> tuple[Verdict, ...]:
     """`check` for several targets (none: all), with the model read, parsed and built once."""
     judged = list({target_named(name).name: target_named(name) for name in targets}.values()) or TARGETS
@@ -58,7 +71,7 @@ def check_all(
         target.name: (*(broken for node in facts for broken in judge(target, node)), *namesakes_of(view, target))
         for target in judged
     }
-    answers = _answers(document, list(found), build, profile, timeout) if live or build else {}
+    answers = _answers(document, list(found), build, profile, timeout, runtime_python) if live or build else {}
     verdicts = []
     for target in judged:
         verdicts.append(_verdict(target, found[target.name], answers.get(target.name)))
@@ -70,7 +83,7 @@ def _verdict(
 ) -> Verdict:
     if answer is None:
         return Verdict(target, violations)
-    from resizefix.runtimes.tensorrt import LiveUnavailable
+    from resizefix.runtimes.answers import LiveUnavailable
 
     if isinstance(answer, LiveUnavailable):
         return Verdict(target, violations, None, answer.reason)
@@ -78,8 +91,13 @@ def _verdict(
 
 
 def _answers(
-    document: Document, targets: Sequence[str], build: bool, profile: Profile | None, timeout: float
+    document: Document,
+    targets: Sequence[str],
+    build: bool,
+    profile: Profile | None,
+    timeout: float,
+    pythons: Mapping[str, str] | None,
 ) -> dict[str, LiveVerdict | LiveUnavailable]:
     from resizefix.library.live import live_verdicts
 
-    return live_verdicts(document, targets, build=build, profile=profile, time_limit=timeout)
+    return live_verdicts(document, targets, build=build, profile=profile, time_limit=timeout, pythons=pythons)

@@ -10,10 +10,14 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import bodies, node_label
 from resizefix.errors import UsageError
 from resizefix.library.live_profile import Plan, Profile, checked, planned
+from resizefix.library.live_runtimes import Pythons, runtime_verdict
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
-from resizefix.runtimes.tensorrt import LiveParser, LiveUnavailable, LiveVerdict
+from resizefix.runtimes.answers import LiveUnavailable
+from resizefix.runtimes.catalogue import RUNTIMES
+from resizefix.runtimes.tensorrt import LiveParser, LiveVerdict
 from resizefix.runtimes.tensorrt_errors import LiveError
+from resizefix.verification.conditions import Conditions
 
 # The targets that the TensorRT which can be installed speaks for, and what it is called then.
 SPEAKS_FOR = {
@@ -73,8 +77,9 @@ def live_verdicts(
     build: bool = False,
     profile: Profile | None = None,
     time_limit: float = 300.0,
+    pythons: Pythons | None = None,
 ) -> dict[str, LiveVerdict | LiveUnavailable]:
-    """For each target what its own parser says, or one that stands in for it; TensorRT is asked once for all."""
+    """For each target what its own parser or runtime says, or one that stands in; TensorRT is asked once for all."""
     if profile and not set(targets) & SPEAKS_FOR.keys():
         raise UsageError("library.shapes-build-use-alone", speaks_for=" or ".join(SPEAKS_FOR))
     answers: dict[str, LiveVerdict | LiveUnavailable] = {}
@@ -86,6 +91,11 @@ def live_verdicts(
             asked = asked or live_verdict(document, build=build, profile=profile, time_limit=time_limit)
             called = SPEAKS_FOR[target].format(parser=getattr(asked, "parser", ""))
             answers[target] = asked if isinstance(asked, LiveUnavailable) else replace(asked, parser=called)
+        elif target in RUNTIMES:
+            python = (pythons or {}).get(target)
+            answers[target] = runtime_verdict(
+                document, RUNTIMES[target], Conditions(), python=python, time_limit=time_limit
+            )
         else:
             answers[target] = LiveUnavailable(Diagnostic("library.parser-run-here-install", target=target))
     return answers

@@ -20,6 +20,7 @@ from resizefix.operations.settings import read as read_setting
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.printable import printable
 from resizefix.promotion import Form
+from resizefix.runtimes.catalogue import runtime_named
 from resizefix.targets.catalogue import target_named
 from resizefix.verification.conditions import DEFAULTS, RunOptions
 
@@ -179,6 +180,8 @@ _NONE = frozenset(
         "feed",
         *READERS,
         *ALIASES,
+        "runtime",
+        "runtime_python",
     )
 )
 _FLAGS = (
@@ -190,6 +193,8 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "form": (Form, f"one of {', '.join(form.value for form in Form)}"),
     "input_name": (_text, "a name: text, not empty, without control characters"),
     "for_": (_runtime, " or ".join(RUNTIMES)),
+    "runtime": (lambda value: runtime_named(value).name, ""),
+    "runtime_python": (_by_name(_path), 'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}'),
     "opset": (_whole(9, NEWEST_RAISED), f"an opset from 9 to {NEWEST_RAISED}"),
     "prefer": (_extent, "'scales' or 'sizes'"),
     "denominator": (_whole(1, (1 << 31) - 1), "a whole number from 1 to 2147483647"),

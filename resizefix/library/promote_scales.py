@@ -29,8 +29,9 @@ from resizefix.operations.sites import select, sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome
 from resizefix.promotion import Coupling, Form, Freedom
+from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict
+from resizefix.runtimes.tensorrt import LiveVerdict
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.gather import facts_in
 from resizefix.targets.target import Effect, judge

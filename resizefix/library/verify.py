@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from resizefix.errors import UsageError
 from resizefix.interop import Model, opened
 from resizefix.library.bounded import bounded
 from resizefix.verification.conditions import RunOptions, conditions
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 @bounded
 def verify(
     before: Model,
-    after: Model,
+    after: Model | None = None,
     *,
+    runtime: str | None = None,
+    runtime_python: Mapping[str, str] | None = None,
     runs: int = 1,
     atol: float = 0.0,
     rtol: float = 0.0,
@@ -28,13 +31,24 @@ def verify(
     """Whether `after` computes in onnxruntime what `before` does; `feed` gives values for inputs that only one of
     them has.
 
+    With `runtime` (the name of one: "openvino") AFTER runs there, or BEFORE where there is no AFTER, and every resize
+    is compared (`Verification.sites`): a tensor is right within 1e-4 of its largest value unless `atol` or `rtol` say
+    otherwise. `runtime_python` gives, by its name, the Python that has a runtime.
+
     With optimisation disabled every bit must agree unless `atol` or `rtol` allow more. Raises UsageError for names and
     shapes that do not fit the models.
     """
     from resizefix.verification.verify import verify as run_both
 
     rules = conditions(**run)
-    documents = opened(before), opened(after)
+    if after is None and runtime is None:
+        raise UsageError("library.verify-needs-two-models")
+    first = opened(before)
+    documents = first, first if after is None else opened(after)
+    if runtime is not None:
+        from resizefix.library.live_runtimes import verify_in
+
+        return verify_in(*documents, runtime, rules, pythons=runtime_python, runs=runs, atol=atol, rtol=rtol, feed=feed)
 
     def examples() -> Mapping[str, Sequence[float]]:
         from resizefix.library.old_values import old_values

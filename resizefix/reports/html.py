@@ -132,25 +132,53 @@ _STANDINGS = {standing.name.lower(): standing.value for standing in Standing}
 _FATES = {fate.value: fate.value for fate in Fate}
 
 
+def runtime_page(model: str, verification: Verification) -> str:
+    """One model in another runtime, compared with onnxruntime resize by resize."""
+    title = f"{PurePath(model).name} in {verification.runtime or 'another runtime'}"
+    heading = element("h1", element("bdi", PurePath(model).name), f" in {verification.runtime or 'another runtime'}")
+    header = element("header", heading, element("p", "resizefix verify", class_="quiet"))
+    return page(f"{title} – resizefix verify", header, element("main", proof_section(verification)))
+
+
 def proof_section(verification: Verification | None) -> Markup | None:
     """The verdict, and a row for each run; nothing where nothing was verified."""
     if verification is None:
         return None
     style = {Status.PASSED: "yes", Status.FAILED: "no", Status.SKIPPED: "care"}[verification.status]
     told = element("p", element("strong", proof.verdict(verification), class_=style), proof.basis(verification))
-    headings = [element("th", word, scope="col") for word in proof.HEADINGS]
+    runs = _rows(
+        "Runs",
+        f"What both models were fed, {_where(verification)}, and how far their outputs are apart.",
+        proof.HEADINGS,
+        proof.rows(verification),
+    )
+    sites = _rows(
+        "Resizes",
+        f"Every resize in {verification.runtime}: parts of the largest value that onnxruntime computes.",
+        proof.SITE_HEADINGS,
+        proof.site_rows(verification),
+    )
+    return element("section", element("h2", "Verification"), told, runs, sites)
+
+
+def _where(verification: Verification) -> str:
+    return "in onnxruntime" if verification.runtime is None else f"in onnxruntime and in {verification.runtime}"
+
+
+def _rows(label: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup | None:
+    if not rows:
+        return None
 
     def cells(row: Sequence[str]) -> list[Markup]:
-        return [element("td", cell, data_label=word) for word, cell in zip(proof.HEADINGS, row, strict=True)]
+        return [element("td", cell, data_label=word) for word, cell in zip(headings, row, strict=True)]
 
     table = element(
         "table",
-        element("caption", "What both models were fed in onnxruntime, and how far their outputs are apart."),
-        element("thead", element("tr", *headings)),
-        element("tbody", *(element("tr", *cells(row)) for row in proof.rows(verification))),
+        element("caption", caption),
+        element("thead", element("tr", *(element("th", word, scope="col") for word in headings))),
+        element("tbody", *(element("tr", *cells(row)) for row in rows)),
     )
-    wide = element("div", table, class_="wide runs", role="region", tabindex="0", aria_label="Runs")
-    return element("section", element("h2", "Verification"), told, wide if verification.runs else None)
+    return element("div", table, class_="wide runs", role="region", tabindex="0", aria_label=label)
 
 
 def _nothing() -> Markup:

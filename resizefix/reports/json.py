@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.outcome import MeasuredDifference, Outcome
     from resizefix.promotion import Coupling, PromotedInput
     from resizefix.runtimes.tensorrt import LiveVerdict
-    from resizefix.verification.verification import Verification
+    from resizefix.verification.verification import SiteDrift, Verification
 
 MOST_READERS = 100
 """Of a constant, listed for each node that reads it: of thousands of nodes with one constant the rest is a number."""
@@ -155,6 +155,21 @@ def verification_json(verification: Verification) -> dict[str, Any]:
     }
 
 
+def drift_json(site: SiteDrift) -> dict[str, Any]:
+    """One resize in another runtime; numbers are null where the shapes differ."""
+    return {
+        "node": site.node,
+        "output": site.output,
+        "max_abs_diff": _finite(site.max_abs_diff),
+        "max_rel_diff": _finite(site.max_rel_diff),
+        "input_max_rel_diff": _finite(site.input_rel_diff),
+        "differs": site.differs,
+        "first": site.first,
+        "rule": site.rule,
+        "because": site.because,
+    }
+
+
 def profile_json(profile: Mapping[str, Range]) -> dict[str, Any]:
     """The optimization profile of the contract."""
     return {
@@ -208,6 +223,19 @@ def _live_json(live: LiveVerdict) -> dict[str, Any]:
         "built": live.built,
         "profile": {name: {bound: list(row[bound]) for bound in row} for name, row in live.profile.items()},
         "chosen": list(live.chosen),
+        "nodes": [
+            {
+                "node": node.node,
+                "output": node.output,
+                "ending": None if node.ending is None else node.ending.value,
+                "agrees": node.agrees,
+                "same_shape": node.same_shape,
+                "max_abs_diff": _finite(node.max_abs_diff),
+                "max_rel_diff": _finite(node.max_rel_diff),
+                "message": node.message,
+            }
+            for node in live.nodes
+        ],
     }
 
 

@@ -55,12 +55,7 @@ def diff_markdown(before: str, after: str, comparison: Comparison, verification:
     """What changed between two models: what came of running both, the sites before and after, then everything."""
     names = [code(PurePath(name).name) for name in (before, after)]
     parts = [f"### {names[0]} → {names[1]}: {count(len(comparison.changes), 'change')}"]
-    if verification is not None:
-        parts.append(f"**{proof.verdict(verification)}**{prose(proof.basis(verification))}")
-        if verification.runs:
-            parts.append(
-                table(list(proof.HEADINGS), [[prose(cell) for cell in row] for row in proof.rows(verification)])
-            )
+    parts.extend(_proof(verification))
     touched = [pair for pair in comparison.pairs if pair.fate is not Fate.SAME]
     if comparison.pairs:
         rows = [[code(target.name), *_taken(comparison, number)] for number, target in enumerate(TARGETS)]
@@ -75,6 +70,23 @@ def diff_markdown(before: str, after: str, comparison: Comparison, verification:
     else:
         parts.append(folded("Every change; what is not listed is the same", _changes(comparison.changes)))
     return "\n\n".join(parts) + "\n"
+
+
+def runtime_markdown(model: str, verification: Verification) -> str:
+    """One model in another runtime, compared with onnxruntime resize by resize."""
+    where = verification.runtime or "another runtime"
+    return "\n\n".join([f"### {code(PurePath(model).name)} in {prose(where)}", *_proof(verification)]) + "\n"
+
+
+def _proof(verification: Verification | None) -> list[str]:
+    if verification is None:
+        return []
+    tables = ((proof.HEADINGS, proof.rows(verification)), (proof.SITE_HEADINGS, proof.site_rows(verification)))
+    parts = [f"**{proof.verdict(verification)}**{prose(proof.basis(verification))}"]
+    for headings, rows in tables:
+        if rows:
+            parts.append(table(list(headings), [[prose(cell) for cell in row] for row in rows]))
+    return parts
 
 
 def _row(surveyed: Surveyed) -> list[str]:

@@ -8,9 +8,10 @@ from typing import Any
 
 from resizefix.printable import printable
 from resizefix.reports.wording import count, times
-from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.verification import Run, SiteDrift, Status, Verification
 
 HEADINGS = ("optimisation", "shapes", "fed", "result")
+SITE_HEADINGS = ("resize", "input differs by", "output differs by", "")
 _MOST_VALUES = 8  # of one input
 
 
@@ -53,6 +54,27 @@ def rows(verification: Verification) -> list[tuple[str, str, str, str]]:
         )
         for run in verification.runs
     ]
+
+
+def site_rows(verification: Verification) -> list[tuple[str, str, str, str]]:
+    """A row for each resize in another runtime, as SITE_HEADINGS name its cells: parts of the largest value."""
+    return [
+        (printable(site.node), _part(site.input_rel_diff), _part(site.max_rel_diff), _standing(site))
+        for site in verification.sites
+    ]
+
+
+def _part(relative: float) -> str:
+    if not math.isfinite(relative):
+        return "more than numbers"
+    return f"{relative:.2g}" if relative else "0"
+
+
+def _standing(site: SiteDrift) -> str:
+    if not site.differs:
+        return "right"
+    told = "the first that differs" if site.first else "differs"
+    return f"{told}: {printable(site.because)} [{site.rule}]" if site.because else told
 
 
 def shapes_text(shapes: Mapping[str, Sequence[int]]) -> str:

@@ -133,6 +133,12 @@ def _show_live(out: Screen, live: LiveVerdict, foreseen: Set[str]) -> None:
         out.below(("no built-in rule predicts this error of a resize; please report it with the model", "yellow"))
     elif live.errors and not resizes:
         out.below(("this error is not about an Upsample or Resize", "dim"))
+        out.below(("that is not about an Upsample or Resize", "dim"))
+    for node in live.nodes:
+        if node.agrees:
+            out.below(
+                (f"{printable(node.node)} alone: right, within {node.max_rel_diff:.2g} of the largest value", "dim")
+            )
     for name, bounds in live.profile.items():
         ranges = " … ".join("x".join(map(str, bounds[bound])) for bound in ("min", "opt", "max"))
         picked = " (chosen here)" if name in live.chosen else ""
@@ -145,7 +151,11 @@ def show_verification(verification: Verification) -> None:
     parts: list[Part] = [(proof.verdict(verification), style)]
     if verification.status is not Status.FAILED:  # else the error message says why
         parts.append(proof.basis(verification))
-    screen(2).wrapped(*parts, hang=4)
+    out = screen(2)
+    out.wrapped(*parts, hang=4)
+    for node, given, made, standing in proof.site_rows(verification):
+        style = "green" if standing == "right" else "red"
+        out.wrapped(f"{node}  input {given}, output {made}  ", (standing, style), indent=2, hang=4)
 
 
 def show_written(path: str | None) -> None:

@@ -24,6 +24,12 @@ class RuntimeRow:
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def target(self) -> str:
+        """The target whose rules speak of it."""
+        engine = self.options.get("engine")
+        return self.name.removesuffix(f"-{engine}") if engine else self.name
+
+    @property
     def variable(self) -> str:
         """The environment variable that names the Python which has this runtime."""
         return f"RESIZEFIX_{self.name.upper().replace('-', '_')}_PYTHON"
@@ -49,7 +55,7 @@ RUNTIMES: Mapping[str, RuntimeRow] = {row.name: row for row in ROWS}
 
 def runtime_named(name: str) -> RuntimeRow:
     """The row of a name in any case. Raises UsageError, which lists them."""
-    row = RUNTIMES.get(name.lower())
+    row = RUNTIMES.get(name.strip().lower()) if isinstance(name, str) else None
     if row is None:
         raise UsageError("runtimes.no-such-runtime", name=name, known=", ".join(RUNTIMES))
     return row

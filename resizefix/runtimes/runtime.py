@@ -14,8 +14,6 @@ import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -23,45 +21,16 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.process import free_memory
+from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer
 from resizefix.runtimes.catalogue import RuntimeRow
-from resizefix.runtimes.inputs import Array, Feeds
+from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.runtime_worker import packed, unpacked
-from resizefix.runtimes.tensorrt import LiveUnavailable
 from resizefix.worker import Foreign, Worker, WorkerEndedError
 
 WORKER = "resizefix.runtimes.runtime_worker:work"
 _LEAST_MEMORY = 2**30
 _MOST_SAID = 800  # characters of a message
 _PLAIN_KINDS = "biuf"  # numbers that every numpy knows
-
-
-class Ending(str, Enum):
-    """How a runtime ended with a model."""
-
-    RAN = "ran"
-    REFUSED_LOAD = "refused-load"
-    REFUSED_RUN = "refused-run"
-    CRASHED_LOAD = "crashed-load"
-    CRASHED_RUN = "crashed-run"
-    LATE = "late"
-
-
-@dataclass(frozen=True)
-class RuntimeAnswer:
-    """What `runtime` (its title and version) did: the outputs of each run that it made, and how it ended.
-
-    `message` is what it raised and printed, or how it crashed; empty where it ran.
-    """
-
-    runtime: str
-    ending: Ending
-    message: str = ""
-    results: tuple[Mapping[str, Array], ...] = ()
-
-    @property
-    def loaded(self) -> bool:
-        """Whether it has taken the model."""
-        return self.ending in (Ending.RAN, Ending.REFUSED_RUN, Ending.CRASHED_RUN)
 
 
 class Runtime(contextlib.AbstractContextManager["Runtime"]):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.runtimes.answers import LiveUnavailable, NodeAnswer
 from resizefix.runtimes.tensorrt_errors import LiveError, builder_errors, of_the_whole, parser_errors
 from resizefix.runtimes.tensorrt_worker import MODULE
 from resizefix.worker import Worker, WorkerEndedError
@@ -49,7 +50,8 @@ class LiveVerdict:
 
     `layers` are the kinds of the TensorRT layers made, `inputs` the inputs the network kept: an ONNX input that is
     missing there was frozen to its default. `profile` is what was built with, `chosen` the inputs whose ranges in it
-    nobody gave. `unanswered` says what no answer came to.
+    nobody gave. `unanswered` says what no answer came to. `nodes`: what a runtime that ran the model made of each
+    resize alone.
     """
 
     parser: str
@@ -61,18 +63,12 @@ class LiveVerdict:
     profile: Mapping[str, Bounds] = field(default_factory=dict)
     chosen: tuple[str, ...] = ()
     unanswered: str | None = None
+    nodes: tuple[NodeAnswer, ...] = ()
 
     @property
     def taken(self) -> bool:
         """Whether TensorRT takes the model: parses it and, where that was tried, builds the engine."""
         return self.accepted and self.built is not False
-
-
-@dataclass(frozen=True)
-class LiveUnavailable:
-    """Why there is no verdict, as a sentence for the user."""
-
-    reason: str
 
 
 def unavailable() -> LiveUnavailable | None:

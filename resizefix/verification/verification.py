@@ -48,15 +48,41 @@ class Run:
     from_scales: float | None = None
 
 
+@dataclass(frozen=True)
+class SiteDrift:
+    """How far the output of one resize in another runtime is from onnxruntime's.
+
+    Differences are infinite where no number says them: another shape, NaN. `input_rel_diff` is that of the tensor that
+    it resizes. `differs`: by more than is allowed; `first`: it is the first in the graph's order to differ, while its
+    input does not. `rule` is the target's rule that foresees it, where one does, and `because` what that says.
+    """
+
+    node: str
+    output: str
+    max_abs_diff: float
+    max_rel_diff: float
+    input_rel_diff: float
+    differs: bool
+    first: bool = False
+    rule: str | None = None
+    because: str | None = None
+
+
 @dataclass(frozen=True, repr=False)
 class Verification:
-    """`reason` says why it failed or was skipped, or what a pass does not cover; `sessions`: how many were opened."""
+    """`reason` says why it failed or was skipped, or what a pass does not cover; `sessions`: how many were opened.
+
+    `runtime` is what the second model ran in, with its version, where that was not onnxruntime without optimisation;
+    `sites` is what it made of each resize.
+    """
 
     status: Status
     reason: str | None = None
     runs: tuple[Run, ...] = ()
     coupling: tuple[Coupling, ...] = ()
     sessions: int = 0
+    runtime: str | None = None
+    sites: tuple[SiteDrift, ...] = ()
 
     def __repr__(self) -> str:
         largest = max((run.max_abs_diff for run in self.runs), default=0.0)

@@ -13,7 +13,8 @@ import pytest
 from resizefix.cli import main
 from resizefix.library import live as library_live
 from resizefix.runtimes import tensorrt as tensorrt_live
-from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict, NetworkInput, unavailable
+from resizefix.runtimes.answers import LiveUnavailable
+from resizefix.runtimes.tensorrt import LiveVerdict, NetworkInput, unavailable
 from resizefix.runtimes.tensorrt_errors import LiveError
 from resizefix.targets.catalogue import TARGETS
 

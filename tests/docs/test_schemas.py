@@ -62,6 +62,7 @@ def test_every_command_has_a_schema_and_every_schema_is_one():
         ("verify", "MODEL", "MODEL"),
         ("explain", "Resize scales must be an initializer!", "MODEL"),
         ("explain", "no such message"),
+        ("verify", "MODEL", "--runtime", "onnxruntime"),
         ("diff", "MODEL", str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx")),
     ],
     ids=lambda arguments: " ".join(arguments[:1]),

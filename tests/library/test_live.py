@@ -16,7 +16,8 @@ from resizefix.library import rewrite
 from resizefix.library.live import live_verdict, why_live_refuses
 from resizefix.library.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites
-from resizefix.runtimes.tensorrt import LiveUnavailable, LiveVerdict, NetworkInput, unavailable
+from resizefix.runtimes.answers import LiveUnavailable
+from resizefix.runtimes.tensorrt import LiveVerdict, NetworkInput, unavailable
 from resizefix.runtimes.tensorrt_errors import LiveError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

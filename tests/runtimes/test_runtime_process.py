@@ -17,9 +17,9 @@ import onnx
 import pytest
 from live_runtimes import asked
 
+from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer
 from resizefix.runtimes.catalogue import RUNTIMES, runtime_named
-from resizefix.runtimes.runtime import Ending, Runtime, RuntimeAnswer
-from resizefix.runtimes.tensorrt import LiveUnavailable
+from resizefix.runtimes.runtime import Runtime
 
 MODEL = onnx.parser.parse_model(
     '<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,2,2] x) => (float[1,1,2,2] y) { y = Relu (x) }'

@@ -12,8 +12,9 @@ import pytest
 from live_runtimes import asked, require
 
 import resizefix
+from resizefix.runtimes.answers import Ending
 from resizefix.runtimes.catalogue import ROWS, runtime_named
-from resizefix.runtimes.runtime import Ending, Runtime
+from resizefix.runtimes.runtime import Runtime
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 DOUBLED = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]>

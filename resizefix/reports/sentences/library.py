@@ -34,4 +34,9 @@ SENTENCES = {
     "library.input-size-nothing": "nothing was changed",
     "library.message-is-text": "the message must be a text that is not empty, not {value}; paste what the runtime printed",
     "library.input-size-rule": "sizes go in steps ({steps}): others fail where two maps meet",
+    "library.node-alone-has-other-numbers": "{runtime} takes the node alone and computes something else: {why}",
+    "library.node-alone-has-other-shape": "{runtime} takes the node alone and gives another shape: {why}",
+    "library.only-nodes-alone-were-compared": "only the resizes alone were compared, because onnxruntime does not run the model: {why}",
+    "library.runtime-cannot-be-asked": "{why}",
+    "library.verify-needs-two-models": "verify compares two models; with one, name the runtime to compare with: --runtime openvino",
 }

@@ -43,4 +43,11 @@ SENTENCES = {
     "verification.input-size-changed-elsewhere": "{what} changed that has nothing to do with the size",
     "verification.input-size-any-differs": "at {size} the model for any size computes something else than the one for that size: {reason}",
     "verification.input-size-any": "at the old size it computes what the original does; at each of {sizes} what the model with the constants of that size does. That these are those of a new export is inferred",
+    "verification.first-resize-that-differs": "{runtime} differs from onnxruntime, and the first resize that does is {node}: {why}",
+    "verification.no-resize-begins-difference": "{runtime} differs from onnxruntime, but no resize is the first to: {why}",
+    "verification.outputs-agree-resizes-differ": "the outputs agree, but a resize inside the model does not",
+    "verification.resizes-could-not-be-compared": "{runtime} differs from onnxruntime; the resizes inside could not be compared: {why}",
+    "verification.resizes-not-looked-at": "only the outputs were compared; with the tensors around resizes as outputs the model does not run: {why}",
+    "verification.runtime-did-not-run-model": "{runtime} did not run the model ({ending.value}): {why}",
+    "verification.runtime-differs": "{runtime} differs from onnxruntime: {why}",
 }

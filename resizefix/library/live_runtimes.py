@@ -1,0 +1,137 @@
+"""A model in a runtime that is installed: what `check --live` says of it there, and `verify --runtime`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.document import Document
+from resizefix.errors import UsageError
+from resizefix.operations.sites import find_sites
+from resizefix.process import DEFAULT_TIMEOUT
+from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer
+from resizefix.runtimes.catalogue import RuntimeRow, runtime_named
+from resizefix.runtimes.runtime import Runtime
+from resizefix.runtimes.tensorrt import LiveVerdict
+from resizefix.runtimes.tensorrt_errors import LiveError, of_the_whole
+from resizefix.targets.catalogue import TARGETS
+from resizefix.targets.gather import facts_in
+from resizefix.targets.target import Effect, Violation, judge
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.in_runtime import Allowed, verify_in_runtime
+from resizefix.verification.node_in_runtime import nodes_in_runtime
+from resizefix.verification.verification import SiteDrift, Verification
+from resizefix.verification.watched import ResizePlace
+
+Pythons = Mapping[str, str]
+"""By the name of a runtime the Python that has it."""
+
+
+def runtime_verdict(
+    document: Document, row: RuntimeRow, conditions: Conditions, *, python: str | None = None, time_limit: float = 300.0
+) -> LiveVerdict | LiveUnavailable:
+    """What the runtime does with the model and with each resize alone, compared with onnxruntime.
+
+    Accepted: the model runs there, and its outputs and resizes are right. Where onnxruntime does not run the model,
+    that rests on the nodes alone, and `unanswered` says so.
+    """
+    places = places_of(document)
+    with Runtime(row, python=python, time_limit=time_limit) as runtime:
+        nodes = nodes_in_runtime(document, runtime, places, conditions)
+        if isinstance(nodes, LiveUnavailable):
+            return nodes
+        whole = verify_in_runtime(document, document, runtime, places, conditions)
+    if isinstance(whole, LiveUnavailable):
+        return whole
+    wrong = [node for node in nodes if node.ending is not None and not node.agrees]
+    operators = {site.output: site.op_type for site in find_sites(document)}
+    errors = [_error(node, whole.runtime or row.title, operators[node.output]) for node in wrong]
+    compared = whole.runtime is not None
+    if compared and not whole.passed:
+        errors.append(of_the_whole(whole.reason or ""))
+    return LiveVerdict(
+        whole.runtime or row.title,
+        not errors,
+        tuple(errors),
+        unanswered=None if compared else Diagnostic("library.only-nodes-alone-were-compared", why=whole.reason),
+        nodes=nodes,
+    )
+
+
+def verify_in(
+    before: Document,
+    after: Document,
+    name: str,
+    conditions: Conditions,
+    *,
+    pythons: Pythons | None = None,
+    runs: int = 1,
+    atol: float = 0.0,
+    rtol: float = 0.0,
+    feed: Mapping[str, object] | None = None,
+) -> Verification:
+    """BEFORE in onnxruntime without optimisation, AFTER in the runtime of that name; see `verify_in_runtime`.
+
+    Raises UsageError for a name that is none, and where the runtime is not installed.
+    """
+    from resizefix.library.old_values import old_values
+
+    row = runtime_named(name)
+    left = conditions.limits.left()
+    python, time_limit = (pythons or {}).get(row.name), DEFAULT_TIMEOUT if left is None else left
+    with Runtime(row, python=python, time_limit=time_limit) as runtime:
+        found = verify_in_runtime(
+            before,
+            after,
+            runtime,
+            places_of(before),
+            conditions,
+            runs=runs,
+            allowed=Allowed(atol=atol, rtol=rtol),
+            feeds=feed,
+            examples=lambda: old_values(before, after),
+        )
+    if isinstance(found, LiveUnavailable):
+        raise UsageError("library.runtime-cannot-be-asked", why=found.reason)
+    return replace(found, sites=_with_rules(found.sites, before, row), sessions=conditions.sessions.opened)
+
+
+def places_of(document: Document) -> list[ResizePlace]:
+    """Every resize that can be looked at: it has an input and an output."""
+    return [
+        ResizePlace(site.label, site.key, site.input) for site in find_sites(document) if site.input and site.output
+    ]
+
+
+def _operators(document: Document) -> list[str]:
+    return [site.op_type for site in find_sites(document) if site.input and site.output]
+
+
+def _error(node: NodeAnswer, runtime: str, op_type: str) -> LiveError:
+    if node.ending is not Ending.RAN:
+        return LiveError(node.node, node.output, None, op_type, f"{runtime}, the node alone: {node.message}")
+    if node.same_shape:
+        said = Diagnostic("library.node-alone-has-other-numbers", runtime=runtime, why=node.message)
+    else:
+        said = Diagnostic("library.node-alone-has-other-shape", runtime=runtime, why=node.message)
+    return LiveError(node.node, node.output, None, op_type, said)
+
+
+def _with_rules(sites: tuple[SiteDrift, ...], document: Document, row: RuntimeRow) -> tuple[SiteDrift, ...]:
+    """The drifts, each with the rule of the runtime's target that foresees it."""
+    target = next((target for target in TARGETS if target.name == row.target), None)
+    if target is None or not any(site.differs for site in sites):
+        return sites
+    broken: dict[str, Violation] = {}
+    for facts in facts_in(ModelView(document)):
+        for violation in judge(target, facts):
+            if violation.effect is Effect.DIFFERENT:
+                broken.setdefault(violation.node, violation)
+    return tuple(
+        replace(site, rule=broken[site.node].rule, because=broken[site.node].because)
+        if site.differs and site.node in broken
+        else site
+        for site in sites
+    )

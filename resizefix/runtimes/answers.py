@@ -1,0 +1,63 @@
+"""What runtimes answer: how one ended with a model or a node, what it gave, or why none could be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from resizefix.runtimes.inputs import Array
+
+
+@dataclass(frozen=True)
+class LiveUnavailable:
+    """Why there is no verdict, as a sentence for the user."""
+
+    reason: str
+
+
+class Ending(str, Enum):
+    """How a runtime ended with a model."""
+
+    RAN = "ran"
+    REFUSED_LOAD = "refused-load"
+    REFUSED_RUN = "refused-run"
+    CRASHED_LOAD = "crashed-load"
+    CRASHED_RUN = "crashed-run"
+    LATE = "late"
+
+
+@dataclass(frozen=True)
+class RuntimeAnswer:
+    """What `runtime` (its title and version) did: the outputs of each run that it made, and how it ended.
+
+    `message` is what it raised and printed, or how it crashed; empty where it ran.
+    """
+
+    runtime: str
+    ending: Ending
+    message: str = ""
+    results: tuple[Mapping[str, Array], ...] = ()
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it has taken the model."""
+        return self.ending in (Ending.RAN, Ending.REFUSED_RUN, Ending.CRASHED_RUN)
+
+
+@dataclass(frozen=True)
+class NodeAnswer:
+    """What a runtime made of one node alone. `ending` None: it was not asked, for onnxruntime does not run it either.
+
+    `agrees`: it ran, with onnxruntime's shape and numbers. `max_rel_diff` is relative to the largest value; infinite
+    where the shapes differ.
+    """
+
+    node: str
+    output: str
+    ending: Ending | None
+    message: str = ""
+    max_abs_diff: float | None = None
+    max_rel_diff: float | None = None
+    agrees: bool = False
+    same_shape: bool = True

@@ -1,0 +1,202 @@
+"""A model in another runtime, compared with onnxruntime without optimisation: its outputs, and every resize in it.
+
+What a runtime computes is right within a part of the tensor's largest value: kernels add up in other orders. Types are
+not compared: OpenCV and MNN have few, and give whole numbers as others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
+from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer
+from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+from resizefix.runtimes.runtime import Runtime
+from resizefix.verification.compare import Comparison, Difference, allclose, compare
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.fitting import Fitted
+from resizefix.verification.signatures import Examples, NotComparableError, common_inputs, output_names
+from resizefix.verification.verification import Run, SiteDrift, Status, Verification
+from resizefix.verification.watched import ResizePlace, fed, watched_runs, watched_tensors, with_outputs
+
+RIGHT_WITHIN = 1e-4
+"""The largest difference from onnxruntime, as a part of a tensor's largest value, that is called right."""
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """How far a runtime may be from onnxruntime: `relative` to the largest value, or as numpy.allclose has it."""
+
+    relative: float = RIGHT_WITHIN
+    atol: float = 0.0
+    rtol: float = 0.0
+
+    def allows(self, difference: Difference, before: Value, after: Value) -> bool:
+        """Whether a tensor is right."""
+        if difference.bitwise:
+            return True
+        if self.atol or self.rtol:
+            return allclose(before, after, atol=self.atol, rtol=self.rtol)
+        return difference.max_rel_diff <= self.relative
+
+
+def verify_in_runtime(
+    before: Document,
+    after: Document,
+    runtime: Runtime,
+    places: Sequence[ResizePlace],
+    conditions: Conditions,
+    *,
+    runs: int = 1,
+    allowed: Allowed | None = None,
+    feeds: Mapping[str, object] | None = None,
+    examples: Examples = dict,
+) -> Verification | LiveUnavailable:
+    """Whether `after` computes in the runtime what `before` does in onnxruntime; they may be one document.
+
+    `places` are the resizes of `before`; those in the main graph whose tensors `after` has too are compared one by one.
+    Inputs and outputs go together as in `verify`. A model that one of the two does not run fails with that as the
+    reason. Raises UsageError for names, shapes and feeds that do not fit.
+    """
+    own = {name for node in after.proto.graph.node for name in node.output}
+    tensors = [name for name in watched_tensors(before, places) if name in own]
+    try:
+        inputs, hints = common_inputs(before, after, feeds or {}, examples)
+        renamed = output_names(before, after)
+        fitted = watched_runs(before, tensors, inputs, hints, conditions, runs)
+    except (NotComparableError, CannotLoadError, CannotRunError, BrokenOffError) as error:
+        return Verification(Status.FAILED, str(error), sessions=conditions.sessions.opened)
+    pair = _Pair(before, after, runtime, renamed, fitted, allowed or Allowed(), tuple(feeds or ()))
+    return pair.verification(places, tensors)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    before: Document
+    after: Document
+    runtime: Runtime
+    renamed: Mapping[str, str]
+    fitted: Sequence[Fitted]
+    allowed: Allowed
+    shown: Sequence[str]
+
+    def verification(self, places: Sequence[ResizePlace], tensors: Sequence[str]) -> Verification | LiveUnavailable:
+        whole = self._run(())
+        if isinstance(whole, LiveUnavailable):
+            return whole
+        # The file as it is says whether it runs, and what it gives: more outputs keep nodes from being fused.
+        inside = self._run(tensors) if tensors else whole
+        drifts: tuple[SiteDrift, ...] = ()
+        if isinstance(inside, RuntimeAnswer) and inside.results:
+            drifts = self._drifts(places, inside.results)
+        if whole.ending is not Ending.RAN:
+            reason = Diagnostic(
+                "verification.runtime-did-not-run-model", runtime=whole.runtime, ending=whole.ending, why=whole.message
+            )
+            return Verification(Status.FAILED, reason, runtime=whole.runtime, sites=drifts)
+        done, wrong = self._compared(whole.results)
+        if wrong is None and any(drift.differs for drift in drifts):
+            wrong = Diagnostic("verification.outputs-agree-resizes-differ")
+        if wrong is None:
+            note = None if drifts or not tensors else self._not_looked_at(inside)
+            return Verification(Status.PASSED, note, done, runtime=whole.runtime, sites=drifts)
+        told = _told(wrong, drifts, whole.runtime, bool(tensors))
+        return Verification(Status.FAILED, told, done, runtime=whole.runtime, sites=drifts)
+
+    def _run(self, tensors: Sequence[str]) -> RuntimeAnswer | LiveUnavailable:
+        results = self.fitted[0].outputs
+        model = with_outputs(self.after, {name: results[name] for name in tensors}) if tensors else self.after
+        path = self.runtime.folder / "model.onnx"
+        model.save(path, overwrite=True)
+        names = [value.name for value in model.proto.graph.output]
+        return self.runtime.run(path, [fed(model, one.feeds) for one in self.fitted], names)
+
+    def _compared(self, results: Sequence[Mapping[str, Value]]) -> tuple[tuple[Run, ...], str | None]:
+        done: list[Run] = []
+        wrong = None
+        for one, found in zip(self.fitted, results, strict=True):
+            before = {name: one.outputs[name] for name in self.renamed.values()}
+            after = {self.renamed[name]: value for name, value in found.items()}
+            comparison = compare_values(before, after)
+            done.append(_as_run(one.feeds, self.shown, comparison, self.allowed.relative))
+            if wrong is None and not all(
+                self.allowed.allows(difference, before[difference.output], after[difference.output])
+                for difference in comparison.differences
+            ):
+                wrong = comparison.reason
+        return tuple(done), wrong
+
+    def _drifts(self, places: Sequence[ResizePlace], results: Sequence[Mapping[str, Value]]) -> tuple[SiteDrift, ...]:
+        drifts = [drift for place in places if (drift := self._drift(place, results)) is not None]
+        order = {name: at for at, node in enumerate(self.before.proto.graph.node) for name in node.output}
+        drifts.sort(key=lambda drift: order.get(drift.output, -1))
+        begun = next((at for at, drift in enumerate(drifts) if drift.differs and drift.first), None)
+        return tuple(SiteDrift(**{**vars(drift), "first": at == begun}) for at, drift in enumerate(drifts))
+
+    def _drift(self, place: ResizePlace, results: Sequence[Mapping[str, Value]]) -> SiteDrift | None:
+        """`first` says whether it may be: its own input agrees."""
+        output = place.key[1]
+        if place.key[0].steps or output not in results[0]:
+            return None
+        made, given, right, entered = [], [], True, True
+        for one, found in zip(self.fitted, results, strict=True):
+            before, after = one.outputs[output], found[output]
+            made.append(compare_values({output: before}, {output: after}).differences[0])
+            right &= self.allowed.allows(made[-1], before, after)
+            if place.data in found:
+                before, after = one.outputs[place.data], found[place.data]
+                given.append(compare_values({place.data: before}, {place.data: after}).differences[0])
+                entered &= self.allowed.allows(given[-1], before, after)
+        worst = max(made, key=lambda difference: difference.max_rel_diff)
+        of_input = max((difference.max_rel_diff for difference in given), default=0.0)
+        return SiteDrift(
+            place.label, output, worst.max_abs_diff, worst.max_rel_diff, of_input, not right, first=entered
+        )
+
+    def _not_looked_at(self, inside: RuntimeAnswer | LiveUnavailable) -> str:
+        why = inside.reason if isinstance(inside, LiveUnavailable) else inside.message
+        return Diagnostic("verification.resizes-not-looked-at", why=why)
+
+
+def _told(wrong: str, drifts: Sequence[SiteDrift], runtime: str, looked: bool) -> str:
+    first = next((drift for drift in drifts if drift.first), None)
+    if first is not None:
+        return Diagnostic("verification.first-resize-that-differs", runtime=runtime, node=first.node, why=wrong)
+    if not drifts:
+        if looked:
+            return Diagnostic("verification.resizes-could-not-be-compared", runtime=runtime, why=wrong)
+        return Diagnostic("verification.runtime-differs", runtime=runtime, why=wrong)
+    return Diagnostic("verification.no-resize-begins-difference", runtime=runtime, why=wrong)
+
+
+def compare_values(before: Mapping[str, Value], after: Mapping[str, Value]) -> Comparison:
+    """`compare`, with the numbers of `after` in the types of `before`: 1.0 for 1 is no difference."""
+    return compare(before, {name: _as_type(before.get(name), value) for name, value in after.items()})
+
+
+def _as_type(before: Value, after: Value) -> Value:
+    if not isinstance(before, np.ndarray) or not isinstance(after, np.ndarray) or before.dtype == after.dtype:
+        return after
+    with np.errstate(all="ignore"):
+        cast = after.astype(before.dtype)
+        # A fraction where a whole number belongs stays, and is a difference.
+        return cast if before.dtype.kind == "f" or np.array_equal(cast.astype(after.dtype), after) else after
+
+
+def _as_run(feeds: Feeds, shown: Sequence[str], comparison: Comparison, bound: float) -> Run:
+    arrays = {name: value for name, value in feeds.items() if isinstance(value, np.ndarray)}
+    return Run(
+        values={name: value.reshape(-1).tolist() for name, value in arrays.items() if name in shown},
+        shapes={name: list(value.shape) for name, value in arrays.items()},
+        optimized=False,
+        bitwise=comparison.bitwise,
+        max_abs_diff=comparison.max_abs_diff,
+        max_rel_diff=comparison.max_rel_diff,
+        bound=bound,
+    )

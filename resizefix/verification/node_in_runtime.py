@@ -1,0 +1,115 @@
+"""Each resize of a model alone in another runtime: cut out with its sizes, and fed what onnxruntime fed it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.document import Document
+from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer
+from resizefix.runtimes.inputs import Value, model_inputs
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
+from resizefix.runtimes.runtime import Runtime
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.extraction import Extraction
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import Fitted, fit_feeds
+from resizefix.verification.in_runtime import Allowed, compare_values
+from resizefix.verification.watched import ResizePlace, fed, watched_runs, write_sizes
+
+
+def nodes_in_runtime(
+    document: Document, runtime: Runtime, places: Sequence[ResizePlace], conditions: Conditions
+) -> tuple[NodeAnswer, ...] | LiveUnavailable:
+    """What the runtime makes of each resize alone, whatever else the model holds.
+
+    A node that onnxruntime does not run either has no answer (`ending` None), and `message` says why.
+    """
+    if not places:
+        return ()
+    view = ModelView(document)
+    extraction = Extraction(view, view)
+    cuts = {place: extraction.extract({place.key: place.data})[0] for place in places}
+    values = _values(document, cuts, conditions)
+    answers: list[NodeAnswer] = []
+    for place, cut in cuts.items():
+        found = _Alone(document, cut, place, runtime, conditions).answer(values)
+        if isinstance(found, LiveUnavailable):
+            return found
+        answers.append(found)
+    return tuple(answers)
+
+
+def _values(document: Document, cuts: Mapping[ResizePlace, Document], conditions: Conditions) -> Mapping[str, Value]:
+    """What onnxruntime feeds the cut nodes in the whole model; nothing where it does not run that."""
+    made = {name for node in document.proto.graph.node for name in node.output}
+    wanted = {
+        entry.name
+        for place, cut in cuts.items()
+        if not place.key[0].steps
+        for entry in model_inputs(cut.proto)
+        if entry.name in made
+    }
+    try:
+        (run,) = watched_runs(document, sorted(wanted), model_inputs(document.proto), {}, conditions)
+    except (CannotLoadError, CannotRunError, BrokenOffError):
+        return {}
+    return {**run.outputs, **run.feeds}
+
+
+@dataclass(frozen=True)
+class _Alone:
+    document: Document
+    cut: Document
+    place: ResizePlace
+    runtime: Runtime
+    conditions: Conditions
+
+    def answer(self, values: Mapping[str, Value]) -> NodeAnswer | LiveUnavailable:
+        label, output = self.place.label, self.place.key[1]
+        try:
+            run = self._in_onnxruntime({} if self.place.key[0].steps else values)
+        except (CannotLoadError, CannotRunError, BrokenOffError) as error:
+            return NodeAnswer(label, output, None, str(error))
+        model = self.cut.copy()
+        write_sizes(model.proto, {**run.feeds, **run.outputs})
+        # OpenCV looks at who has written a file.
+        for name in ("producer_name", "producer_version", "domain", "model_version"):
+            setattr(model.proto, name, getattr(self.document.proto, name))
+        path = self.runtime.folder / "node.onnx"
+        model.save(path, overwrite=True)
+        names = [value.name for value in model.proto.graph.output]
+        answer = self.runtime.run(path, [fed(model, run.feeds)], names)
+        if isinstance(answer, LiveUnavailable):
+            return answer
+        if answer.ending is not Ending.RAN:
+            return NodeAnswer(label, output, answer.ending, answer.message)
+        before, after = run.outputs[output], answer.results[0][output]
+        difference = compare_values({output: before}, {output: after}).differences[0]
+        return NodeAnswer(
+            label,
+            output,
+            answer.ending,
+            difference.reason or "",
+            difference.max_abs_diff,
+            difference.max_rel_diff,
+            Allowed().allows(difference, before, after),
+            same_shape=isinstance(before, np.ndarray) and before.shape == after.shape,
+        )
+
+    def _in_onnxruntime(self, values: Mapping[str, Value]) -> Fitted:
+        inputs = model_inputs(self.cut.proto)
+        hints = {entry.name: values[entry.name] for entry in inputs if entry.name in values}
+        self.conditions.sessions.opened += 1
+        session = open_session(
+            self.cut,
+            optimized=False,
+            custom_op_libraries=self.conditions.custom_op_libraries,
+            limits=self.conditions.limits,
+        )
+        feeder = Feeder(inputs, {}, self.conditions.seed, hints, self.conditions.limits.bytes)
+        return fit_feeds(session, feeder)

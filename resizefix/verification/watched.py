@@ -1,0 +1,88 @@
+"""A model run in onnxruntime without optimisation, tensors inside it looked at: what other runtimes are held to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import ModelProto, helper
+
+from resizefix.document.document import Document
+from resizefix.document.edits import set_shape
+from resizefix.runtimes.inputs import Feeds, TensorInput, Value, model_inputs
+from resizefix.runtimes.ort_session import open_session
+from resizefix.scope_path import Key
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import Fitted, fit_feeds
+from resizefix.verification.room import Room
+
+
+@dataclass(frozen=True)
+class ResizePlace:
+    """One resize: what reports call it, its scope path and output, and the tensor that it resizes."""
+
+    label: str
+    key: Key
+    data: str
+
+
+def watched_runs(
+    document: Document,
+    tensors: Sequence[str],
+    inputs: Sequence[TensorInput],
+    hints: Mapping[str, object],
+    conditions: Conditions,
+    runs: int = 1,
+) -> list[Fitted]:
+    """`runs` feeds of consecutive seeds and what the model makes of them, with `tensors` of its main graph beside its
+    outputs. Raises CannotLoadError, CannotRunError, BrokenOffError, UsageError."""
+    conditions.sessions.opened += 1
+    session = open_session(
+        document,
+        optimized=False,
+        custom_op_libraries=conditions.custom_op_libraries,
+        extra_outputs=tensors,
+        limits=conditions.limits,
+    )
+    room = Room(document, conditions.limits)
+    found = []
+    for seed in range(conditions.seed, conditions.seed + runs):
+        feeder = Feeder(inputs, conditions.shapes, seed, hints, conditions.limits.bytes)
+        found.append(fit_feeds(session, feeder, room=room))
+    return found
+
+
+def watched_tensors(document: Document, places: Sequence[ResizePlace]) -> list[str]:
+    """The inputs and outputs of those resizes that stand in the main graph; in bodies nothing can be looked at."""
+    known = {name for node in document.proto.graph.node for name in node.output}
+    names = (name for place in places if not place.key[0].steps for name in (place.data, place.key[1]))
+    return [name for name in dict.fromkeys(names) if name in known]
+
+
+def with_outputs(document: Document, results: Mapping[str, Value]) -> Document:
+    """A copy with every tensor of `results` as an output, of the type and the sizes that it had: some runtimes take no
+    output without them."""
+    copy = document.copy()
+    present = {value.name for value in copy.proto.graph.output}
+    for name, value in results.items():
+        if name not in present and isinstance(value, np.ndarray):
+            copy.proto.graph.output.append(
+                helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+            )
+    return copy
+
+
+def write_sizes(model: ModelProto, values: Mapping[str, Value]) -> None:
+    """Fix inputs and outputs to the sizes of these values."""
+    for value in (*model.graph.input, *model.graph.output):
+        known = values.get(value.name)
+        if isinstance(known, np.ndarray):
+            set_shape(value, known.shape)
+            value.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(known.dtype)
+
+
+def fed(document: Document, feeds: Feeds) -> dict[str, Value]:
+    """Those of `feeds` that the model has an input for, in its order."""
+    return {entry.name: feeds[entry.name] for entry in model_inputs(document.proto) if entry.name in feeds}

@@ -98,6 +98,7 @@ def test_live_adds_what_the_parser_said(call, answers) -> None:
         "built": None,
         "profile": {},
         "chosen": [],
+        "nodes": [],
     }
 
 

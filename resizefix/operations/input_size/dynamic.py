@@ -21,7 +21,7 @@ from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.origins.input_sizes.resize_row import ResizeUse
+from resizefix.origins.input_sizes.resize_row import COMPUTED, ResizeUse
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
 
@@ -183,7 +183,9 @@ class _Dynamic:
 
     def _resize(self, use: ResizeUse, node: NodeProto) -> bool:
         """Sizes as scales, where a whole factor says the same; scales as sizes. Whether the operand is done with."""
-        if all(self.samples.number(after) is not None and not use.is_scale for _, _, after in use.axes):
+        if use.position == COMPUTED or all(
+            self.samples.number(after) is not None and not use.is_scale for _, _, after in use.axes
+        ):
             return False
         if use.position is None:
             raise refuse(use.label, "input-size-attribute", name="scales")

@@ -15,7 +15,7 @@ from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow, PadUse
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.resize_row import ResizeUse
-from resizefix.origins.input_sizes.solver import Split
+from resizefix.origins.input_sizes.solver import Split, describe
 
 # A pool of so few samples is a step down of the network; a larger one that tiles its map may be an adaptive pool.
 _STEP_DOWN = 3
@@ -40,7 +40,7 @@ def decide(flow: Flow, choices: Choices) -> list[str]:
     inferred: list[str] = []
     flow.solver.settle()
     rules: tuple[Callable[[Flow, Choices, list[str]], None], ...] = (
-        _halves, _splits, _pools, _resizes, _cuts, _resizes, _pads, _arithmetic,
+        _halves, _splits, _pools, _sure_cuts, _pads, _resizes, _cuts, _resizes, _pads, _arithmetic,
     )  # fmt: skip
     for rule in rules:
         rule(flow, choices, inferred)
@@ -66,6 +66,8 @@ def _bind(flow: Flow, dim: Dim, to: Dim) -> None:
 def _splits(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     sizes = flow.sizes
     open_splits = [split for split in flow.solver.splits if all(_open(sizes, part) for part in split.parts)]
+    # Those that became 1 and themselves last: the others tell about them.
+    open_splits.sort(key=lambda split: split.parts[0].old == 1)
     for split in open_splits:
         if not all(_open(sizes, part) for part in split.parts):
             continue
@@ -84,6 +86,8 @@ def _splits(flow: Flow, choices: Choices, inferred: list[str]) -> None:
 def _fixed_part(split: Split, others: Sequence[Split], choices: Choices) -> int | None:
     """0 where the outer factor is fixed, 1 for the inner one."""
     votes: set[int] = set()
+    if split.parts[0].old == 1:
+        return _fixed_part_of_one(split, others)
     if split.leading and len(set(split.leading)) == 1:
         # What becomes one with the batch is a count of windows; what is left is the window.
         votes.add(1 if split.leading[0] else 0)
@@ -94,6 +98,16 @@ def _fixed_part(split: Split, others: Sequence[Split], choices: Choices) -> int 
         if same[0] != same[1]:
             votes.add(0 if same[0] else 1)
     return votes.pop() if len(votes) == 1 else None
+
+
+def _fixed_part_of_one(split: Split, others: Sequence[Split]) -> int | None:
+    """Of a size that became 1 and itself: it is a single window where the model has such windows elsewhere; else the 1
+    is an axis of its own, unless height and width became so together."""
+    windows = [other for other in others if other.parts[0].old != 1 and other.parts[1].old == split.parts[1].old]
+    if windows:
+        return 1
+    beside = [other for other in others if other.node == split.node and other.parts[0].old == 1]
+    return 0 if len(beside) == 1 else None
 
 
 # ---- pools ----
@@ -144,6 +158,8 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         for (_, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
             if target is not None:
                 _bind(flow, after, target)
+            elif said is None and not use.is_scale and flow.solver.seen.get(after.old or 0):
+                raise refuse(use.label, "input-size-resize-map", sizes=[size.old for _, _, size in moving])
             elif use.is_scale:
                 _bind(flow, after, flow.solver.candidates[flow.sizes.resolve(after)][0])
             else:
@@ -151,6 +167,7 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         olds = " x ".join(str(after.old) for _, _, after in moving)
         how = "stays" if targets is None else "follows the input"
         inferred.append(f"{use.label}: its size {olds} {how}")
+        flow.solver.settle()
 
 
 def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]], choices: Choices) -> list[Dim] | None:
@@ -214,7 +231,15 @@ def _halves(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             inferred.append(f"{label}: it cuts at half of {dim.old}")
 
 
+def _sure_cuts(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    _cut_off(flow, choices, inferred, refusing=False)
+
+
 def _cuts(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    _cut_off(flow, choices, inferred, refusing=True)
+
+
+def _cut_off(flow: Flow, choices: Choices, inferred: list[str], *, refusing: bool) -> None:
     sizes = flow.sizes
     halved = {sizes.resolve(dim) for _, _, dim in flow.halves}
     for label, dim, first, length in flow.cuts:
@@ -234,6 +259,8 @@ def _cuts(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             target = sizes.plus(dim, -2 * begin)
         elif begin == 0 and 2 * old == whole and (sizes.resolve(dim) in halved or said == "follow"):
             target = sizes.quotient(dim, sizes.const(2))
+        if target is None and not refusing:
+            continue
         if target is None:
             raise refuse(label, "input-size-cut", old=whole, numbers=[begin, begin + old])
         _bind(flow, length, target)
@@ -252,6 +279,8 @@ def _pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         if _open(sizes, use.made):
             _constant_pad(flow, use, choices)
             continue
+        if sizes.fixed(use.made) is not None and sizes.varies(use.dim):
+            raise refuse(use.node, "input-size-fixed-partner", old=use.made.old, formula=describe(sizes, use.dim))
         total = sizes.minus(use.made, use.dim)
         at_end = _pads_at_end(use, [other for other in flow.pads if other.node == use.node])
         if at_end is None:

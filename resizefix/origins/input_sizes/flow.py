@@ -31,6 +31,7 @@ _ROWS: dict[str, Row] = {
     **window_rows.ROWS,
 }
 _DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")
+_BY_LISTS = frozenset({"Resize", "Upsample", "Reshape", "Expand", "Tile", "ConstantOfShape", "Range"})
 MOST_IN_A_TABLE = 1 << 24
 
 
@@ -63,6 +64,7 @@ class Flow:
         self.pads: list[PadUse] = []
         self.limits: list[tuple[str, Dim, int]] = []
         self.cuts: list[tuple[str, Dim, Dim, Dim]] = []
+        self.quotients: list[tuple[str, Dim, Dim]] = []
         self.halves: list[tuple[str, Dim, Dim]] = []
         self.pools: list[tuple[int, str, tuple[Dim, ...], tuple[Dim, ...]]] = []
         self.labels = [node_label(node, index) for index, node in enumerate(view.model.graph.node)]
@@ -190,20 +192,22 @@ class Flow:
         try:
             return list(row(n))
         except UnknownRankError:
-            return self._stored(node) if not follows else [None] * len(node.output)
+            return self._stored(node, node.op_type in _BY_LISTS) if not follows else [None] * len(node.output)
 
     def _as_stored(self, node: NodeProto) -> None:
         for name, dims in zip(node.output, self._stored(node), strict=True):
             self.dims[name] = dims
 
-    def _stored(self, node: NodeProto) -> list[DimList | None]:
-        """What the file says of outputs that do not follow the input."""
+    def _stored(self, node: NodeProto, by_list: bool = False) -> list[DimList | None]:
+        """What the file says of outputs that do not follow the input; but a list of sizes that is not known may."""
         found: list[DimList | None] = []
         for name in node.output:
             dims = self.view.shapes.dims((MAIN, name)) if name else None
             found.append(
                 None
                 if dims is None
-                else tuple(self.sizes.const(d) if isinstance(d, int) else self.sizes.opaque() for d in dims)
+                else tuple(
+                    self.sizes.const(d) if isinstance(d, int) and not by_list else self.sizes.opaque() for d in dims
+                )
             )
         return found

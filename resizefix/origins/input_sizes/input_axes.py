@@ -36,7 +36,7 @@ def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
     for name in names:
         if name not in inputs:
             raise UsageError("origins.input-size-no-such-input", name=name, known=", ".join(inputs))
-    found = {name: _image(model, value) for name, value in inputs.items()}
+    found = {name: None if _is_weight(model, name) else _image(model, value) for name, value in inputs.items()}
     images = {name: image for name, image in found.items() if image is not None}
     for name in names:
         if name not in images:
@@ -71,6 +71,20 @@ def _image(model: ModelProto, value: ValueInfoProto) -> ImageInput | None:
         return None
     last = _channels_last(model, value.name, dims)
     return ImageInput(value.name, dims, {"batch": 0, "height": 1 if last else 2, "width": 2 if last else 3})
+
+
+def _is_weight(model: ModelProto, name: str) -> bool:
+    """Whether an input is the kernel of a convolution."""
+    pending, seen = [name], {name}
+    while pending:
+        current = pending.pop()
+        for node in model.graph.node:
+            if node.op_type in ("Conv", "ConvTranspose") and current in list(node.input)[1:]:
+                return True
+            if node.op_type in ("Transpose", "Cast", "Reshape", "Identity") and current in list(node.input)[:1]:
+                pending += [output for output in node.output if output not in seen]
+                seen.update(node.output)
+    return False
 
 
 def _channels_last(model: ModelProto, name: str, dims: tuple[int | None, ...]) -> bool:

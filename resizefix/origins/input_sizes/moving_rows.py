@@ -98,10 +98,10 @@ def _parts(n: NodeReading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
     if unknowns and not n.sizes.varies(dim):
         n.require(dim, "the lengths of its parts")
         return [n.const(length) for length in lengths]
-    few = [length for length in lengths if length <= _FEW]
+    few = [length for length in lengths if _is_few(length, dim.old or 0)]
     if len(few) == len(lengths) - 1:
         rest = n.sizes.plus(dim, -sum(few))
-        return [n.const(length) if length <= _FEW else rest for length in lengths]
+        return [n.const(length) if _is_few(length, dim.old or 0) else rest for length in lengths]
     raise n.refuse("input-size-cut", old=dim.old, numbers=list(lengths))
 
 
@@ -153,7 +153,12 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
             return dim
         raise n.refuse("input-size-cut", old=old, numbers=[start.old, end.old])
     first = _first(n, dim, start)
-    if first.kind != "const" and first.old == start.old and start.old <= _FEW and n.sizes.resolve(start).kind == "var":
+    if (
+        first.kind != "const"
+        and first.old == start.old
+        and _is_few(start.old, old)
+        and n.sizes.resolve(start).kind == "var"
+    ):
         n.require(start, "where its cut begins")
         first = n.sizes.resolve(start)
     last = _last(n, dim, start, end)
@@ -178,9 +183,16 @@ def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:
     if found is not None and number:
         n.meet(start, found)
         return found
-    if 2 * number == old and number > _FEW and n.sizes.resolve(start).kind == "var":
+    if n.sizes.resolve(start).kind == "var" and not _is_few(number, old):
+        if 2 * number != old or number <= _FEW:
+            raise n.refuse("input-size-cut", old=old, numbers=[number])
         n.flow.halves.append((n.label, start, dim))
     return start
+
+
+def _is_few(number: int, old: int) -> bool:
+    """Whether so many samples at an end of an axis are tokens or a margin, and no share of it."""
+    return number <= 1 or (number <= _FEW and 4 * number <= old)
 
 
 def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
@@ -193,12 +205,12 @@ def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
     if number < 0:
         return n.sizes.plus(dim, number)
     if n.sizes.resolve(end).kind != "var":
-        return end if n.sizes.varies(end) or number <= _FEW else _prefix(n, dim, number)
+        return end if n.sizes.varies(end) or _is_few(number, old) else _prefix(n, dim, number)
     found = _prefix(n, dim, number)
     if found is not None:
         n.meet(end, found)
         return found
-    return end if number <= _FEW else None
+    return end if _is_few(number, old) else None
 
 
 def gather(n: NodeReading) -> list[DimList]:
@@ -267,8 +279,15 @@ def pad(n: NodeReading) -> list[DimList]:
     given = n.numbers(3)
     axes = list(range(len(dims))) if given is None else [axis_of(axis, len(dims)) for axis in given]
     made = list(dims)
+    count = len(axes)
+    # As much on both sides was written so; what lacks on one side, or nothing at all, can be what a size lacked.
+    even = all(amounts[place].old == amounts[place + count].old for place in range(count))
+    if even and any(amount.old for amount in amounts):
+        for amount in amounts:
+            if n.sizes.resolve(amount).kind == "var":
+                n.require(amount, "its pads")
     for place, axis in enumerate(axes):
-        made[axis] = n.flow.padded(n, dims[axis], amounts[place], amounts[place + len(axes)])
+        made[axis] = n.flow.padded(n, dims[axis], amounts[place], amounts[place + count])
     return [tuple(made)]
 
 

@@ -129,9 +129,14 @@ class Operands:
         if array is None or array.dtype.kind not in "iufb":
             return None
         if array.dtype.name not in ("int64", "int32"):
-            return Known.constant(array) if array.size == 1 or array.dtype.kind == "b" else None
+            few = array.dtype.kind == "b" or (array.size <= _MOST_AXES and _are_sizes(array))
+            return Known.constant(array) if array.size == 1 or few else None
         if (array.ndim != 1 and array.size > 1) or _counts_up(array):
             return None
+        return self.listed(place, array)
+
+    def listed(self, place: Place, array: npt.NDArray[Any]) -> Known:
+        """Numbers that may follow the input, each an unknown of this use."""
         if place not in self.lists:
             least = 0 if _may_be_pads(array) else 1
             dims = tuple(self.sizes.var(int(value)) if value >= least else None for value in array.flat)
@@ -172,6 +177,23 @@ class Operands:
             return None
         return self.sizes.computed(expression, {size: self._leaves[size] for size in order})
 
+    def scaled_by(self, scale: Expression, dim: Dim) -> Dim:
+        """The size that a computed scale makes of another: the one that it was divided out of, or a whole factor."""
+        order = sorted(sizes_in(scale), key=str)
+        random = np.random.default_rng(len(order))
+        samples = {size: random.integers(2, 10_000, _SAMPLES) for size in order}
+        own = next((samples[size] for size in order if self.sizes.resolve(self._leaves[size]) is dim), None)
+        if own is None and dim.kind != "const":
+            return self.sizes.opaque()
+        product = np.asarray(evaluate(scale, samples), np.float64) * np.asarray(dim.old if own is None else own)
+        for size in order:
+            if np.allclose(product, samples[size], rtol=1e-5):
+                return self.sizes.resolve(self._leaves[size])
+        factor = product / own if own is not None else product
+        if np.allclose(factor, np.round(factor[0]), rtol=1e-5) and np.round(factor[0]) >= 1:
+            return self.sizes.product([dim, self.sizes.const(int(np.round(factor[0])))])
+        return self.sizes.opaque()
+
     def unknowns(self, known: Known) -> list[Dim]:
         """The unknowns in a value."""
         if known.value is not None:
@@ -200,12 +222,16 @@ class Operands:
 
     def compute(self, index: int, node: NodeProto, dims: list[tuple[Dim, ...] | None]) -> None:
         """Give `values` what the node makes, where that follows from sizes and short lists."""
+        if node.op_type in _FUNCTIONS and node.output:
+            self._compute_number(index, node)
+            return
         if not has_row(node) or len(node.output) != 1:
             return
         if node.op_type in SHAPE_READERS:
             self._read_shape(node, dims[0] if dims else None)
             return
         operands = [self._operand(index, at, node) if name else None for at, name in enumerate(node.input)]
+        self._settle_numbers(index, node, operands)
         if any(name and known is None for name, known in zip(node.input, operands, strict=True)):
             return
         try:
@@ -214,6 +240,35 @@ class Operands:
             return
         if int(np.prod(found.shape, dtype=object)) <= MOST_LISTED:
             self.values[node.output[0]] = found
+
+    def _compute_number(self, index: int, node: NodeProto) -> None:
+        """A function that no runtime rounds otherwise where its value is whole, as the root of a square."""
+        operands = [self.known(Place(index, at), name) for at, name in enumerate(node.input)]
+        numbers = [known.value for known in operands if known is not None and known.value is not None]
+        if len(numbers) == len(node.input):
+            with np.errstate(all="ignore"):
+                found = np.asarray(_FUNCTIONS[node.op_type](*numbers))
+            if found.size == 1 and np.all(found == np.round(found)):
+                self.values[node.output[0]] = Known.constant(found.astype(numbers[0].dtype))
+
+    def _settle_numbers(self, index: int, node: NodeProto, operands: list[Known | None]) -> None:
+        """A number that sizes are multiplied or divided by stands for itself; one that is divided by a size is a size
+        that was frozen (the scales that torch writes before opset 11)."""
+        if node.op_type not in _ARITHMETIC or len(operands) != 2:
+            return
+        for position, name in enumerate(node.input):
+            other = operands[1 - position]
+            array = self.array(name) if self.is_constant(name) else None
+            if array is None or other is None or self.is_constant(node.input[1 - position]) or self.unknowns(other):
+                continue
+            if node.op_type == "Div" and position == 0:
+                if array.dtype == np.float32 and array.size <= _MOST_AXES and _are_sizes(array):
+                    operands[0] = self.listed(Place(index, 0), array)
+            elif other.value is not None:
+                continue
+            elif node.op_type != "Sub" or position == 1:
+                operands[position] = Known.constant(array)
+                self.lists.pop(Place(index, position), None)
 
     def _operand(self, index: int, position: int, node: NodeProto) -> Known | None:
         """An operand's value; as it is in the file where the operator moves elements by it."""
@@ -226,7 +281,7 @@ class Operands:
         return self.known(Place(index, position), name)
 
     def _read_shape(self, node: NodeProto, dims: tuple[Dim, ...] | None) -> None:
-        if dims is None or any(self.sizes.is_opaque(dim) for dim in dims):
+        if dims is None:
             return
         attributes = {attribute.name: attribute.i for attribute in node.attribute}
         if node.op_type == "Size":
@@ -255,7 +310,14 @@ _MOVED_BY = {
     "ReduceMin": (1,),
     "Pad": (1,),
 }
+_FUNCTIONS = {"Pow": np.power, "Sqrt": np.sqrt}
+_ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max"})
+_MOST_AXES = 4
 _MAKING = frozenset({"Tile", "Expand", "ConstantOfShape"})
+
+
+def _are_sizes(array: npt.NDArray[Any]) -> bool:
+    return bool(np.all(array == np.round(array)) and np.all(array >= 1))
 
 
 def _counts_up(array: npt.NDArray[Any]) -> bool:

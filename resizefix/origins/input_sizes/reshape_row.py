@@ -57,10 +57,17 @@ def dealt(n: NodeReading, dims: DimList, lengths: list[int]) -> list[Dim]:
     sizes = n.sizes
     left = [atom for dim in dims for atom in sizes.atoms(dim)]
     made: list[list[Dim]] = []
-    for length in lengths:
+    for place, length in enumerate(lengths):
         taken: list[Dim] = []
         need = length
-        while left and (need > 1 or (left[0].old == 1 and (length > 1 or not taken))):
+        if length == 1 and 0 < place < len(lengths) - 1 and left and _may_be_split(n, left[0], lengths[place + 1]):
+            # One window of n, or n samples on an axis of their own: the other factors of the model may tell.
+            outer, inner = _divided(n, left.pop(0), 1, lengths[place + 1])
+            made.append([outer])
+            left.insert(0, inner)
+            continue
+        one_follows = lengths[place + 1 : place + 2] == [1]
+        while left and (need > 1 or (left[0].old == 1 and not taken) or (left[0].old == 1 < length and not one_follows)):
             atom = left.pop(0)
             size = atom.old or 1
             if need % size == 0:
@@ -80,6 +87,10 @@ def dealt(n: NodeReading, dims: DimList, lengths: list[int]) -> list[Dim]:
     for taken in made[:1]:
         _note_leading(n, taken)
     return [sizes.product(taken) for taken in made]
+
+
+def _may_be_split(n: NodeReading, atom: Dim, following: int) -> bool:
+    return atom.old == following > 1 and n.sizes.fixed(atom) is None
 
 
 def _divided(n: NodeReading, atom: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:

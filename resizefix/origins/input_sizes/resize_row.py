@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.document.operator_semantics.expression import Number
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
+from resizefix.origins.input_sizes.operands import Place
+
+COMPUTED = -1
 
 
 @dataclass(frozen=True)
@@ -15,7 +19,7 @@ class ResizeUse:
     """A resize whose output's sizes are numbers of the file.
 
     `axes` has, for each axis that may follow the input, its position, the size before and the size after. `position` is
-    that of the operand, None for an attribute; `is_scale`: it holds scales.
+    that of the operand, None for an attribute, COMPUTED where nodes make it; `is_scale`: it holds scales.
     """
 
     node: int
@@ -86,13 +90,24 @@ def _by_scales(n: NodeReading, dims: DimList, axes: list[int]) -> DimList:
 
 
 def _computed(n: NodeReading, dims: DimList, axes: list[int], position: int) -> DimList:
-    """Scales that the model computes: the sizes they make are not followed further."""
-    if not n.has(position):
+    """Scales that the model computes: a size over the size that is resized makes that size."""
+    operands = n.flow.operands
+    known = operands.known(Place(n.index, position), n.node.input[position]) if n.has(position) else None
+    if known is None or len(known.shape) != 1 or known.shape[0] != len(axes):
         raise UnknownRankError
     made = list(dims)
-    for axis in axes:
-        if axis >= len(dims) - 2 or len(axes) < len(dims):
-            made[axis] = n.sizes.opaque()
+    moving: list[tuple[int, Dim, Dim]] = []
+    for axis, scale in zip(axes, known.elements, strict=True):
+        dim = dims[axis]
+        if isinstance(scale, Number):
+            made[axis] = n.sizes.scaled(dim, float(scale.value))
+            continue
+        made[axis] = operands.scaled_by(scale, dim)
+        n.flow.quotients.append((n.label, dim, made[axis]))
+        if n.sizes.resolve(made[axis]).kind == "var":
+            moving.append((axis, dim, made[axis]))
+    if moving:
+        n.flow.resizes.append(ResizeUse(n.index, n.label, COMPUTED, False, len(dims), tuple(moving), tuple(axes)))
     return tuple(made)
 
 

@@ -42,6 +42,10 @@ def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
         if one is not None and other is not None and one[0] != other[0]:
             why = Diagnostic("origins.input-size-apart", one=int(one[0]), other=int(other[0]))
             return Broken(meeting.node, why)
+    for node, before, after in flow.quotients:
+        size, made = (flow.sizes.at(dim, point, memo) for dim in (before, after))
+        if size is not None and made is not None and not _makes(size, made)[0]:
+            return Broken(node, Diagnostic("origins.input-size-quotient", size=int(size[0]), made=int(made[0])))
     for node, dim, most in flow.limits:
         found = flow.sizes.at(dim, point, memo)
         if found is not None and not 0 <= found[0] <= most:
@@ -59,6 +63,15 @@ def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
     return None
 
 
+def _makes(size: Lengths, made: Lengths) -> npt.NDArray[np.bool_]:
+    """Whether the float32 quotient of two sizes makes the one of the other, in onnxruntime's kernel and in its inference."""
+    with np.errstate(all="ignore"):
+        scales = made.astype(np.float32) / size.astype(np.float32)
+        kernel = (scales * size.astype(np.float32)).astype(np.int64)
+        inferred = np.floor(scales.astype(np.float64) * size).astype(np.int64)
+        return np.asarray((kernel == made) & (inferred == made))
+
+
 def _leaves(flow: Flow, dim: Dim, sizes: Mapping[str, Lengths], memo: dict[Dim, Lengths]) -> npt.NDArray[np.bool_]:
     """Where a division leaves a remainder."""
     whole, divisor = (flow.sizes.at(part, sizes, memo) for part in dim.parts)
@@ -74,6 +87,10 @@ def _fits(flow: Flow, sizes: Mapping[str, Lengths]) -> npt.NDArray[np.bool_]:
         one, other = (flow.sizes.at(dim, sizes, memo) for dim in meeting.sizes)
         if one is not None and other is not None:
             good &= one == other
+    for _, before, after in flow.quotients:
+        size, made = (flow.sizes.at(dim, sizes, memo) for dim in (before, after))
+        if size is not None and made is not None:
+            good &= _makes(size, made)
     for _, dim, most in flow.limits:
         found = flow.sizes.at(dim, sizes, memo)
         if found is not None:

@@ -65,4 +65,6 @@ SENTENCES = {
     "origins.input-size-resize-scale": "its scales make {sizes}: either it always scales by them, or always makes this size. --keep NODE chooses the second",
     "origins.input-size-no-range": "its table follows the input by a formula that has no nodes at this opset; ask for a fixed size",
     "origins.input-size-scales": "its scales would have to be computed from sizes, which its opset has no operand for; raise it to opset 11 first",
+    "origins.input-size-resize-map": "it resizes to {sizes}: either always, or to the size of another map that is as large here. --keep NODE chooses the first",
+    "origins.input-size-quotient": "no float32 scale makes {size} into {made}",
 }

@@ -165,7 +165,7 @@ class _Work:
             exact = all(outcome.exact for outcome in self.outcomes)
             return prove_any(self.document, self._free, references, rules, exact=exact)
         if self._fixed is not None:
-            return prove_fixed(self.document, *self._fixed, rules)
+            return prove_fixed(self._start, self.document, *self._fixed, rules)
         return prove_same(self.before, self.document, rules)
 
     def refused(self, error: SizeRefusedError) -> Outcome:

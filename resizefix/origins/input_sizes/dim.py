@@ -199,15 +199,15 @@ class Sizes:
 
     def bind(self, var: Dim, dim: Dim) -> bool:
         """Let an unknown be `dim`; whether that can be (an unknown is no part of itself)."""
-        if any(part is var for part in self.behind(dim)):
+        if self.lengths(dim) is None and any(part is var for part in self.behind(dim)):
             return False
         self.bound[var] = dim
         return True
 
-    def behind(self, dim: Dim) -> list[Dim]:
-        """The size and all that it is made of."""
+    def behind(self, *dims: Dim) -> list[Dim]:
+        """The sizes and all that they are made of."""
         found: dict[Dim, None] = {}
-        pending = [self.resolve(dim)]
+        pending = [self.resolve(dim) for dim in dims]
         while pending:
             current = pending.pop()
             if current not in found:
@@ -217,11 +217,13 @@ class Sizes:
 
     def unknowns(self, dim: Dim) -> list[Dim]:
         """The unbound unknowns in it."""
+        if self.lengths(dim) is not None:
+            return []
         return [part for part in self.behind(dim) if part.kind == "var"]
 
     def is_opaque(self, dim: Dim) -> bool:
         """Whether it depends on data."""
-        return any(part.kind == "opaque" for part in self.behind(dim))
+        return self.lengths(dim) is None and any(part.kind == "opaque" for part in self.behind(dim))
 
     def atoms(self, dim: Dim) -> list[Dim]:
         """The factors of a size, the outermost first, without ones."""

@@ -67,7 +67,9 @@ def dealt(n: NodeReading, dims: DimList, lengths: list[int]) -> list[Dim]:
             left.insert(0, inner)
             continue
         one_follows = lengths[place + 1 : place + 2] == [1]
-        while left and (need > 1 or (left[0].old == 1 and not taken) or (left[0].old == 1 < length and not one_follows)):
+        while left and (
+            need > 1 or (left[0].old == 1 and not taken) or (left[0].old == 1 < length and not one_follows)
+        ):
             atom = left.pop(0)
             size = atom.old or 1
             if need % size == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,17 +54,31 @@ def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
         found = flow.sizes.at(dim, point, memo)
         if found is not None and found[0] < 1 and (dim.old or 0) >= 1:
             return Broken(node, Diagnostic("origins.input-size-empty", length=int(found[0])))
-        for part in flow.sizes.behind(dim):
-            if part.kind == "quotient" and _leaves(flow, part, point, memo)[0]:
-                whole, divisor = (flow.sizes.at(size, point, memo) for size in part.parts)
-                if whole is not None and divisor is not None:
-                    why = Diagnostic("origins.input-size-remainder", whole=int(whole[0]), divisor=int(divisor[0]))
-                    return Broken(node, why)
+    for part, node in _quotients(flow):
+        if _leaves(flow, part, point, memo)[0]:
+            whole, divisor = (flow.sizes.at(size, point, memo) for size in part.parts)
+            if whole is not None and divisor is not None:
+                why = Diagnostic("origins.input-size-remainder", whole=int(whole[0]), divisor=int(divisor[0]))
+                return Broken(node, why)
     return None
 
 
+def _quotients(flow: Flow) -> Iterator[tuple[Dim, str]]:
+    """Every division that must leave no remainder, with the node whose output needs it first."""
+    looked: set[Dim] = set()
+    for dim, node in flow.makers():
+        pending = [dim]
+        while pending:
+            part = flow.sizes.resolve(pending.pop())
+            if part not in looked:
+                looked.add(part)
+                pending += part.parts
+                if part.kind == "quotient":
+                    yield part, node
+
+
 def _makes(size: Lengths, made: Lengths) -> npt.NDArray[np.bool_]:
-    """Whether the float32 quotient of two sizes makes the one of the other, in onnxruntime's kernel and in its inference."""
+    """Whether the float32 quotient of two sizes makes the one of the other, in kernel and inference of onnxruntime."""
     with np.errstate(all="ignore"):
         scales = made.astype(np.float32) / size.astype(np.float32)
         kernel = (scales * size.astype(np.float32)).astype(np.int64)
@@ -95,15 +109,12 @@ def _fits(flow: Flow, sizes: Mapping[str, Lengths]) -> npt.NDArray[np.bool_]:
         found = flow.sizes.at(dim, sizes, memo)
         if found is not None:
             good &= (found >= 0) & (found <= most)
-    looked: set[Dim] = set()
     for dim, _ in flow.makers():
         found = flow.sizes.at(dim, sizes, memo)
         if found is not None and (dim.old or 0) >= 1:
             good &= found >= 1
-        for part in flow.sizes.behind(dim):
-            if part.kind == "quotient" and part not in looked:
-                looked.add(part)
-                good &= ~_leaves(flow, part, sizes, memo)
+    for part, _ in _quotients(flow):
+        good &= ~_leaves(flow, part, sizes, memo)
     return good
 
 

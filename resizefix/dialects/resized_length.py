@@ -6,6 +6,7 @@ the float64 product of the float32 scale: 5 scaled by 1.8 is 9 and 8.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import floor
 
 import numpy as np
@@ -15,6 +16,7 @@ Lengths = npt.NDArray[np.int64]
 _LARGE = 10**38  # below the largest float32
 
 
+@lru_cache(maxsize=4096)
 def kernel_length(scale: float, size: int) -> int:
     """onnxruntime's output length: int of a float32 product (core/providers/cpu/tensor/upsamplebase.h)."""
     # Beyond float32 the kernel's conversion is undefined; what matters is that nothing is that long.

@@ -21,8 +21,8 @@ _USUAL = 8
 # Where an operator takes a list of sizes or axes from: an input, or an attribute in older versions.
 _LISTS = {"Reshape": (1, "shape"), "Expand": (1, ""), "ConstantOfShape": (0, ""), "RandomNormal": (9, "shape")}
 _AXES = {"Unsqueeze": 1, "Squeeze": -1, "ReduceSum": -1, "ReduceMax": -1, "ReduceMin": -1, "ReduceMean": -1}
-_GROWING = frozenset({"Gather", "GatherND", "Unsqueeze", "Constant", "OneHot"})
-_FEW = 4
+_DOUBLING = frozenset({"Gather", "GatherND"})  # what they make has the axes of both operands
+_GROWING = frozenset({"Unsqueeze", "OneHot", "Loop", "Scan", "ConcatFromSequence", "SplitToSequence", "SequenceMap"})
 _LONG = MOST_AXES >> 6
 _FIXED = {"Shape": 1, "Size": 0, "NonZero": 2, "Flatten": 2}
 _ONE_MORE = frozenset({"OneHot", "Loop", "Scan", "ConcatFromSequence", "SplitToSequence", "SequenceMap"})
@@ -41,8 +41,9 @@ def node_of_many_axes(model: ModelProto) -> str | None:
 
 
 def _may_be_many(model: ModelProto) -> bool:
-    """Whether ranks need to be followed: most models have no list of so many sizes, and double no rank."""
-    growing = 0
+    """Whether ranks need to be followed: most models have no list of so many sizes, and double no rank often."""
+    doubling = growing = 0
+    most = _USUAL
     for path, body in bodies(model):
         if path.function is not None:
             return True
@@ -53,10 +54,20 @@ def _may_be_many(model: ModelProto) -> bool:
             for tensor in getattr(body, "initializer", ())
             if len(tensor.dims) == 1 and tensor.data_type == TensorProto.INT64
         ]
-        growing += sum(node.op_type in _GROWING for node in body.node)
-        if max(sizes, default=0) > _LONG:
+        sizes += [len(tensor.dims) for tensor in getattr(body, "initializer", ())]
+        for node in body.node:
+            operator = node.op_type
+            if operator in _DOUBLING:
+                doubling += 1
+            elif operator in _GROWING or operator in _LISTS or operator == "Constant":
+                growing += operator in _GROWING
+                for attribute in node.attribute:
+                    sizes += [len(attribute.ints), len(attribute.t.dims), *attribute.t.dims[:1]]
+        most = max(most, *sizes, 0)
+        if most > _LONG:
             return True
-    return growing > _FEW
+    # Of what grows a rank each adds one list of sizes at most.
+    return doubling > _LONG or (most + growing * _LONG) << doubling > MOST_AXES
 
 
 class _FoundError(Exception):

@@ -184,20 +184,24 @@ class Scopes:
         return None
 
     @cached_property
-    def _readers(self) -> dict[Key, list[Reader]]:
-        found: dict[Key, list[Reader]] = {}
+    def _readers(self) -> dict[ScopePath, dict[str, list[Reader]]]:
+        found: dict[ScopePath, dict[str, list[Reader]]] = {scope.path: {} for scope in self.all}
         for scope in self.all:
+            own = found[scope.path]
             for name, reader in reads(scope):
+                if name in own:
+                    own[name].append(reader)
+                    continue
                 home: Scope | None = scope
                 while home is not None and not home.defines(name):
                     home = home.parent
                 if home is not None:
-                    found.setdefault((home.path, name), []).append(reader)
+                    found[home.path].setdefault(name, []).append(reader)
         return found
 
     def readers(self, definition: Definition) -> list[Reader]:
         """Every place that reads the definition, in inner scopes too, graph outputs included."""
-        return self._readers.get(definition.key, [])
+        return self._readers.get(definition.scope.path, {}).get(definition.name, [])
 
 
 def names_in(model: ModelProto) -> set[str]:
@@ -228,7 +232,8 @@ def bodies(model: ModelProto) -> Iterator[tuple[ScopePath, GraphProto | Function
 
 def _inside(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[ScopePath, GraphProto, int, int]]:
     """The bodies that nodes of a body hold: path, graph, which node, and which of that node's."""
-    holders = [(index, node) for index, node in enumerate(body.node) if _holds_graphs(node)]
+    # Most nodes of large models have no attribute at all.
+    holders = [(index, node) for index, node in enumerate(body.node) if node.attribute and _holds_graphs(node)]
     if not holders:
         return []
     names = Counter(node.name for node in body.node)
@@ -309,10 +314,11 @@ def _scope(
 
 def reads(scope: Scope) -> Iterator[tuple[str, Reader]]:
     """Every name that the nodes of a scope and its outputs read, bodies inside it not counted."""
+    made = Reader._make  # for a hundred thousand nodes
     for index, node in enumerate(scope.body.node):
         for position, name in enumerate(node.input):
             if name:
-                yield name, Reader(scope, index, position)
+                yield name, made((scope, index, position))
     for position, value in enumerate(scope.body.output):
         name = value if isinstance(value, str) else value.name
         yield name, Reader(scope, None, position)

@@ -30,16 +30,20 @@ class Shapes:
     operators that it does not know well enough."""
 
     def __init__(self, model: ModelProto, rule: SizeRule | None = None) -> None:
-        self._types: dict[Key, TypeProto] = {}
+        self._types: dict[ScopePath, dict[str, TypeProto]] = {}
         self._initializers: dict[Key, TensorProto] = {}
         for path, body in bodies(inferred(model, rule)):
-            self._types.update(((path, name), found) for name, found in known_types(body).items())
+            self._types[path] = known_types(body)
             if isinstance(body, GraphProto):
                 self._initializers.update(((path, tensor.name), tensor) for tensor in body.initializer)
 
+    def _type(self, key: Key) -> TypeProto | None:
+        path, name = key
+        return self._types.get(path, {}).get(name)
+
     def dims(self, key: Key) -> Dims | None:
         """Known sizes of a tensor, symbols as text, None where unknown; None altogether if even the rank is unknown."""
-        found = self._types.get(key)
+        found = self._type(key)
         if found is None and key in self._initializers:
             return tuple(size if size >= 0 else None for size in self._initializers[key].dims)
         if found is None or not found.HasField("tensor_type") or not found.tensor_type.HasField("shape"):
@@ -48,12 +52,13 @@ class Shapes:
 
     def inner_dims(self, key: Key) -> Dims | None:
         """Known sizes of the tensors that a sequence or an optional holds; of a tensor, `dims`."""
-        tensor = tensor_of(self._types[key]) if key in self._types else None
+        found = self._type(key)
+        tensor = None if found is None else tensor_of(found)
         return dims_in(tensor.shape) if tensor is not None and tensor.HasField("shape") else self.dims(key)
 
     def elem_type(self, key: Key) -> int | None:
         """The element type (a TensorProto.DataType), if known."""
-        found = self._types.get(key)
+        found = self._type(key)
         if found is None:
             return self._initializers[key].data_type or None if key in self._initializers else None
         return found.tensor_type.elem_type or None

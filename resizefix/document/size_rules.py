@@ -193,12 +193,11 @@ class _Known:
         self._around = self._types(names) if names else {}
 
     def _types(self, names: Container[str] | None = None) -> dict[Key, TypeProto]:
-        found: dict[Key, TypeProto] = {}
-        for path, body in bodies(self._model):
-            for name, value_type in known_types(body).items():
-                if names is None or name in names:
-                    found[path, name] = value_type
-        return found
+        return {
+            (path, name): value_type
+            for path, body in bodies(self._model)
+            for name, value_type in known_types(body, names).items()
+        }
 
     @cached_property
     def types(self) -> dict[Key, TypeProto]:

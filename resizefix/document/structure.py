@@ -127,6 +127,8 @@ def _circular_call(scopes: Scopes) -> str | None:
 
 def _circular_data(scopes: Scopes) -> str | None:
     """Whether a node computes, by way of others, what it reads itself."""
+    if len(scopes.all) == 1 and _stands_in_order(scopes.main):
+        return None
     if all(index is None or home.producers.get(name, -1) < index for name, home, index in _followed(scopes)):
         return None  # as ONNX wants it: every node stands behind those that it reads
     needed: dict[ScopePath, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -140,6 +142,12 @@ def _circular_data(scopes: Scopes) -> str | None:
             circle = " ← ".join(repr(node_label(scope.body.node[index], index)) for index in error.args[1][:6])
             return f"its nodes read each other in a circle ({circle})"
     return None
+
+
+def _stands_in_order(scope: Scope) -> bool:
+    """Whether every node of a scope stands behind those that it reads."""
+    place = scope.producers.get
+    return all(place(name, -1) < index for index, node in enumerate(scope.body.node) for name in node.input)
 
 
 def _followed(scopes: Scopes) -> Iterator[tuple[str, Scope, int | None]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 
 from onnx import FunctionProto, GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
@@ -25,14 +25,17 @@ def longest_extent(dims: Sequence[int]) -> int:
     return math.prod(max(size, 1) for size in dims)
 
 
-def known_types(body: GraphProto | FunctionProto) -> dict[str, TypeProto]:
-    """The type of every value, by name. Of one that is stored twice, as an input that is an output too, the type that
-    tells most: exporters write the shape in one of the two places alone."""
+def known_types(body: GraphProto | FunctionProto, names: Container[str] | None = None) -> dict[str, TypeProto]:
+    """The type of every value, by name; of `names` alone where they are given. Of one that is stored twice, as an input
+    that is an output too, the type that tells most: exporters write the shape in one of the two places alone."""
     found: dict[str, TypeProto] = {}
     for value in stored_values(body):
-        there = found.get(value.name)
+        name = value.name
+        if names is not None and name not in names:
+            continue
+        there = found.get(name)
         if there is None or _told(there) < _told(value.type):
-            found[value.name] = value.type
+            found[name] = value.type
     return found
 
 

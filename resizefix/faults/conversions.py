@@ -48,6 +48,8 @@ def lost_asymmetric(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def quantised_extent(node: ResizeNode, _: Preferences) -> Fault | None:
     """QuantizeLinear and DequantizeLinear on the arithmetic of scales or sizes, which saturates them."""
+    if node.scope.producers.keys().isdisjoint(node.node.input[1:]):
+        return None
     others: dict[int, NodeProto] = {}
     changed = node.rewritten()
     for position, name in enumerate(node.node.input):

@@ -5,6 +5,7 @@ The witness is the file itself: the shapes that it stores are those of the expor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -180,7 +181,7 @@ def impossible(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales or sizes at which nothing can be computed; 0 and -1 among sizes are how Reshape says "as it was"."""
     scales, sizes = both_operands(node)
     if scales is not None and sizes is None and scales.value is not None and scales.value.dtype.kind == "f":
-        if np.all(np.isfinite(scales.value)) and np.all(scales.value > 0):
+        if all(0 < scale < math.inf for scale in scales.value.ravel().tolist()):
             return None
         because = f"its scales {scales.value.tolist()} are not all finite and above 0"
         out = _stored_sizes(node)
@@ -227,6 +228,8 @@ def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
     scales, sizes = both_operands(node)
     if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
         return None
+    if not any(scale != 1 and abs(scale - 1) <= 2 * _NEARLY_ONE for scale in scales.value.ravel().tolist()):
+        return None
     value = scales.value.copy()
     axes = _axes(node, len(value))
     for place, axis in enumerate(axes):
@@ -256,7 +259,8 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
     scales, sizes = both_operands(node)
     if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
         return None
-    if node.input_dims is None or not np.all((scales.value > 0) & np.isfinite(scales.value)):
+    given = scales.value.ravel().tolist()
+    if scales.value.ndim != 1 or node.input_dims is None or not all(0 < scale < math.inf for scale in given):
         return None
     value = scales.value.copy()
     lost = False
@@ -264,17 +268,18 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
         size = None if axis is None or axis >= len(node.input_dims) else node.input_dims[axis]
         if not isinstance(size, int) or size < 1 or axis is None:
             continue
-        made = kernel_length(float(value[place]), size)
+        scale = given[place]
+        made = kernel_length(scale, size)
         stored = node.stored_dims[axis] if node.stored_dims is not None and axis < len(node.stored_dims) else None
         wanted = stored if isinstance(stored, int) and stored == made + 1 else made
-        if wanted == made and float(value[place]) == sampled_scale(size, made + 1):
+        if wanted == made and scale == sampled_scale(size, made + 1):
             if preferences.extent is None:
-                return _two_lengths(float(value[place]), size, made)
+                return _two_lengths(scale, size, made)
             wanted = made + 1 if preferences.extent == "sizes" else made
         # One pixel and no more: the scale must be the quotient of the stored sizes but for its last digits.
-        if wanted != made and abs(float(value[place]) * size - wanted) > 1e-3 * wanted:
+        if wanted != made and abs(scale * size - wanted) > 1e-3 * wanted:
             continue
-        if wanted != made or inference_length(float(value[place]), size) != made:
+        if wanted != made or inference_length(scale, size) != made:
             from resizefix.equivalences.scale_for_size import robust_scale  # most scales are whole
 
             better = robust_scale(size, wanted)

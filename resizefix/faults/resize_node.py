@@ -55,13 +55,17 @@ class Operand:
 
 
 class Surroundings:
-    """What all resize nodes of one state of a model share. `names` gives out names that are free in it."""
+    """What all resize nodes of one state of a model share."""
 
     def __init__(self, view: ModelView) -> None:
         self.view = view
-        self.names = FreshNames(names_in(view.model))
         self._stored: dict[ScopePath, dict[str, TypeProto]] = {}
         self._raised: dict[int, str | None] = {}
+
+    @cached_property
+    def names(self) -> FreshNames:
+        """Gives out names that are free in the model; the fixes of few faults ask for one."""
+        return FreshNames(names_in(self.view.model))
 
     def stored(self, scope: Scope) -> dict[str, TypeProto]:
         """The types that the file states for the tensors of a scope, by name."""
@@ -84,13 +88,17 @@ class ResizeNode:
     def __init__(self, surroundings: Surroundings, scope: Scope, index: int) -> None:
         self.surroundings = surroundings
         self.view = surroundings.view
-        self.names = surroundings.names
         self.scope = scope
         self.index = index
         self.node: NodeProto = scope.body.node[index]
         self.opset = scope.opset
         self.label = self.node.name or (self.node.output[0] if self.node.output else f"#{index}")
         self.output = self.node.output[0] if self.node.output else ""
+
+    @property
+    def names(self) -> FreshNames:
+        """Gives out names that are free in the model."""
+        return self.surroundings.names
 
     @cached_property
     def attributes(self) -> dict[str, Any]:

@@ -205,12 +205,9 @@ def stale_type(node: ResizeNode, _: Preferences) -> Fault | None:
     types = {name: found for name in made if (found := node.type_of(name)) is not None}
     if data is not None and node.output:
         types[node.output] = data
-    outputs = {value if isinstance(value, str) else value.name for value in node.scope.body.output}
-    wrong = {
-        name: found
-        for name, found in types.items()
-        if name not in outputs and node.stored_type(name) not in (None, found)
-    }
+    wrong = {name: found for name, found in types.items() if node.stored_type(name) not in (None, found)}
+    for value in node.scope.body.output if wrong else ():
+        wrong.pop(value if isinstance(value, str) else value.name, None)
     if not wrong:
         return None
     first = next(iter(wrong))

@@ -111,13 +111,14 @@ class SizeFlow:
         places = self._scope.producers
         sites = {places[name]: found for (path, name), found in self._inquiry.moved.items() if path == self._scope.path}
         bodies = {*sites, *self._reach.inside, *self._reach.captured}
+        varied, listing, is_open = self._varied, self._listing, self._is_open
         for index, node in enumerate(self._scope.body.node):
             if wanted is not None and index not in wanted:
                 continue
             # Most nodes are passed over here: the model may have a hundred thousand.
             if index not in bodies:
-                read = list(node.input)
-                if not self._is_open and self._varied.keys().isdisjoint(read) and self._listing.keys().isdisjoint(read):
+                read = tuple(node.input)
+                if not is_open and not any(name in varied or name in listing for name in read):
                     continue
                 if read and node.op_type in PASSING and self._passed_on(node, read):
                     continue

@@ -159,11 +159,15 @@ class ResizeNode:
         return None if found is None else found.tensor_type.elem_type or None
 
     def type_of(self, name: str) -> int | None:
-        """A tensor's element type, followed from what makes it; stored types may be stale."""
+        """A tensor's element type, followed from what makes it, over calls too; stored types may be stale."""
+        definition = self.definition(name)
         for _ in range(_DEEPEST):
-            definition = self.definition(name)
             if definition is None:
                 return None
+            elsewhere = self.view.calls.argument(definition) or self.view.calls.result(definition)
+            if elsewhere is not None:
+                definition = elsewhere
+                continue
             if definition.tensor is not None:
                 return int(definition.tensor.data_type)
             node = definition.node
@@ -174,7 +178,7 @@ class ResizeNode:
                 return made
             if node.domain not in DEFAULT_DOMAINS or node.op_type not in SAME_TYPE or not node.input:
                 return self.view.shapes.elem_type(definition.key)
-            name = node.input[0]
+            definition = self.view.scopes.definition(definition.scope, node.input[0])
         return None
 
     def chain(self, name: str) -> Iterator[tuple[int, NodeProto]]:

@@ -68,11 +68,14 @@ def freeze_scales(
 
 
 def _with_examples(view: ModelView, sites: Sequence[Site], outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """The outcomes; refused ones with values that freeze the site, where its inputs have none."""
+    """The outcomes; refused ones with values that freeze the site, and all others, where inputs have none."""
     if all(outcome.status is not Happened.REFUSED for outcome in outcomes):
         return tuple(outcomes)
     plans = Plans(view, sites)
-    return tuple(
-        replace(outcome, retry_args=plans.freezing(site) or ()) if outcome.status is Happened.REFUSED else outcome
-        for site, outcome in zip(sites, outcomes, strict=True)
-    )
+    pairs = list(zip(sites, outcomes, strict=True))
+    own = {site.index: plans.freezing(site) or () for site, outcome in pairs if outcome.status is Happened.REFUSED}
+    values: dict[str, str] = {}
+    for setting in (word for words in own.values() for word in words if word != "--set"):
+        values.setdefault(setting.rpartition("=")[0], setting)
+    every = tuple(word for setting in values.values() for word in ("--set", setting))
+    return tuple(replace(outcome, retry_args=every) if own.get(site.index) else outcome for site, outcome in pairs)

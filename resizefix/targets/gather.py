@@ -238,6 +238,8 @@ class _Gatherer:
 
     def _elem_type(self, scope: Scope, name: str) -> int | None:
         definition = self._scopes.definition(scope, name) if name else None
+        if definition is not None:
+            definition = self._view.calls.argument(definition) or definition
         return None if definition is None else self._shapes.elem_type(definition.key)
 
     def _is_empty(self, scope: Scope, name: str) -> bool:

@@ -23,6 +23,7 @@ class Dependence:
         scopes = View(model).scopes
         producers = scopes.main.producers
         self._producers = producers
+        self._outputs = [value.name for value in model.graph.output]
         self._held: dict[ScopePath, int] = {}
         inner: dict[int, set[str]] = {}
         for scope in scopes.all:
@@ -50,6 +51,16 @@ class Dependence:
             seen.update(new)
             pending.extend(new)
         return {key for key, position in standing.items() if position in seen}
+
+    def without_effect(self, sites: Collection[Key]) -> set[Key]:
+        """Those of the sites in the main graph of which no output of the model depends."""
+        pending = [self._producers[name] for name in self._outputs if name in self._producers]
+        seen = set(pending)
+        while pending:
+            new = [source for source in self._sources[pending.pop()] if source not in seen]
+            seen.update(new)
+            pending.extend(new)
+        return {(path, output) for path, output in sites if not path and self._producers.get(output) not in seen}
 
     def growth(self, factors: Mapping[Key, float]) -> float | None:
         """How many times larger a tensor can become when each site's output becomes larger by its factor.

@@ -20,6 +20,7 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.bench import Bench
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.dependence import Dependence
 from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Run, Status, Verification
@@ -74,14 +75,16 @@ class Prover:
         self, promoted: ModelView, inputs: Sequence[PromotedInput], not_rebaked: Collection[str]
     ) -> tuple[tuple[Run, ...], str | None, list[str]]:
         """Around each node that the whole model may hide: one in a body, which need not have run when the model did,
-        and one whose scales, as constants, keep the original from being loaded."""
+        one whose result reaches no output, and one whose scales, as constants, keep the original from being loaded."""
         runs: list[Run] = []
         notes: list[str] = []
+        keys = [driven.key for source in inputs for driven in source.sites]
+        without_effect = Dependence(promoted.model).without_effect(keys)
         hidden = [
             replace(source, sites=(driven,))
             for source in inputs
             for driven in source.sites
-            if may_be_passed_over(driven.key) or source.name in not_rebaked
+            if may_be_passed_over(driven.key) or source.name in not_rebaked or driven.key in without_effect
         ]
         for local in self._around(promoted, hidden):
             label, name = local.inputs[0].sites[0].label, local.inputs[0].name
@@ -89,9 +92,10 @@ class Prover:
                 failure = f"{label!r} was compared at no other scales, as a whole or alone: {local.error}"
                 return tuple(runs), failure, notes
             if local.error is not None:
-                notes.append(
-                    f"{label!r} is proven only if the body it stands in was run; it cannot be run alone: {local.error}"
-                )
+                unseen = "is not proven: its result reaches no output"
+                if local.inputs[0].sites[0].key not in without_effect:
+                    unseen = "is proven only if the body it stands in was run"
+                notes.append(f"{label!r} {unseen}; it cannot be run alone: {local.error}")
                 continue
             runs.extend(local.runs)
             if local.failure is not None:

@@ -333,3 +333,15 @@ def test_values_of_another_number_than_the_axes_are_refused(axes, whose):
     assert outcome.status is Status.REFUSED
     assert re.search(rf"its scales would be 2 numbers, for {whose}", outcome.reason)
     assert after.document.light_bytes() == before.light_bytes()
+
+
+def test_the_advice_sets_every_open_input():
+    import resizefix
+
+    before = model("t = Resize (x, , s)\n y = Resize (t, , r)", "", "float[1,3,8,8] x, float[4] s, float[4] r")
+    outcomes = resizefix.freeze_scales(before.proto).outcomes
+    assert [outcome.status for outcome in outcomes] == [Status.REFUSED] * 2
+    words = outcomes[0].retry_args
+    assert [word.partition("=")[0] for word in words[1::2]] == ["s", "r"]
+    values = {word.partition("=")[0]: [float(x) for x in word.partition("=")[2].split(",")] for word in words[1::2]}
+    assert [o.status for o in resizefix.freeze_scales(before.proto, set=values).outcomes] == [Status.CHANGED] * 2

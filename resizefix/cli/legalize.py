@@ -10,6 +10,7 @@ from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
 from resizefix.cli.options import (
     manner_of,
+    opset_option,
     rewrite_options,
     rewriting,
     running,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 @click.argument("out", required=False, type=click.Path())
 @many_written
 @target_option("--target", required=True, help="What must accept the result; `list` prints them all.")
+@opset_option
 @rewriting
 @writing
 @running
@@ -42,7 +44,8 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     def make() -> Result:
         from resizefix.library.rewrite import legalize
 
-        return legalize(model, target=options["target"], **rewrite_options(options), **shared_options(options))
+        own = {"target": options["target"], "opset": options["opset"]}
+        return legalize(model, **own, **rewrite_options(options), **shared_options(options))
 
     def why_not(result: Result) -> No | None:
         nothing = f"there is nothing to do: {options['target']} accepts every selected node as it is"

@@ -363,6 +363,12 @@ def rewriting(function: F) -> F:
     return function
 
 
+def opset_option(function: F) -> F:
+    """`--opset N`: the model is raised first."""
+    text = "Raise the model to opset N first, operator by operator."
+    return click.option("--opset", type=int, metavar="N", help=text)(function)
+
+
 def target_option(*names: str, help: str, only: Sequence[str] = (), **more: Any) -> Callable[[F], F]:
     """`--target`; its value `list` prints every target that the command takes (`only`: those), and leaves."""
 

@@ -8,7 +8,7 @@ import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
-from resizefix.cli.options import NumbersOption, manner_of, running, shared_options, subcommand, writing
+from resizefix.cli.options import NumbersOption, manner_of, opset_option, running, shared_options, subcommand, writing
 from resizefix.cli.written import More, No, why_not_all, written
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _OWN = ("form", "opset", "input_name", "shared", "keep_default", "for_", "denomi
     type=click.IntRange(min=1),
     help="The number that TensorRT's factor is divided by.  [default: 1, or 1000 for a fraction]",
 )
-@click.option("--opset", type=int, metavar="N", help="Raise the model to opset N first, operator by operator.")
+@opset_option
 @click.option("--at", type=NumbersOption(), multiple=True, help="Also verify at this scale (repeatable).")
 @click.option("--allow-coupled", is_flag=True, help="Also promote nodes that another scale would break.")
 @writing

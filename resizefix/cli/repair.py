@@ -8,7 +8,7 @@ import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
-from resizefix.cli.options import manner_of, running, shared_options, subcommand, writing
+from resizefix.cli.options import manner_of, opset_option, running, shared_options, subcommand, writing
 from resizefix.cli.written import No, why_not_all, written
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     help="The operand that counts where scales and sizes are both given and disagree.",
 )
 @click.option("--remove-identity", is_flag=True, help="Also replace resizes by 1 by Identity.")
+@opset_option
 @writing
 @running
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
@@ -40,7 +41,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     def make() -> Result:
         from resizefix.library.repair import repair
 
-        extra = {name: options[name] for name in ("prefer", "remove_identity")}
+        extra = {name: options[name] for name in ("prefer", "remove_identity", "opset")}
         return repair(model, **extra, **shared_options(options))
 
     def why_not(result: Result) -> No | None:

@@ -16,6 +16,7 @@ from resizefix.cli.options import (
     FileFeedOption,
     Subcommand,
     manner_of,
+    opset_option,
     running,
     shared_options,
     subcommand,
@@ -63,7 +64,7 @@ class _WithSettings(Subcommand):
 @click.argument("model", metavar="IN", type=click.Path())
 @click.argument("out", required=False, type=click.Path())
 @many_written
-@click.option("--opset", type=int, metavar="N", help="Raise the model to opset N first, operator by operator.")
+@opset_option
 @click.option(
     "--feed",
     type=FileFeedOption(),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
+from resizefix.document.text import node_text
 from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.library.result import Result
 from resizefix.operations.site import Site
-from resizefix.origins.origin import OriginKind
-from resizefix.outcome import Outcome
+from resizefix.operations.sites import find_sites
+from resizefix.outcome import Outcome, Status
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.verification import Verification
 
 
 def raised(document: Document, opset: int | None) -> Document:
@@ -19,25 +24,58 @@ def raised(document: Document, opset: int | None) -> Document:
 
     Raises UsageError for an older opset, RefusedError with the first operator that cannot be raised.
     """
-    current = default_opset(document.proto.opset_import, fallback=1)
-    if opset is None or opset == current:
+    if not is_later(document, opset):
         return document
-    if opset < current:
-        raise UsageError("library.opset-only-raised", current=current, opset=opset)
     from resizefix.opsets.raising import raised_to  # few models are raised
 
-    return raised_to(document, opset)
+    return raised_to(document, opset or 0)
+
+
+def is_later(document: Document, opset: int | None) -> bool:
+    """Whether the document is to be raised. Raises UsageError for an opset that is older than its own."""
+    current = default_opset(document.proto.opset_import, fallback=1)
+    if opset is not None and opset < current:
+        raise UsageError("library.opset-only-raised", current=current, opset=opset)
+    return opset is not None and opset > current
 
 
 def require_raised_alike(
-    original: Document, base: Document, sites: Sequence[Site], outcomes: tuple[Outcome, ...], rules: Conditions
-) -> None:
-    """Raises VerificationFailedError unless `base`, the original raised, computes what the original does."""
+    original: Document,
+    base: Document,
+    outcomes: tuple[Outcome, ...],
+    rules: Conditions,
+    feeds: Mapping[str, Any] | None = None,
+) -> Verification:
+    """Raises VerificationFailedError unless `base`, the original raised, computes what the original does.
+
+    `feeds` are values for inputs that are not left to random ones.
+    """
     from resizefix.verification.rewrite import prove_rewrite
 
-    attributes = {site.key: site.input for site in sites if site.origin.kind is OriginKind.ATTRIBUTE}
-    verification = prove_rewrite(original, base, attributes, 0.0, rules)
+    resized = {site.key: site.input for site in find_sites(original)}
+    verification = prove_rewrite(original, base, resized, 0.0, rules, feeds=feeds)
     if not verification.passed:
         result = Result(original, outcomes, (), verification)
         opset = default_opset(base.proto.opset_import, fallback=1)
         raise VerificationFailedError("library.raised-otherwise", opset=opset, why=verification.reason, result=result)
+    return verification
+
+
+def with_raised(
+    outcomes: Sequence[Outcome], before: Sequence[Site], after: Document, opset: int
+) -> tuple[Outcome, ...]:
+    """The outcomes of a model that is raised too: every node that is not refused is changed by that alone.
+
+    `before` are the sites of the outcomes in the original; `after` is what comes of all.
+    """
+    now = {site.key: site for site in find_sites(after)}
+    told = []
+    for outcome, old in zip(outcomes, before, strict=True):
+        new = now.get(old.key)
+        text = outcome.after if new is None else (node_text(new.node),)
+        if outcome.status is Status.UNCHANGED:
+            reason = Diagnostic("library.raised", opset=opset, reason=outcome.reason)
+            outcome = replace(outcome, status=Status.CHANGED, reason=reason)
+        is_changed = outcome.status is Status.CHANGED
+        told.append(replace(outcome, before=node_text(old.node), after=text if is_changed else outcome.after))
+    return tuple(told)

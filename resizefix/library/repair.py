@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
+from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import Result
 from resizefix.operations.repair import repair as make_repair
-from resizefix.operations.site import ReadSite
+from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Status as Happened
-from resizefix.verification.conditions import RunOptions, conditions
+from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ def repair(
     node: Sequence[str] = (),
     prefer: str | None = None,
     remove_identity: bool = False,
+    opset: int | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
 ) -> Result:
@@ -47,24 +50,42 @@ def repair(
 
     Each outcome names the `fault`. A node whose intended meaning is not certain is refused with the possible readings;
     `prefer` ("scales" or "sizes") decides between two operands. `remove_identity` replaces a resize by 1 by Identity.
+    `opset` raises the repaired model to that version of ai.onnx.
     The repaired model must run in onnxruntime at both optimisation levels, and each repaired node must compute its
     intended meaning bit for bit. Raises UsageError for options that do not fit, VerificationFailedError where the
     verification fails.
     """
     document = opened(model)
+    rules = conditions(**run)
+    raises = is_later(document, opset)
     sites = select(find_sites(document), node)
-    made = make_repair(document, sites, Preferences(prefer, remove_identity))
+    found = _repaired(document, sites, Preferences(prefer, remove_identity), rules if verify else None)
+    if not raises:
+        return replace(found, model=returned(found.model, model))
+    later = raised(found.model, opset)
+    outcomes = with_raised(found.outcomes, sites, later, opset or 0)
+    verification = found.verification
+    if verify:
+        alike = require_raised_alike(found.model, later, outcomes, rules)
+        verification = verification if verification.runs else alike
+    return Result(returned(later, model), outcomes, (), verification)
+
+
+def _repaired(
+    document: Document, sites: Sequence[Site], preferences: Preferences, rules: Conditions | None
+) -> Result[Document]:
+    """The repaired document, verified unless there are no `rules` for it."""
+    made = make_repair(document, sites, preferences)
     changed = [outcome for outcome in made.outcomes if outcome.status is Happened.CHANGED]
     if not changed:
         nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-repaired"))
-        return Result(returned(document, model), made.outcomes, (), nothing)
-    if not verify:
+        return Result(document, made.outcomes, (), nothing)
+    if rules is None:
         skipped = Verification(Status.SKIPPED, Diagnostic("library.switched-off-no-verify"))
-        return Result(returned(made.document, model), made.outcomes, (), skipped)
+        return Result(made.document, made.outcomes, (), skipped)
 
     from resizefix.verification.repair import RepairedNode, prove_repair  # onnxruntime is imported where it runs
 
-    rules = conditions(**run)
     wanted = {outcome.index for outcome in changed}
     nodes = [
         RepairedNode(site.label, site.output, site.interpolation, site.reading.operands)
@@ -74,7 +95,7 @@ def repair(
     keeps = all(outcome.exact for outcome in changed)
     left = list(dict.fromkeys(label for label, _ in known_faults(made.document)))
     verification, largest = prove_repair(
-        document, made.document, [] if remove_identity else nodes, rules, keeps_numbers=keeps, left=left
+        document, made.document, [] if preferences.remove_identity else nodes, rules, keeps_numbers=keeps, left=left
     )
     if not verification.passed:
         result = Result(document, made.outcomes, (), verification)
@@ -88,4 +109,4 @@ def repair(
         outcome if outcome.exact else replace(outcome, max_abs_diff=difference, measured_at=at)
         for outcome in made.outcomes
     )
-    return Result(returned(made.document, model), outcomes, (), verification)
+    return Result(made.document, outcomes, (), verification)

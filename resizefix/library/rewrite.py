@@ -14,6 +14,7 @@ from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
+from resizefix.library.raising import raised, with_raised
 from resizefix.library.result import Result
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import Allowance
@@ -46,22 +47,27 @@ def legalize(
     node: Sequence[str] = (),
     allow_inexact: bool = False,
     lower: bool = True,
+    opset: int | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
 ) -> Result:
     """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset, and prove it.
 
     `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference
-    measured.
+    measured. `opset` raises the model to that version of ai.onnx first, which is verified with the rest.
     Where TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Raises UsageError for a
     target or pattern that does not exist, VerificationFailedError where the proof fails.
     """
     document = opened(model)
-    view = ModelView(document)
-    sites = select(sites_in(view), node)
+    base = raised(document, opset)
+    view = ModelView(base)
+    given = sites = select(sites_in(view), node)
     allowance = Allowance(allow_inexact, lower)
-    made = make_legal(document, sites, target_named(target), allowance=allowance, view=view)
-    changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
+    made = make_legal(base, sites, target_named(target), allowance=allowance, view=view)
+    if base is not document:
+        given = select(find_sites(document), node)
+        made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
+    changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     rules = conditions(**run) if verify else None
     if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)

@@ -91,7 +91,7 @@ def set_interpolation(
 
     rules = conditions(**run)
     if base is not document:
-        require_raised_alike(document, base, sites, made.outcomes, rules)
+        require_raised_alike(document, base, made.outcomes, rules, feeds[0].values)
     measured = measure_change(base, made.document, made.intended, feeds, rules)
     outcomes = _with_differences(made, measured)
     verification = replace(

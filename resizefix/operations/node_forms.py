@@ -35,6 +35,13 @@ def _operand_kind(site: ReadSite) -> ExtentKind:
     return ExtentKind.SIZES if site.slot is not None and site.slot == site.dialect.sizes_input else ExtentKind.SCALES
 
 
+def require_constant(site: ReadSite, form: str) -> None:
+    """Raises RefusedError for a form that speaks of an extent which is computed or fed."""
+    if form not in BY_NAME and site.origin.kind not in _CONSTANT:
+        kind = _operand_kind(site).value
+        raise RefusedError("operations.set-form-of-computed", form=form, kind=kind, rule="form")
+
+
 def formed(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Replacement:
     """What takes the site's place so that it computes `subject` in the form. Raises RefusedError with the reason."""
     if site.scope.in_function:
@@ -43,9 +50,6 @@ def formed(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Repl
         raise RefusedError("operations.operators-replace-rank-input", rule="form")
     if form in BY_NAME:
         return _lowered(subject, site, form, fresh)
-    if site.origin.kind not in _CONSTANT:
-        kind = _operand_kind(site).value
-        raise RefusedError("operations.set-form-of-computed", form=form, kind=kind, rule="form")
     return _spelled(subject, site, form, fresh)
 
 

@@ -26,7 +26,7 @@ from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation
 from resizefix.operations.node_attributes import Edited, edited
-from resizefix.operations.node_forms import formed, has_form
+from resizefix.operations.node_forms import formed, has_form, require_constant
 from resizefix.operations.replacement import Fresh, Replacement, lengths, mend_shapes, replace_sites, subject_of
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
@@ -130,14 +130,16 @@ def _plan(
         made = Replacement((_node(site, new),), (), kept.exact, kept.bound, new.told, kept.why, kept.conditions)
         return _Plan(made, _intended(site, new, kept, 0.0), is_reshaped=False)
     assert settings.form is not None
+    require_constant(site, settings.form)
     form = formed(replace(subject_of(site), interpolation=new.meaning), site, settings.form, fresh)
     bound = None if kept.bound is None or form.bound is None else kept.bound + form.bound
     kept = replace(kept, exact=kept.exact and form.exact, bound=bound)
     how = "; ".join(part for part in (new.told, form.how) if part)
-    note = "; ".join(part for part in (kept.why, form.note) if part)
+    near = 0.0 if form.exact else form.bound or 0.0
+    apart = f"within {near:.2g} of the input's largest value" if near and bound is None else ""
+    note = "; ".join(part for part in (apart, kept.why, form.note) if part)
     conditions = (*kept.conditions, *form.conditions)
     made = Replacement(form.nodes, form.initializers, kept.exact, bound, how, note, conditions)
-    near = 0.0 if form.exact else form.bound or 0.0
     return _Plan(made, _intended(site, new, kept, near), is_reshaped=True)
 
 

@@ -16,7 +16,9 @@ import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.model_view import ModelView
+from resizefix.dialects.read import read
 from resizefix.document.constants import Constant
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, replace_nodes, set_default_opset
@@ -25,6 +27,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, default_opset, nam
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED
+from resizefix.opsets.node_schema import why_incomplete
 
 Array = npt.NDArray[Any]
 
@@ -274,6 +277,9 @@ def _step(document: Document, version: int, leave: frozenset[str]) -> None:
             if row is None:
                 _require_taken(node, version)
                 continue
+            invalid = _why_invalid(node, version - 1)
+            if invalid is not None:  # a row reads what the older schema promises
+                raise _refusal(node, version, Diagnostic("opsets.raise-invalid", opset=version - 1, why=invalid))
             raised = Raised(NodeProto(), view, scope, names)
             raised.node.CopyFrom(node)
             try:
@@ -286,6 +292,17 @@ def _step(document: Document, version: int, leave: frozenset[str]) -> None:
             instead[node.output[0]] = (raised.node,)
         replace_nodes(scope.body, instead)
     set_default_opset(document.proto, version)
+
+
+def _why_invalid(node: NodeProto, opset: int) -> str | None:
+    """What is wrong with the node in its own opset; None: nothing."""
+    if node.op_type not in ("Resize", "Upsample"):
+        return why_incomplete(node, opset)
+    try:
+        read(node, dialect_of(node.op_type, opset))
+    except RefusedError as error:
+        return error.diagnostic
+    return None
 
 
 def _require_taken(node: NodeProto, version: int) -> None:

@@ -31,7 +31,7 @@ def inspect_page(model: str, survey: Survey) -> str:
     header = element(
         "header",
         element("h1", element("bdi", name)),
-        _large(headline(survey)) if sites else None,
+        large(headline(survey)) if sites else None,
         element("p", "resizefix inspect · " + " · ".join(told), class_="quiet"),
     )
     if not sites:
@@ -52,7 +52,7 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
     header = element(
         "header",
         element("h1", element("bdi", names[0]), " → ", element("bdi", names[1])),
-        _large(_verdict(comparison, verification)),
+        large(_verdict(comparison, verification)),
         element("p", f"{command} · what is not listed below is the same", class_="quiet"),
     )
     title = f"{names[0]} → {names[1]} – {command}"
@@ -65,7 +65,7 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
     return page(title, header, element("main", *banners, proof_section(verification), *found, _changes(changes)))
 
 
-def _large(said: Headline) -> Markup:
+def large(said: Headline) -> Markup:
     """The verdict, in large words and colour."""
     first, *others = said.parts
     parts = [element("span", part) for part in (first[:1].upper() + first[1:], *others)]

@@ -9,7 +9,9 @@ import numpy as np
 
 from resizefix.library.result import Result
 from resizefix.outcome import MeasuredDifference, Outcome, Status
-from resizefix.reports.html import proof_section
+from resizefix.printable import printable
+from resizefix.reports.headline import Headline
+from resizefix.reports.html import large, proof_section
 from resizefix.reports.markup import Markup, element
 from resizefix.reports.measured import difference_text
 from resizefix.reports.page import page
@@ -24,10 +26,12 @@ def set_page(model: str, out: str | None, settings: Sequence[str], result: Resul
     """The page of one call; `model` and `out` are how the user named the files."""
     names = PurePath(model).name, PurePath(out).name if out is not None else None
     changed = [outcome for outcome in result.outcomes if outcome.status is Status.CHANGED]
-    told = [" ".join(settings), f"{len(changed)} of {count(len(result.outcomes), 'node')} changed"]
     title = [element("bdi", names[0]), *([" → ", element("bdi", names[1])] if names[1] else [])]
     header = element(
-        "header", element("h1", *title), element("p", "resizefix set · " + " · ".join(told), class_="quiet")
+        "header",
+        element("h1", *title),
+        large(_verdict(changed, result)),
+        element("p", f"resizefix set · {' '.join(settings)}", class_="quiet"),
     )
     sections = [_node(outcome, result) for outcome in changed]
     left = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
@@ -35,6 +39,19 @@ def set_page(model: str, out: str | None, settings: Sequence[str], result: Resul
         "main", _outputs(changed, result), *sections, _left(left), proof_section(result.verification), id="sites"
     )
     return page(f"{names[0]} – resizefix set", header, main)
+
+
+def _verdict(changed: Sequence[Outcome], result: Result) -> Headline:
+    what = f"{len(changed)} of {count(len(result.outcomes), 'resize')} changed"
+    outputs = [found for outcome in changed[:1] for found in outcome.output_diffs]
+    if not outputs:
+        return Headline((what, "the outputs were not compared"), "care")
+    if all(found.max_abs_diff == 0 for found in outputs):
+        return Headline((what, "the outputs are the same"), "yes")
+    last = [found for found in outputs if found.feed == outputs[-1].feed]  # files come after random values
+    farthest = max(last, key=lambda found: found.max_abs_diff)
+    told = f"'{printable(farthest.tensor)}' {difference_text(farthest)} ({printable(farthest.feed)})"
+    return Headline((what, told), "care")
 
 
 def _outputs(changed: Sequence[Outcome], result: Result) -> Markup | None:

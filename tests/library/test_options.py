@@ -14,19 +14,34 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import resizefix
-from resizefix.library.options import _OPTIONS, checked_options
+from resizefix.library.options import _OF_ONE_CALL, _OPTIONS, checked_options
 from resizefix.targets.catalogue import TARGETS
 
 SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
 MODEL = onnx.load(SRCNN)
-CALLS = ("promote_scales", "freeze_scales", "trt_legacy", "legalize", "repair", "check", "verify")
+CALLS = (
+    "promote_scales",
+    "freeze_scales",
+    "trt_legacy",
+    "legalize",
+    "repair",
+    "set_interpolation",
+    "input_size",
+    "check",
+    "verify",
+)
 OPTIONS = [
     (call, option)
     for call in CALLS
     for option, parameter in inspect.signature(getattr(resizefix, call)).parameters.items()
     if parameter.kind is parameter.KEYWORD_ONLY
 ]
-NEEDED = {"legalize": {"target": "tensorrt-7.0"}, "check": {"target": "tensorrt-7.0"}}
+NEEDED = {
+    "legalize": {"target": "tensorrt-7.0"},
+    "check": {"target": "tensorrt-7.0"},
+    "set_interpolation": {"mode": "linear"},
+    "input_size": {"size": (40, 48)},
+}
 plain = st.one_of(
     *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), st.builds(object)),
     st.sampled_from(["", "scales", "factor", "tensorrt", "TensorRT-8.6", "#0", "*", "\x1b[31m", "\0", "\ud800"]),
@@ -54,7 +69,7 @@ def called(call: str, **options: object) -> object:
 def test_no_value_of_an_option_raises_anything_but_a_resizefix_error(call, option, value):
     try:
         if call in ("check", "verify") or option in ("verify", "timeout", "memory_limit"):
-            checked_options({option: value})
+            checked_options({option: value}, call)
         else:
             called(call, **{"verify": False, option: value})
     except resizefix.ResizefixError as error:
@@ -114,7 +129,8 @@ def test_one_pattern_need_not_stand_in_a_list(node):
 
 
 def test_every_option_of_every_call_is_checked():
-    assert {option for _, option in OPTIONS} == _OPTIONS.keys()
+    rows = _OPTIONS.keys() | {option for own in _OF_ONE_CALL.values() for option in own}
+    assert {option for _, option in OPTIONS} == rows
 
 
 @pytest.mark.parametrize("call", CALLS)

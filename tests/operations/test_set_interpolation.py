@@ -285,7 +285,7 @@ def test_scales_that_are_fed_stay_fed():
     assert result.verification.passed
     assert resizefix.inspect(result.model)[0].origin.kind.value == "graph-input"
     refused = one(resizefix.set_interpolation(fed, form="sizes"))
-    assert "are fed at run time" in refused.reason
+    assert "its scales are not constant; freeze-scales makes them constants" in refused.reason
 
 
 @pytest.mark.parametrize("kind", [TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, TensorProto.FLOAT16])

@@ -107,3 +107,19 @@ def test_what_no_row_names_stays_byte_for_byte():
         node.SerializeToString() for node in before.graph.node[:2]
     ]
     assert after.graph.initializer[0] == before.graph.initializer[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        (model(8, "y = Upsample (x, s)", "float[4] s = {1, 1, 2, 2}"), "it has the two inputs of Upsample-9"),
+        (model(9, "y = Slice (x, i, i)", "int64[1] i = {0}"), "has 3 inputs, and Slice-1 takes 1"),
+        (model(9, "y, i = TopK (x, k)", "int64[1] k = {2}"), "TopK-1"),
+        (model(12, "y = Unsqueeze (x, a)", "int64[1] a = {0}"), "Unsqueeze-11"),
+    ],
+    ids=["Upsample", "Slice", "TopK", "Unsqueeze"],
+)
+def test_a_node_that_is_of_another_opset_than_its_model_is_refused_not_misread(before, told):
+    why = why_not_raised(Document.from_proto(before), 13)
+    assert "it is not valid in opset" in why
+    assert told in why

@@ -1,0 +1,89 @@
+"""`--opset N` of every command: the model is raised too, and that is verified with the rest."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx.parser
+import onnxruntime as ort
+import pytest
+
+import resizefix
+from resizefix.errors import RefusedError, UsageError, VerificationFailedError
+from resizefix.library import raising
+from resizefix.outcome import Status
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+OLD = FIXTURES / "bisenet_x8_linear_opset9.onnx"
+POOLED = onnx.parser.parse_model("""
+    <ir_version: 4, opset_import: ["" : 9]> g (float[1,1,4,4] x) => (float[a,b,c,d] y)
+    <float[4] s = {1, 1, 2, 2}>
+    { p = AveragePool <kernel_shape = [2, 2]> (x)  a = Upsample (p, s)  b = Upsample (a, s)  y = Upsample (b, s) }
+""")
+CALLS = {
+    "repair": lambda model, **more: resizefix.repair(model, **more),
+    "legalize": lambda model, **more: resizefix.legalize(model, target="tensorrt-8.0", **more),
+    "set_interpolation": lambda model, **more: resizefix.set_interpolation(
+        model, coordinates="half_pixel", node="#2", **more
+    ),
+}
+
+
+def outputs(model):
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    shape = session.get_inputs()[0].shape
+    return session.run(None, {"input": np.random.default_rng(0).standard_normal(shape).astype(np.float32)})
+
+
+@pytest.mark.parametrize("call", ["repair", "legalize"])
+def test_a_model_is_raised_and_computes_the_same(call):
+    before = resizefix.Document.open(OLD).to_proto()
+    result = CALLS[call](before, opset=13)
+    assert result.model.opset_import[0].version == 13
+    assert result.verification.passed
+    assert result.verification.runs
+    assert {outcome.status for outcome in result.outcomes} == {Status.CHANGED}
+    assert all(outcome.reason.startswith("the model is raised to opset 13; ") for outcome in result.outcomes)
+    assert all("Upsample" in outcome.before and "Resize" in outcome.after[0] for outcome in result.outcomes)
+    assert [a.tobytes() for a in outputs(before)] == [a.tobytes() for a in outputs(result.model)]
+
+
+def test_a_repaired_model_is_raised():
+    result = resizefix.repair(FIXTURES / "broken" / "fp16_scales_const_13.onnx", opset=17)
+    (outcome,) = result.outcomes
+    assert outcome.fault == "float16-extent"
+    assert result.model.proto.opset_import[0].version == 17
+    assert "Resize" in outcome.after[0]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_older_opset_is_a_usage_error(call):
+    with pytest.raises(UsageError, match="can only be raised"):
+        CALLS[call](FIXTURES / "bisenet_x8_linear_opset10.onnx", opset=9)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_operator_that_cannot_be_raised_is_named(call):
+    with pytest.raises(RefusedError, match="AveragePool node"):
+        CALLS[call](POOLED, opset=19)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_raise_that_changes_a_number_is_not_written(call, monkeypatch):
+    kept = raising.raised
+
+    def wrong(document, opset):
+        made = kept(document, opset)
+        if made is not document:
+            for node in made.proto.graph.node:
+                for attribute in node.attribute:
+                    if attribute.name == "coordinate_transformation_mode":
+                        attribute.s = b"align_corners"
+        return made
+
+    for module in ("repair", "rewrite", "set_interpolation"):
+        monkeypatch.setattr(f"resizefix.library.{module}.raised", wrong)
+    with pytest.raises(VerificationFailedError):
+        CALLS[call](OLD, opset=11)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.errors import VerificationFailedError
+from resizefix.document.scopes import default_opset
+from resizefix.errors import RefusedError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured
@@ -25,6 +26,7 @@ from resizefix.operations.trt_legacy import trt_legacy as make_legacy
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.targets.catalogue import target_named
+from resizefix.targets.target import Target
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.verification import Status, Verification
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 LOWERED_BOUND = 1e-5
 # Where the user allowed approximations: what is measured is reported; this much would be another picture.
 INEXACT_BOUND = 0.5
+_FIRST_WITH_COORDINATES = 11  # Resize-11
 NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
 
 
@@ -67,6 +70,8 @@ def legalize(
     if base is not document:
         given = select(find_sites(document), node)
         made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
+    else:
+        made = replace(made, outcomes=_advised(document, made.outcomes, target_named(target), allowance))
     changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     rules = conditions(**run) if verify else None
     if verify and changed and target in SPEAKS_FOR:
@@ -75,6 +80,26 @@ def legalize(
             result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))
             raise VerificationFailedError("library.verification-failed-3", refusal=refusal, result=result)
     return _proven(model, document, made.document, made.outcomes, changed, allow_inexact, rules)
+
+
+def _advised(
+    document: Document, outcomes: tuple[Outcome, ...], target: Target, allowance: Allowance
+) -> tuple[Outcome, ...]:
+    """Refused outcomes with --opset, where the node can be rewritten once the model is raised: before opset 11 a node
+    has no word for how it samples, and runtimes guess."""
+    refused = {outcome.index for outcome in outcomes if outcome.status is Happened.REFUSED}
+    opset = default_opset(document.proto.opset_import, fallback=1)
+    if not refused or opset >= _FIRST_WITH_COORDINATES:
+        return outcomes
+    try:
+        later = raised(document, _FIRST_WITH_COORDINATES)
+    except RefusedError:
+        return outcomes
+    sites = [site for site in find_sites(later) if site.index in refused]
+    made = make_legal(later, sites, target, allowance=allowance)
+    helped = {outcome.index for outcome in made.outcomes if outcome.status is not Happened.REFUSED}
+    advice = ("--opset", str(_FIRST_WITH_COORDINATES))
+    return tuple(replace(one, retry_args=advice) if one.index in helped else one for one in outcomes)
 
 
 @operation

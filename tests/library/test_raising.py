@@ -87,3 +87,33 @@ def test_a_raise_that_changes_a_number_is_not_written(call, monkeypatch):
         monkeypatch.setattr(f"resizefix.library.{module}.raised", wrong)
     with pytest.raises(VerificationFailedError):
         CALLS[call](OLD, opset=11)
+
+
+COMPUTED = onnx.parser.parse_model("""
+    <ir_version: 5, opset_import: ["" : 10], producer_name: "pytorch">
+    g (float[1,3,h,w] x, float[1,3,a,b] like) => (float[1,3,c,d] y)
+    <int64[1] two = {2}, int64[1] four = {4}, float[2] ones = {1, 1}>
+    {
+        mine = Shape (x)  theirs = Shape (like)
+        from = Slice (mine, two, four)  to = Slice (theirs, two, four)
+        n = Cast <to = 1> (from)  m = Cast <to = 1> (to)
+        r = Div (m, n)  s = Concat <axis = 0> (ones, r)
+        y = Resize <mode = "linear"> (x, s)
+    }
+""")
+
+
+def test_a_node_that_a_target_takes_in_a_later_opset_alone_is_refused_with_the_option_that_raises_it():
+    (refused,) = resizefix.legalize(COMPUTED, target="opencv-5").outcomes
+    assert refused.status is Status.REFUSED
+    assert refused.retry_args == ("--opset", "11")
+    result = resizefix.legalize(COMPUTED, target="opencv-5", opset=11)
+    assert result.outcomes[0].status is Status.CHANGED
+    assert result.verification.passed
+    assert resizefix.check(result.model, target="opencv-5").accepted
+
+
+def test_to_raise_is_not_advised_where_it_does_not_help():
+    for target in ("tensorrt-7.2", "tensorrt-8.0"):
+        (refused,) = resizefix.legalize(COMPUTED, target=target).outcomes
+        assert refused.status is not Status.REFUSED or refused.retry_args == ()

@@ -16,7 +16,7 @@ from resizefix.reports.next_step import NextStep
 _TARGETS = NextStep("see the names of all targets", ("check", "--target", "list"))
 _NOT_THERE = ("document.such-file", "document.folder-name-onnx-file")
 # What a command that changes resizes does not say by itself: what each of them is.
-_CHANGING = frozenset({"promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair"})
+_CHANGING = frozenset({"promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set"})
 
 
 def after_error(error: ResizefixError, command: str, model: str, typed: Sequence[str]) -> NextStep | None:

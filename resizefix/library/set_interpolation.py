@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
+from resizefix.document.text import node_text
 from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.interop.feed_file import fed_from_file
@@ -78,7 +80,9 @@ def set_interpolation(
     base = raised(document, opset)
     sites = [site for site in (given if base is document else find_sites(base)) if site.index in indices]
     made = make(base, sites, settings)
-    made = replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in made.outcomes))
+    before = {site.index: node_text(site.node) for site in given}
+    told = (replace(outcome, before=before[outcome.index]) for outcome in made.outcomes)
+    made = replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in told))
     feeds, notes = _feeds(document, feed or {})
     if not made.intended:
         nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-set"))
@@ -127,9 +131,9 @@ def _feeds(document: Document, given: Mapping[str, object]) -> tuple[list[Feed],
     for name, value in given.items():
         if name not in inputs:
             raise UsageError("library.feed-no-such-input", name=name, known=", ".join(inputs) or "none")
-        if isinstance(value, str):
-            files[name], told = fed_from_file(value, inputs[name])
-            names.append(value)
+        if isinstance(value, (str, os.PathLike)):
+            files[name], told = fed_from_file(os.fsdecode(value), inputs[name])
+            names.append(os.fsdecode(value))
             notes.append(told)
         else:
             numbers[name] = value
@@ -146,10 +150,12 @@ def _with_differences(made: Changed, measured: Measured) -> tuple[Outcome, ...]:
         if outcome.status is Happened.CHANGED:
             diffs = measured.nodes.get(outcome.index, ())
             largest = max((diff.max_abs_diff for diff in diffs), default=None)
+            exact = outcome.exact and not largest  # half precision: the last bits follow the casts around the node
             outcome = replace(
                 outcome,
-                max_abs_diff=None if outcome.exact else largest,
-                measured_at=None if outcome.exact else measured.shapes,
+                exact=exact,
+                max_abs_diff=None if exact else largest,
+                measured_at=None if exact else measured.shapes,
                 node_diffs=diffs,
                 output_diffs=measured.outputs,
             )

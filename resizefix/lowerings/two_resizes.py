@@ -33,11 +33,14 @@ def _why_not(subject: ResizeSpec) -> str | None:
     for axis in subject.scaled[:1]:
         if axis.index < 2:
             return Diagnostic("lowerings.axis-not-spatial", axis=axis.index)
+    reason = why_not_static(subject.axes[1:])
+    if reason is not None:
+        return reason
     for stage in (subject.axes[3:], subject.axes[2:3]):
         # onnxruntime copies where no length changes, whatever the scales; it did not in the node of all axes.
         if any(not axis.is_copied for axis in stage) and all(axis.size == axis.out for axis in stage):
             return Diagnostic("lowerings.length-stays", axis=stage[0].index)
-    return why_not_static(subject.axes[1:]) or _why_no_scale(subject)
+    return _why_no_scale(subject)
 
 
 def _why_no_scale(subject: ResizeSpec) -> str | None:

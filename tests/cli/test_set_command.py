@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import shlex
 import struct
 import zlib
 from pathlib import Path
@@ -102,6 +103,27 @@ def test_the_page_shows_before_after_and_difference(call, tmp_path):
     assert "img-src data:" in text
     assert call(*words, "--force")[0] == 0
     assert call(*words)[0] == 2
+
+
+def test_the_command_to_type_next_raises_the_model(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, _, told = call(BISENET, "o.onnx", "coordinates=half_pixel", "-n", "#2")
+    (again,) = re.findall(r"^  resizefix set (.*)$", told, re.MULTILINE)
+    assert again.endswith("--opset 11")
+    assert call(*shlex.split(again))[0] == 0
+    assert [site.op_type for site in resizefix.inspect("o.onnx")] == ["Resize"] * 3
+
+
+def test_what_is_not_changed_stays_byte_for_byte(call, tmp_path):
+    assert call(SRCNN, tmp_path / "o.onnx", *NEAREST)[0] == 0
+    before, after = Path(SRCNN).read_bytes(), (tmp_path / "o.onnx").read_bytes()
+    nodes = onnx.load(SRCNN).graph.node
+    old = next(node for node in nodes if node.op_type == "Resize").SerializeToString()
+    head, tail = before.split(old)
+    assert after.endswith(tail)
+    first = nodes[0].SerializeToString()  # the length of the graph stands before it, that of the node in its last bytes
+    kept = head[head.index(first) : -4]
+    assert after[after.index(first) :].startswith(kept)
 
 
 def test_several_models(call, tmp_path):

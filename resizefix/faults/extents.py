@@ -232,8 +232,15 @@ def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     value = scales.value.copy()
     axes = _axes(node, len(value))
+    if node.rank is None and "axes" not in node.attributes:  # in a local function: one scale for each axis
+        axes = list(range(len(value)))
     for place, axis in enumerate(axes):
-        if value[place] != 1 and abs(value[place] - 1) <= _NEARLY_ONE and axis is not None and _stays(node, axis):
+        if (
+            value[place] != 1
+            and abs(value[place] - 1) <= _NEARLY_ONE
+            and axis is not None
+            and _stays(node, axis, len(value))
+        ):
             value[place] = 1
     if np.array_equal(value, scales.value):
         return None
@@ -241,13 +248,16 @@ def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
     return _new_scales(node, scales, value, UNIT_SCALE, because, f"they become {value.tolist()}", keeps_numbers=False)
 
 
-def _stays(node: ResizeNode, axis: int) -> bool:
-    """Whether the file says that the axis keeps its size; batch and channels of an image do where it says nothing."""
+def _stays(node: ResizeNode, axis: int, scales: int) -> bool:
+    """Whether the file says that the axis keeps its size; batch and channels of an image do where it says nothing.
+
+    Two names say nothing: exporters name the sizes of outputs anew.
+    """
     if node.input_dims is not None and node.stored_dims is not None and axis < len(node.stored_dims):
         before, after = node.input_dims[axis], node.stored_dims[axis]
-        if before is not None and after is not None and type(before) is type(after):
+        if (isinstance(before, int) and isinstance(after, int)) or (before is not None and before == after):
             return before == after
-    return axis < 2 and (node.rank or 0) > 2
+    return axis < 2 and (node.rank or scales) > 2
 
 
 def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import empty_tensor
@@ -121,15 +122,23 @@ def _factor(node: ResizeNode, axis: int, half: np.float16) -> tuple[float | None
     if bits <= _BITS_OF_A_PLAIN_FACTOR:
         return float(half), ""
     size, out = _stored_pair(node, axis)
-    if size is not None and out is not None:
-        if np.float16(out / size) == half:
-            return out / size, ""
-        return None, f"the stored shapes say {out / size:.6g} on axis {axis}; which of the two is meant is not known"
+    plain = _plain_factor(half)
+    if size is None or out is None:
+        return plain, ""
+    if np.float16(out / size) == half:
+        return out / size, ""
+    if kernel_length(plain, size) == out:  # the output is the integer part of the product
+        return plain, ""
+    return None, f"the stored shapes say {out / size:.6g} on axis {axis}; which of the two is meant is not known"
+
+
+def _plain_factor(half: np.float16) -> float:
+    """The fraction of small numbers whose float16 this is, else the shortest decimal number."""
     for denominator in range(1, _LARGEST_DENOMINATOR + 1):
-        numerator = round(exact * denominator)
+        numerator = round(float(half) * denominator)
         if numerator > 0 and np.float16(numerator / denominator) == half:
-            return numerator / denominator, ""
-    return float(str(half)), ""
+            return numerator / denominator
+    return float(str(half))
 
 
 def _stored_pair(node: ResizeNode, axis: int) -> tuple[int | None, int | None]:

@@ -492,6 +492,27 @@ def test_a_scale_that_went_through_float16_is_the_one_that_was_meant():
         assert scales[2] == np.float32(meant)
 
 
+def test_a_stored_size_that_is_the_whole_part_of_the_product_does_not_contradict_a_rounded_scale():
+    stored = numpy_helper.from_array(np.array([1, 1, 1.8, 1.8], np.float16), "s")
+    document = small(13, 'y = Resize (x, "", s)', f"{SCALES}, float[1,3,14,14] y")
+    document.proto.graph.initializer[0].CopyFrom(stored)
+    made = resizefix.repair(document.to_proto()).model
+    (scales,) = (numpy_helper.to_array(t) for t in made.graph.initializer if t.dims == [4])
+    assert scales[2] == np.float32(1.8)
+
+
+def test_scales_nearly_one_in_a_function_are_one():
+    broken = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13, "d" : 1]> g (float[1,3,8,8] x) => (float[a,b,c,e] y) { y = d.F (x) }'
+        '<domain: "d", opset_import: ["" : 13]> F (h) => (z) {'
+        ' s = Constant <value = float[4] {1.0, 0.9999999, 2.0, 2.0}> () z = Resize (h, "", s) }'
+    )
+    made = resizefix.repair(broken)
+    assert made.outcomes[0].fault == "unit-scale"
+    (output,) = session(made.model).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    assert output.shape == (1, 3, 16, 16)
+
+
 @pytest.mark.parametrize("name", ["srcnn_x3_opset11", "bisenet_x8_linear_opset9", "unet_linear_dynamo23"])
 def test_a_right_model_has_no_fault_and_comes_back_as_it_was(name, tmp_path):
     path = BROKEN.parent / f"{name}.onnx"

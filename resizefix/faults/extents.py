@@ -102,7 +102,7 @@ def _text(operand: Operand) -> str:
     return "computed at run time" if operand.value is None else str(operand.value.tolist())
 
 
-def no_extent(node: ResizeNode, _: Preferences) -> Fault | None:
+def no_extent(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """Neither scales nor sizes hold a value."""
     if node.node.op_type != "Resize" or node.opset < 11:
         return None
@@ -113,6 +113,8 @@ def no_extent(node: ResizeNode, _: Preferences) -> Fault | None:
     if out is None:
         fix = "no stored shape says how large its output is either; export the model again"
         return Fault(NO_EXTENT, because, fix)
+    if preferences.extent != "sizes" and not _sizes_are_scales(node, out):
+        return Fault(NO_EXTENT, because, _two_readings(node, out))
     return _with_sizes(node, NO_EXTENT, because, out, "its sizes become those of the stored output shape")
 
 
@@ -124,6 +126,28 @@ def _stored_sizes(node: ResizeNode) -> list[int] | None:
     known = [size for size in stored if isinstance(size, int) and size > 0]
     fixed = all(isinstance(size, int) for size in dims)
     return known if fixed and len(known) == len(stored) else None
+
+
+def _sizes_are_scales(node: ResizeNode, out: Sequence[int]) -> bool:
+    """Whether the sizes and the scale that they may stand for sample alike: 9 → 4 is 4/9 as sizes and ½ as a scale.
+
+    A whole multiple, or a whole part, is read as that factor; with align_corners the scale is not read at all.
+    """
+    if node.attributes.get("coordinate_transformation_mode") == "align_corners":
+        return True
+    pairs = zip(_lengths(node), out, strict=True)
+    return all(before > 0 and (after % before == 0 or before % after == 0) for before, after in pairs)
+
+
+def _two_readings(node: ResizeNode, out: Sequence[int]) -> str:
+    return (
+        f"the stored shape makes {_lengths(node)} into {list(out)}, by these sizes or by a scale that was rounded down "
+        "to them; --prefer sizes takes the sizes"
+    )
+
+
+def _lengths(node: ResizeNode) -> list[int]:
+    return [size for size in node.input_dims or () if isinstance(size, int)]
 
 
 def _with_sizes(node: ResizeNode, name: str, because: str, out: Sequence[int], fix: str) -> Fault:
@@ -177,7 +201,7 @@ def _new_scales(
     return Fault(name, because, fix, change, keeps_numbers)
 
 
-def impossible(node: ResizeNode, _: Preferences) -> Fault | None:
+def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """Scales or sizes at which nothing can be computed; 0 and -1 among sizes are how Reshape says "as it was"."""
     scales, sizes = both_operands(node)
     if scales is not None and sizes is None and scales.value is not None and scales.value.dtype.kind == "f":
@@ -187,6 +211,8 @@ def impossible(node: ResizeNode, _: Preferences) -> Fault | None:
         out = _stored_sizes(node)
         if out is None or node.opset < 11:
             return Fault(IMPOSSIBLE, because, "no stored shape says what was meant; export the model again")
+        if preferences.extent != "sizes" and not _sizes_are_scales(node, out):
+            return Fault(IMPOSSIBLE, because, _two_readings(node, out))
         return _with_sizes(node, IMPOSSIBLE, because, out, "sizes take their place, those of the stored output shape")
     if sizes is None or sizes.value is None or scales is not None or np.all(sizes.value > 0):
         return None

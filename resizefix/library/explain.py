@@ -20,6 +20,7 @@ from resizefix.library.promote_scales import promote_scales
 from resizefix.library.repair import repair
 from resizefix.library.result import Result
 from resizefix.library.rewrite import legalize, trt_legacy
+from resizefix.library.set_interpolation import set_interpolation
 from resizefix.messages.message import SIZE, Fix, Message, wanted_size
 from resizefix.messages.table import messages_in
 from resizefix.operations.sites import sites_in
@@ -35,6 +36,7 @@ _CALLS: Mapping[str, tuple[Callable[..., Result], str]] = {
     "legalize": (legalize, "legal"),
     "repair": (repair, "repaired"),
     "input-size": (input_size, "resized"),
+    "set": (set_interpolation, "set"),
 }
 
 
@@ -148,8 +150,8 @@ def _keywords(words: Sequence[str]) -> dict[str, Any]:
     while rest:
         name = rest.pop(0)
         if not name.startswith("-"):
-            height, _, width = name.partition("x")
-            found["size"] = (int(height), int(width))
+            key, _, text = name.rpartition("=")
+            found[key or "size"] = text if key or text == "any" else tuple(map(int, text.split("x")))
             continue
         value = rest.pop(0) if rest and not rest[0].startswith("-") else None
         if name == "-n":

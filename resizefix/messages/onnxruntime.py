@@ -151,6 +151,7 @@ MESSAGES = (
         "The file fixes the size of its input, and you feed another. The input and constants that follow its size must change.",
         "docs/reference/cli.md",
         ("input-size", SIZE),
+        ("input-size", "any"),
     ),
     _row(
         ("No Adapter From Version $11 for Resize", "No Adapter From Version $…for Resize", "No Adapter for … Resize"),

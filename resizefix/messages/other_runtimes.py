@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from resizefix.messages.message import Message
+from resizefix.messages.message import Fix, Message
 from resizefix.messages.tensorrt import FREEZE, REPAIR, legalize
 
 _RULES = "docs/reference/targets.md"
+GATHER: Fix = ("set", "form=gather")
+MATMUL: Fix = ("set", "form=matmul")
 
 
 def _row(runtime: str, target: str, texts: tuple[str, ...], cause: str, *, frozen: bool = False) -> Message:
-    """`frozen`: the runtime wants constants, so freezing comes first."""
-    fixes = (legalize(target), FREEZE, REPAIR)
-    return Message(runtime, texts, cause, _RULES, (FREEZE, legalize(target), REPAIR) if frozen else fixes)
+    """`frozen`: the runtime wants constants, so freezing comes first.
+
+    Releases differ: where the rules accept the node that a release refused, other operators take its place.
+    """
+    first = (FREEZE, legalize(target)) if frozen else (legalize(target), FREEZE)
+    others = (MATMUL,) if target == "ncnn" else (GATHER, MATMUL)
+    return Message(runtime, texts, cause, _RULES, (*first, REPAIR, *others))
 
 
 MESSAGES = (

@@ -336,6 +336,18 @@ def test_prefer_decides_between_two_operands(prefer, side):
     assert output.shape == (1, 3, side, side)
 
 
+@pytest.mark.parametrize(("nodes", "rest"), [('y = Resize <mode = "linear"> (x, "", s)', "float[4] s = {1, 1, 0, 0}, "),
+                                            ('y = Resize <mode = "linear"> (x)', "")])  # fmt: skip
+def test_a_stored_shape_that_two_scales_give_is_taken_as_sizes_on_request_alone(nodes, rest):
+    document = small(13, nodes, f"{rest}float[1,3,4,4] y", data="float[1,3,9,8] x")
+    (outcome,) = resizefix.repair(document.to_proto()).outcomes
+    assert outcome.status is Status.REFUSED
+    assert "by these sizes or by a scale that was rounded down" in (outcome.reason or "")
+    made = resizefix.repair(document.to_proto(), prefer="sizes").model
+    (output,) = session(made).run(None, {"x": np.ones((1, 3, 9, 8), np.float32)})
+    assert output.shape == (1, 3, 4, 4)
+
+
 @pytest.mark.parametrize("place", ["s", "z"])
 def test_an_operand_of_strings_is_refused_and_no_cast_is_tried(place):
     inputs = {"s": 'x, "", s', "z": 'x, "", "", s'}[place]

@@ -2,8 +2,8 @@
 
     python tests/reliability/repair_sweep.py FOLDER [PATTERN …]
 
-Of each fault: `fixed`, `refused` (printed with the reason), or `left` (named by inspect, and neither: exit code 1). A file that
-was repaired must load in onnxruntime where it says that it was verified, and have no fault left but refused ones.
+Of the faults of each node: `fixed`, `refused` (printed with the reason), or `left`: named by `inspect`, and neither
+(exit code 1). `repair` verifies what it writes in onnxruntime.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 SENTENCES = {
     "library.denominator-tensorrt-alone": "--denominator {denominator} works with --for tensorrt only; other inputs take fractions directly",
     "library.opset-only-raised": "--opset {opset}: the model has opset {current} already, and the opset can only be raised",
-    "library.denominator-tensorrt-alone": "--denominator {denominator} divides the factor of --for tensorrt; without that the input holds fractions as they are",
-    "library.opset-only-raised": "--opset {opset}: the model imports opset {current} already, and a model can only be raised",
     "library.raised": "the model is raised to opset {opset}; {reason}",
     "library.nothing-to-do": "there is nothing to do",
     "library.memory-ran-out-memory-limit": "memory ran out (--memory-limit)",

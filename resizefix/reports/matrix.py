@@ -13,7 +13,7 @@ from resizefix.reports.gfm import code, prose, table
 from resizefix.reports.markup import Markup, element
 from resizefix.reports.page import page
 from resizefix.reports.survey import Survey, broken_rules
-from resizefix.reports.wording import count, listed, place, runs_of_targets
+from resizefix.reports.wording import count, listed, live_verdict, place, runs_of_targets
 
 
 class Row(NamedTuple):
@@ -98,7 +98,7 @@ def _live(verdicts: Sequence[Verdict]) -> list[str]:
     found = []
     for one in verdicts:
         if one.live is not None:
-            word = "takes the model" if one.live.taken else "refuses the model"
+            word = live_verdict(one.live)
             errors = "; ".join(error.message for error in one.live.errors)
             found.append(f"{one.target.name}, live: {one.live.parser} {word}{': ' if errors else ''}{errors}")
         elif one.live_reason is not None:

@@ -16,7 +16,7 @@ from resizefix.promotion import Freedom
 from resizefix.reports import proof
 from resizefix.reports.measured import measured_lines, output_lines
 from resizefix.reports.screen import Part, Screen, screen
-from resizefix.reports.wording import count, listed, reason, runs_of_targets
+from resizefix.reports.wording import count, listed, live_verdict, reason, runs_of_targets
 from resizefix.runtimes.tensorrt import LiveVerdict
 from resizefix.targets.target import Effect, Target
 from resizefix.verification.verification import Status, Verification
@@ -120,7 +120,7 @@ def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
 
 def _show_live(out: Screen, live: LiveVerdict, foreseen: Set[str]) -> None:
     """What a real parser said, and what an engine was built for; `foreseen`: the nodes that rules speak of."""
-    word = ("takes the model", "green") if live.taken else ("refuses the model", "red")
+    word = (live_verdict(live), "green" if live.taken else "red")
     built = ""
     if live.accepted and live.built is not None:
         built = " and builds the engine" if live.built else ": it parses, but no engine is built"
@@ -133,7 +133,6 @@ def _show_live(out: Screen, live: LiveVerdict, foreseen: Set[str]) -> None:
         out.below(("no built-in rule predicts this error of a resize; please report it with the model", "yellow"))
     elif live.errors and not resizes:
         out.below(("this error is not about an Upsample or Resize", "dim"))
-        out.below(("that is not about an Upsample or Resize", "dim"))
     for node in live.nodes:
         if node.agrees:
             out.below(

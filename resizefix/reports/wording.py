@@ -17,6 +17,8 @@ from resizefix.origins.origin import Origin, OriginKind
 from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
+from resizefix.runtimes.answers import Ending
+from resizefix.runtimes.tensorrt import LiveVerdict
 
 _MOST_NAMES = 3
 _MOST_OPERATORS = 6
@@ -246,3 +248,12 @@ def _elem_type_name(elem_type: int) -> str:
         return str(TensorProto.DataType.Name(elem_type)).lower()
     except ValueError:
         return f"type {elem_type}"
+
+
+def live_verdict(live: LiveVerdict) -> str:
+    """What a real parser or runtime does with the model: `takes the model`."""
+    if live.taken:
+        return "runs the model and computes the same" if live.nodes else "takes the model"
+    if any(node.ending is Ending.RAN and not node.agrees for node in live.nodes):
+        return "computes something else, without an error"
+    return "refuses the model"

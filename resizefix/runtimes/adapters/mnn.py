@@ -12,8 +12,13 @@ from typing import Any
 
 from resizefix.runtimes.adapters.loading import Arrays, ModelToLoad, Options, RefusedError, Run
 
-# What a variable of MNN can hold; others are given as the nearest of these, as its ONNX converter does.
-_HELD = {"f4": ("float", "f4"), "i4": ("int", "i4"), "i8": ("int", "i4"), "u1": ("uint8", "u1"), "i1": ("int8", "i1")}
+# What a variable of MNN can hold; the types of ONNX that it lacks are given as its converter has them in the model.
+_HELD = {
+    **dict.fromkeys(("f4", "f2", "f8"), ("float", "f4")),
+    **dict.fromkeys(("i4", "i8", "b1"), ("int", "i4")),
+    "u1": ("uint8", "u1"),
+    "i1": ("int8", "i1"),
+}
 
 
 def version(options: Options) -> str:

@@ -1,0 +1,171 @@
+"""The page and the picture of what runtimes do with a Resize, out of the measurements: see `runtimes.py`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.runtime_cases import ANSWERS, Case
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+NOTE = "<!-- Made by benchmarks/runtimes.py out of docs/reference/runtimes.tsv; edit the script. -->\n"
+GROUPS = {
+    "nearest": "nearest: coordinates × roundings × scales",
+    "linear": "linear",
+    "cubic": "cubic: coefficients, exclude_outside",
+    "antialias": "antialias",
+    "forms": "scales or sizes: constant, computed, fed, static and open input",
+    "resize10": "Resize-10",
+    "upsample7": "Upsample-7",
+    "upsample9": "Upsample-9",
+    "axes": "axes",
+    "policy": "keep_aspect_ratio_policy",
+    "crop": "tf_crop_and_resize",
+    "rank": "ranks 3 and 5",
+    "nhwc": "height and width in the middle (NHWC)",
+    "otheraxes": "batch or channels scaled",
+    "batch": "batch of 3",
+    "dtype": "other types",
+}
+COLOURS = {"fine": "#2a9d5c", "different": "#d1495b", "refused": "#b8bec6", "": "#ffffff"}
+WORDS = {"fine": "right", "different": "silently different", "refused": "refused", "": "not measured"}
+Table = Mapping[str, Mapping[str, str]]
+Versions = Mapping[str, Mapping[str, str]]
+
+TEXT = """# What runtimes do with a Resize
+
+{count} single-node cases, each run in every runtime and compared with onnxruntime (optimisation disabled). **Right**:
+its shape, and every number within 1e-4 of the largest. **Silently different**: it runs, without an error, and computes
+something else. **Refused**: an error when it loads or runs. Measured on the CPU of an x86-64 machine.
+
+![Each case in each runtime: right, silently different, or refused](runtimes.svg)
+
+{overall}
+
+The last column counts the cells for which the rows of `check --target` say otherwise than what was measured; each is
+listed below.
+
+## By kind of case
+
+Right / silently different / refused.
+
+{groups}
+
+## Where the rules say otherwise
+
+{disagreements}
+
+## Each case
+
+[runtimes.tsv](runtimes.tsv) has a row for each case: the attributes, where the extent comes from (`form`), and what
+each runtime did: `equal`, `close`, `wrong` (numbers), `shape`, `refused-load`, `refused-run`, `crash`, `crash-load`,
+`timeout`, `not-run` (onnxruntime does not run the case either).
+
+## Measure again
+
+`python benchmarks/runtimes.py` runs the cases in every runtime that is installed, and makes this page again. A runtime
+in another Python is named by its variable, as `RESIZEFIX_OPENCV_4_PYTHON`. Where a runtime no longer does what the
+rules say, the script prints the cell and ends with exit code 1. `--compare` prints what another table says otherwise.
+"""
+
+
+def write_page(cases: Sequence[Case], table: Table, versions: Versions, said: Mapping[str, Mapping[str, str]]) -> None:
+    """docs/reference/runtimes.md and runtimes.svg."""
+    (REFERENCE / "runtimes.md").write_text(page_of(cases, table, versions, said))
+    _draw(cases, table, list(versions))
+
+
+def page_of(cases: Sequence[Case], table: Table, versions: Versions, said: Mapping[str, Mapping[str, str]]) -> str:
+    """The page, made of what was measured and of what the rules say."""
+    names = list(versions)
+    overall = [["runtime", "version", "right", "silently different", "refused", "not as the rules say"]]
+    for name in names:
+        cells = [_answer(table, case, name) for case in cases]
+        found = Counter(cells)
+        odd = [case for case in cases if _is_odd(table, case, name, said)]
+        total = sum(found[kind] for kind in ("fine", "different", "refused"))
+        shares = [
+            f"{found[kind]} ({100 * found[kind] / max(total, 1):.0f} %)" for kind in ("fine", "different", "refused")
+        ]
+        version = f"{versions[name]['version']}, {versions[name]['date']}"
+        overall.append([f"`{name}`", version, *shares, str(len(odd)) if name in said else "–"])
+    groups = [["", *(f"`{name}`" for name in names)]]
+    for group, words in GROUPS.items():
+        own = [case for case in cases if case["group"] == group]
+        if own:
+            groups.append([f"{words} ({len(own)})", *(_three(table, own, name) for name in names)])
+    page = TEXT.format(
+        count=len(cases),
+        overall=_table(overall),
+        groups=_table(groups),
+        disagreements=_disagreements(cases, table, names, said),
+    )
+    return f"{NOTE}\n{page}"
+
+
+def _answer(table: Table, case: Case, name: str) -> str:
+    return ANSWERS.get(table.get(case["id"], {}).get(name, ""), "")
+
+
+def _is_odd(table: Table, case: Case, name: str, said: Mapping[str, Mapping[str, str]]) -> bool:
+    did = _answer(table, case, name)
+    return bool(did) and name in said and said[name][case["id"]] != did
+
+
+def _three(table: Table, cases: Sequence[Case], name: str) -> str:
+    found = Counter(_answer(table, case, name) for case in cases)
+    return f"{found['fine']} / {found['different']} / {found['refused']}"
+
+
+def _disagreements(
+    cases: Sequence[Case], table: Table, names: Sequence[str], said: Mapping[str, Mapping[str, str]]
+) -> str:
+    lines = []
+    for name in names:
+        odd = [case for case in cases if _is_odd(table, case, name, said)]
+        kinds: dict[tuple[str, str], list[str]] = {}
+        for case in odd:
+            kinds.setdefault((said[name][case["id"]], _answer(table, case, name)), []).append(case["id"])
+        for (says, did), found in kinds.items():
+            lines.append(f"- `{name}`: the rules say {WORDS[says]}, it is {WORDS[did]}: case {', '.join(found)}")
+    return "\n".join(lines) or "Nowhere."
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    first, *others = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([first, "|" + "---|" * len(rows[0]), *others])
+
+
+def _draw(cases: Sequence[Case], table: Table, names: Sequence[str]) -> None:
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams.update({"svg.hashsalt": "resizefix", "svg.fonttype": "none", "font.size": 9})
+    from matplotlib import pyplot as plt
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Patch
+
+    ordered = [case for group in GROUPS for case in cases if case["group"] == group]
+    pixels = [[to_rgb(COLOURS[_answer(table, case, name)]) for name in names] for case in ordered]
+    figure, axes = plt.subplots(figsize=(9, 11), layout="constrained")
+    axes.imshow(pixels, aspect="auto", interpolation="nearest")
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="left")
+    axes.xaxis.tick_top()
+    at, places = 0, []
+    for group, words in GROUPS.items():
+        count = sum(case["group"] == group for case in cases)
+        if count:
+            places.append((at + count / 2 - 0.5, words.split(":")[0]))
+            at += count
+            axes.axhline(at - 0.5, color="white", linewidth=1)
+    for column in range(1, len(names)):
+        axes.axvline(column - 0.5, color="white", linewidth=2)
+    axes.set_yticks([place for place, _ in places], [words for _, words in places], fontsize=7)
+    axes.tick_params(length=0)
+    handles = [Patch(facecolor=COLOURS[kind], label=WORDS[kind]) for kind in ("fine", "different", "refused")]
+    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.005), ncol=3, frameon=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    figure.savefig(REFERENCE / "runtimes.svg", metadata={"Date": None})
+    plt.close(figure)

@@ -112,8 +112,9 @@ def _cli() -> str:
         text.append(f"## {name}\n")
         text.append(f"```text\n{' '.join(command.get_usage(inner).split())}\n```\n")
         text.append(f"{inspect.cleandoc(command.help or '')}\n")
-        rows = [record for option in command.get_params(inner) if (record := option.get_help_record(inner))]
-        text.append("| option | |\n|---|---|")
+        options = [param for param in command.get_params(inner) if isinstance(param, click.Option)]
+        rows = [record for option in options if (record := option.get_help_record(inner))]
+        text.append("| option | what it does |\n|---|---|")
         text.extend(f"| `{_cell(names)}` | {_cell(what)} |" for names, what in rows)
         if command.epilog:
             text.append(f"\n{command.epilog.replace('Example: ', 'Example: `', 1)}`\n")

@@ -1,7 +1,7 @@
 """Typing a page: its blocks in order, in one folder, as a reader would.
 
 In a `console` block a line behind `$ ` is typed, and what stands below it, or in a `text` block right behind, is what
-must be printed (a last line `…` stands for the rest); `# exit code 1` is part of the line where the answer is not 0.
+must be printed (a line `…` stands for lines left out); `# exit code 1` is part of the line where the answer is not 0.
 Names of one `python` block are known to the next. A block that needs a package which is not installed is said, not run.
 """
 
@@ -92,13 +92,28 @@ def type_command(command: Command, where: str, symptom: str, capsys: pytest.Capt
     printed = capsys.readouterr()
     assert done.value.code == command.exit_code, (where, command.arguments, printed)
     if command.prints:
-        expected, complete = shown(command.prints), not command.prints.endswith("\n…\n")
-        expected = expected if complete else expected[:-1]
-        assert shown(printed.out)[: None if complete else len(expected)] == expected, (where, command.arguments)
+        assert agrees(printed.out, command.prints), (where, command.arguments, printed.out)
     if "--live" in command.arguments and command.exit_code and find_spec("tensorrt_rtx_bindings"):
         _, live = printed.out.split("live:")
         assert words(symptom) in words(live), (where, "the real parser says something else", live)
     return printed.out + printed.err * (command.exit_code == 2)
+
+
+def agrees(printed: str, page: str) -> bool:
+    """Whether the page shows what was printed; a line `…` stands for any lines that it leaves out."""
+    parts = [shown(part) for part in re.split(r"^…$", page, flags=re.MULTILINE)]
+    words, at = shown(printed), len(parts[0])
+    if words[:at] != parts[0]:
+        return False
+    for part in parts[1:-1]:
+        while words[at : at + len(part)] != part:
+            at += 1
+            if at > len(words):
+                return False
+        at += len(part)
+    if len(parts) == 1:
+        return at == len(words)
+    return not parts[-1] or words[max(at, len(words) - len(parts[-1])) :] == parts[-1]
 
 
 def shown(text: str) -> list[str]:

@@ -1,6 +1,7 @@
 """The site is built with warnings as errors, out of the pages alone."""
 
 import html
+import json
 import os
 import re
 import subprocess
@@ -50,6 +51,37 @@ def test_the_error_text_is_the_heading_of_its_page(site, page):
     built = (site / "how-to" / page.stem / "index.html").read_text(encoding="utf-8")
     (heading,) = re.findall(r"<h1[^>]*>(.*?)<(?:a class=\"headerlink\"|/h1)", built, re.DOTALL)
     assert html.unescape(re.sub(r"<[^>]+>", "", heading)).strip() == text
+
+
+@pytest.mark.parametrize(
+    ("page", "language", "search", "there", "elsewhere"),
+    [
+        ("index.html", "en", "Search", "Check before you deploy", "部署之前先检查"),
+        ("zh/index.html", "zh", "搜索", "部署之前先检查", "Check before you deploy"),
+    ],
+)
+def test_each_language_has_its_own_navigation_and_words(site, page, language, search, there, elsewhere):
+    built = (site / page).read_text(encoding="utf-8")
+    assert f'<html lang="{language}"' in built
+    assert f'placeholder="{search}"' in built
+    navigation = re.search(r'<nav class="md-nav md-nav--primary".*?</nav>\s*</div>', built, re.DOTALL)[0]
+    assert there in navigation
+    assert elsewhere not in navigation
+
+
+def test_each_language_has_its_own_search(site):
+    english, chinese = (
+        json.loads((site / folder / "search" / "search_index.json").read_text(encoding="utf-8"))
+        for folder in ("", "zh")
+    )
+    assert (english["config"]["lang"], chinese["config"]["lang"]) == (["en"], ["zh"])
+    pages = {entry["location"].split("#")[0] for entry in chinese["docs"]}
+    assert {"", "tutorial/", "how-to/pipelines/"} <= pages
+    assert all((site / "zh" / page / "index.html").exists() for page in pages)
+    assert not any(entry["location"].startswith("zh/") for entry in english["docs"])
+    assert any("\u200b" in entry["text"] for entry in chinese["docs"]), "jieba has not parted the words"
+    base = re.search(r'"base": "([^"]*)"', (site / "zh" / "how-to" / "pipelines" / "index.html").read_text("utf-8"))[1]
+    assert (site / "zh" / "how-to" / "pipelines" / base).resolve() == (site / "zh").resolve()
 
 
 def test_braces_in_a_table_are_text(site):

@@ -165,10 +165,10 @@ def show_written(path: str | None) -> None:
 def show_lost_targets(lost: Sequence[Target], kept: Sequence[Target]) -> None:
     """A warning where TensorRT no longer accepts the model; `kept` are those that would, promoted for TensorRT."""
     if lost:
-        told = f"{_named(lost)} accepted the model before and {_plural('refuse', lost)} it now"
+        told = f"{_named(lost)} accepted the model before and {_plural('reject', lost)} it now"
         if kept:
             who = "they" if len(kept) == len(lost) > 1 else _named(kept)
-            told += f"; {who} {_plural('accept', kept)} what --for tensorrt makes"
+            told += f"; with --for tensorrt, {who} {_plural('accept', kept)} it"
         screen(2).wrapped(("warning: ", "yellow"), told, hang=4)
 
 

@@ -66,7 +66,7 @@ def test_coupled_nodes_that_are_promoted_all_the_same_are_named_with_the_node_th
 def test_targets_that_refuse_only_the_promoted_model_are_named_with_what_they_accept(run):
     _, out, _ = run("promote-scales", SRCNN, "any.onnx")
     (warning,) = (line for line in out.splitlines() if line.startswith("warning: "))
-    assert "accepted the model before and refuse it now; they accept what --for tensorrt makes" in warning
+    assert "accepted the model before and reject it now; with --for tensorrt, they accept it" in warning
     assert run("check", SRCNN, "--target", "tensorrt-10")[0] == 0
     assert run("check", "any.onnx", "--target", "tensorrt-10")[0] == 1
     assert "warning" not in run("promote-scales", SRCNN, "integer.onnx", "--for", "tensorrt")[1]
@@ -142,15 +142,18 @@ def test_no_other_model_is_suggested_where_the_one_that_was_named_is_there(run, 
 def test_one_target_that_is_lost_refuses_and_several_refuse(capsys):
     one, other = target_named("tensorrt-7.1"), target_named("tensorrt-7.2")
     show_lost_targets([one], [one])
-    assert "tensorrt-7.1 accepted the model before and refuses it now; tensorrt-7.1 accepts" in capsys.readouterr().out
+    assert (
+        "tensorrt-7.1 accepted the model before and rejects it now; with --for tensorrt, tensorrt-7.1 accepts it"
+        in capsys.readouterr().out
+    )
     show_lost_targets([one, other], [one, other])
-    assert "and refuse it now; they accept what" in capsys.readouterr().out
+    assert "and reject it now; with --for tensorrt, they accept it" in capsys.readouterr().out
 
 
 def test_the_promotion_for_tensorrt_is_advised_only_where_it_is_made(run):
     scripted_if = FIXTURES / "scripted_if_opset11.onnx"
     _, out, err = run("promote-scales", scripted_if, "out.onnx")
-    assert "refuse it now" in out + err
+    assert "reject it now" in out + err
     assert "--for tensorrt" not in out + err
     assert run("promote-scales", scripted_if, "integers.onnx", "--for", "tensorrt")[0] == 1
 

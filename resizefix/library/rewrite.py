@@ -23,6 +23,7 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.operations.trt_legacy import hybrid as make_hybrid
 from resizefix.operations.trt_legacy import trt_legacy as make_legacy
+from resizefix.opsets.open_branches import open_branches
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.targets.catalogue import target_named
@@ -121,6 +122,8 @@ def trt_legacy(
     """
     document = opened(model)
     made = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node)
+    if not verify:  # else a run shows whether branches give one size
+        made = replace(made, blockers=(*made.blockers, *open_branches(ModelView(document))))
     if not made.complete:
         outcomes = tuple(
             replace(outcome, status=Happened.UNCHANGED, after=(), reason=f"could be: {outcome.reason}")

@@ -113,6 +113,8 @@ SENTENCES = {
     "opsets.scan-of-other-axis": "Scan-8 only scans axis 0 and only appends",
     "opsets.fix-transpose-outside-scan": "transpose and reverse outside the Scan",
     "opsets.branches-differ": "its branches give output {position} the shapes {first} and {second}, and If-1 needs one shape",
+    "opsets.open-branches": "the sizes of output {position} are not known in both branches, and If-1 needs one shape",
+    "opsets.fix-open-branches": "fix the input shapes, or convert without --no-verify, so that the model is run",
     "opsets.fix-equal-branches": "make both branches give one shape, or fix the input shapes and fold the condition",
     "opsets.no-scan": "Scan came with opset 8",
     "opsets.fix-unroll": "unroll it, or stay at opset 8",

@@ -1,0 +1,34 @@
+"""Branches of which nobody can say, before the model is run, whether they give one shape, as If-1 demands."""
+
+from __future__ import annotations
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
+from resizefix.document.shapes import Dims
+from resizefix.opsets.verdict import Blocker
+
+_SHAPES_MAY_DIFFER = 11  # If-11, docs/Changelog.md
+
+
+def open_branches(view: ModelView) -> list[Blocker]:
+    """A blocker for each If whose branches give an output two shapes, or one of which not every size is known."""
+    found: list[Blocker] = []
+    for (path, index), bodies in view.scopes.held.items():
+        scope = view.scopes.by_path[path]
+        node = scope.body.node[index]
+        if node.op_type != "If" or node.domain not in DEFAULT_DOMAINS or scope.opset < _SHAPES_MAY_DIFFER:
+            continue
+        shapes = [[_dims(view, body, value.name) for value in body.body.output] for body in bodies]
+        for position, given in enumerate(zip(*shapes, strict=False)):
+            if len(set(given)) > 1 or given[0] is None or None in given[0]:
+                reason = Diagnostic("opsets.open-branches", position=position)
+                fix = Diagnostic("opsets.fix-open-branches")
+                found.append(Blocker(node_label(node, index), "If", scope.opset, reason, fix))
+                break
+    return found
+
+
+def _dims(view: ModelView, body: Scope, name: str) -> Dims | None:
+    definition = view.scopes.definition(body, name)
+    return None if definition is None else view.shapes.dims(definition.key)

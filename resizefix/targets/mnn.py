@@ -121,10 +121,19 @@ def _positions(coordinates: Coordinates):  # type: ignore[no-untyped-def]
 _POSITIONS = {coordinates: _positions(coordinates) for coordinates in Coordinates}
 
 
+def _copies_are_copies(f: SiteFacts) -> bool:
+    """tf_half_pixel_for_nn reads half a sample further on, on an axis that keeps its length too."""
+    if not f.has_coordinates or f.coordinate_transformation_mode != "tf_half_pixel_for_nn" or f.mode == "nearest":
+        return True
+    scaled = {axis for axis, *_ in resized(f)}
+    shape = f.input_shape or ()
+    return not shape or all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 1), len(shape)))
+
+
 def _depth_is_kept(f: SiteFacts) -> bool:
     """pytorch_half_pixel writes the depth's offset over its scale."""
     pytorch = f.has_coordinates and f.coordinate_transformation_mode == "pytorch_half_pixel"
-    return not pytorch or _dimensions(f) != 5 or all(axis != 2 or size == 1 for axis, size, *_ in resized(f))
+    return not pytorch or _dimensions(f) != 5
 
 
 def _reads_before_the_first(f: SiteFacts) -> bool:
@@ -195,6 +204,15 @@ MNN = targets_of(
             because="pytorch_half_pixel over five dimensions writes the offset of the depth over its scale",
             source=_KERNEL,
             fix="half_pixel is the same where no output has length 1",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="equal-lengths-are-sampled",
+            holds=_copies_are_copies,
+            because="tf_half_pixel_for_nn with mode {f.mode} reads half a sample further on an axis that keeps its "
+            "length, which onnxruntime copies",
+            source=_KERNEL,
+            fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
         Rule(

@@ -76,6 +76,7 @@ class SiteFacts:
 
     source: OperandSource = OperandSource.UNKNOWN  # of the extent
     values: tuple[float, ...] | None = None  # of the extent, where nothing at run time changes them
+    static_values: tuple[float, ...] | None = None  # of one that is computed from sizes, where these are fixed
     length: int | None = None  # number of elements of the extent
     operand_rank: int | None = None
     operand_type: int | None = None  # TensorProto.DataType of the extent's tensor

@@ -28,6 +28,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName
 from resizefix.targets.as_written import extent_of, spellings, why_unreadable
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
+from resizefix.targets.static_values import StaticValues
 
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 _MOST_SHAPE_ELEMENTS = 64  # "Dims::MAX_DIMS" of old; an input with more is data, not a shape
@@ -104,6 +105,7 @@ class _Gatherer:
         self._view = view
         self._document = view.document
         self._scopes = view.scopes
+        self._static = StaticValues(view)
         self._types: dict[Key, object] = {}
         self._alike: dict[tuple[object, ...], SiteFacts] = {}
 
@@ -215,9 +217,12 @@ class _Gatherer:
         if value is not None:
             dims = value.shape
         count = math.inf if dims is None else _count(dims)
+        source = self._source(scope, name)
+        static = self._static.value_of(scope, name) if value is None and source is OperandSource.SHAPE else None
         return {
-            "source": self._source(scope, name),
-            "values": tuple(map(float, value.ravel())) if value is not None and value.dtype.kind in "fiub" else None,
+            "source": source,
+            "values": _numbers(value),
+            "static_values": _numbers(static),
             "length": int(count) if math.isfinite(count) else None,
             "operand_rank": None if dims is None else len(dims),
             "operand_type": self._elem_type(scope, name),
@@ -353,6 +358,10 @@ class _Gatherer:
         if divisor is None or not np.issubdtype(divisor.dtype, np.floating):
             return False
         return any(math.frexp(abs(float(number)))[0] != 0.5 for number in divisor.ravel())
+
+
+def _numbers(value: Array | None) -> tuple[float, ...] | None:
+    return tuple(map(float, value.ravel())) if value is not None and value.dtype.kind in "fiub" else None
 
 
 def _count(dims: Dims) -> float:

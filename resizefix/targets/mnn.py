@@ -331,7 +331,8 @@ MNN = targets_of(
         Rule(
             name="fed-fractions",
             holds=fed_fractions(*_BEFORE, _nearest),
-            because="the scales are fed; by whole factors the node computes what ONNX says, by others it may not",
+            because="the {f.extent_name} are not known; by whole factors the node computes what ONNX says, "
+            "by others it may not",
             source=_KERNEL,
             fix="feed whole factors, or freeze the scales and legalize the model",
             effect=Effect.NOTED,

@@ -145,6 +145,15 @@ RULES = (
         since="5",
     ),
     Rule(
+        name="extent-is-folded",
+        holds=lambda f: f.source is not S.FOLDED,
+        because="the {f.extent_name} are computed from constants, which the new engine does not fold "
+        '("ninputs == 1 || ninputs == 2 || ninputs >= 4")',
+        source="measured on OpenCV 5.0.0",
+        fix="make them an initializer",
+        since="5",
+    ),
+    Rule(
         name="no-int32",
         holds=lambda f: f.elem_type != TensorProto.INT32 or not _is_constant(f),
         because="the tensor is int32, which this layer does not take",
@@ -346,8 +355,9 @@ RULES = (
     ),
     Rule(
         name="fed-fractions",
-        holds=fed_fractions(_SYMMETRIC_5, _OLD_5, by_ratio),
-        because="the scales are fed; by whole factors the node computes what ONNX says, by others it may not",
+        holds=fed_fractions(without_antialias, _SYMMETRIC_5, _OLD_5, by_ratio),
+        because="the {f.extent_name} are not known; by whole factors the node computes what ONNX says, "
+        "by others it may not",
         source=_5,
         fix="feed whole factors, or freeze the scales and legalize the model",
         effect=Effect.NOTED,

@@ -133,8 +133,9 @@ OPENVINO = targets_of(
         ),
         Rule(
             name="fed-fractions",
-            holds=fed_fractions(_UPSAMPLED),
-            because="the scales are fed; by whole factors the node computes what ONNX says, by others it may not",
+            holds=fed_fractions(*_BEFORE, _UPSAMPLED, _copied),
+            because="the {f.extent_name} are not known; by whole factors the node computes what ONNX says, "
+            "by others it may not",
             source=_UPSAMPLE,
             fix="feed whole factors, or freeze the scales and legalize the model",
             effect=Effect.NOTED,

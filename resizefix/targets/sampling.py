@@ -91,10 +91,10 @@ def samples_alike(deviation: Deviation, after: Sequence[Deviation] = ()) -> Call
 
 
 def fed_fractions(*deviations: Deviation) -> Callable[[SiteFacts], bool]:
-    """The condition of a note on scales that are fed: by fractions too the node is sampled as ONNX asks."""
+    """The condition of a note on scales or sizes that are fed: by fractions too the node is sampled as ONNX asks."""
 
     def holds(f: SiteFacts) -> bool:
-        if f.values is not None or not f.by_scales or not samples_alike_after(deviations, f, _FED):
+        if f.values is not None or f.static_values is not None or not samples_alike_after(deviations, f, _FED):
             return True  # known, or said already
         return all(samples_alike_after(deviations, f, scale) for scale in _FRACTIONS)
 
@@ -148,21 +148,22 @@ def _form(f: SiteFacts) -> tuple[CoordinateTransformationMode | None, NearestMod
 def resized(f: SiteFacts, fed: float = _FED) -> Iterator[tuple[int, int, int, float]]:
     """Axis, length before, length after and scale, of each axis that is resized; several of one whose length is not
     known. Scales that are not known are `fed`, on the image axes."""
-    if f.values is None:
+    values = f.static_values if f.values is None else f.values
+    if values is None:
         yield from _unknown(f, fed)
         return
-    if not f.values or (f.axes is not None and f.rank is None):
+    if not values or (f.axes is not None and f.rank is None):
         return
-    rank = f.rank if f.rank is not None else len(f.values)
+    rank = f.rank if f.rank is not None else len(values)
     listed = f.axes if f.axes is not None else tuple(range(rank))
-    if len(listed) != len(f.values) or any(not -rank <= axis < rank for axis in listed):
+    if len(listed) != len(values) or any(not -rank <= axis < rank for axis in listed):
         return
     shape = f.input_shape or (None,) * rank
     sizes = [shape[axis] for axis in listed]
     if f.by_sizes and f.keep_aspect_ratio_policy != "stretch":
-        yield from _by_policy(f, listed, rank, sizes)
+        yield from _by_policy(f, values, listed, rank, sizes)
         return
-    for axis, value, size in zip(listed, f.values, sizes, strict=True):
+    for axis, value, size in zip(listed, values, sizes, strict=True):
         if not math.isfinite(value) or not 0 < value <= _LONGEST:
             continue
         for length in (size,) if size is not None else _probes(f, value):
@@ -215,10 +216,9 @@ def policy_is_stretch(f: SiteFacts) -> bool:
 
 
 def _by_policy(
-    f: SiteFacts, listed: Sequence[int], rank: int, sizes: Sequence[int | None]
+    f: SiteFacts, values: Sequence[float], listed: Sequence[int], rank: int, sizes: Sequence[int | None]
 ) -> Iterator[tuple[int, int, int, float]]:
-    assert f.values is not None
-    pairs = zip(sizes, f.values, strict=True)
+    pairs = zip(sizes, values, strict=True)
     known = [(size, value) for size, value in pairs if size and math.isfinite(value) and 0 < value <= _LONGEST]
     if len(known) < len(listed):
         return

@@ -1,0 +1,58 @@
+"""What is computed from the sizes of tensors, where those are fixed: a runtime that compiles for a shape folds it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.constants import Constant
+from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
+from resizefix.document.provenance import operands_first
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope
+from resizefix.document.shapes import Key
+
+Array = npt.NDArray[Any]
+
+
+class StaticValues:
+    """Answers `value_of` over one state of a document; results are remembered."""
+
+    def __init__(self, view: ModelView) -> None:
+        self._view = view
+        self._scopes = view.scopes
+        self._known: dict[Key, Array | None] = {}
+
+    def value_of(self, scope: Scope, name: str) -> Array | None:
+        """The value of `name` as read in `scope`; None where it depends on data, or on a size that is open."""
+        start = self._scopes.definition(scope, name)
+        if start is None:
+            return None
+        for current, circular in operands_first(start, self._operands, self._known):
+            self._known[current.key] = None if circular else self._computed(current)
+        return self._known[start.key]
+
+    def _operands(self, definition: Definition) -> list[Definition]:
+        node = definition.node
+        if node is None or node.op_type in SHAPE_READERS or not has_row(node) or self._constant(definition) is not None:
+            return []
+        found = (self._scopes.definition(definition.scope, name) for name in node.input if name)
+        return [operand for operand in found if operand is not None]
+
+    def _constant(self, definition: Definition) -> Array | None:
+        found = self._view.constants.value_of(definition.scope, definition.name)
+        return found.value if isinstance(found, Constant) else None
+
+    def _computed(self, definition: Definition) -> Array | None:
+        constant, node = self._constant(definition), definition.node
+        if constant is not None or node is None or node.domain not in DEFAULT_DOMAINS or not has_row(node):
+            return constant
+        sources = [self._scopes.definition(definition.scope, name) if name else None for name in node.input]
+        first = sources[0] if sources else None
+        dims = None if first is None else self._view.shapes.dims(first.key)
+        sizes = None if dims is None else tuple(size if isinstance(size, int) else None for size in dims)
+        operands = [None if source is None else self._known.get(source.key) for source in sources]
+        found = values_or_none(node, operands, definition.scope.opset, sizes)
+        return None if found is None else np.asarray(found[list(node.output).index(definition.name)])

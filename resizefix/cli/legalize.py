@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 @many_written
 @target_option("--target", required=True, help="What must accept the result; `list` prints them all.")
 @opset_option
+@click.option(
+    "--live/--no-live",
+    default=True,
+    show_default=True,
+    help="Where the runtime of TARGET is installed, also run the result there.",
+)
 @rewriting
 @writing
 @running
@@ -44,7 +50,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     def make() -> Result:
         from resizefix.library.rewrite import legalize
 
-        own = {"target": options["target"], "opset": options["opset"]}
+        own = {name: options[name] for name in ("target", "opset", "live")}
         return legalize(model, **own, **rewrite_options(options), **shared_options(options))
 
     def why_not(result: Result) -> No | None:

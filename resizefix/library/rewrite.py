@@ -52,6 +52,7 @@ def legalize(
     allow_inexact: bool = False,
     lower: bool = True,
     opset: int | None = None,
+    live: bool = True,
     verify: bool = True,
     **run: Unpack[RunOptions],
 ) -> Result:
@@ -59,8 +60,10 @@ def legalize(
 
     `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference
     measured. `opset` raises the model to that version of ai.onnx first, which is verified with the rest.
-    Where TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Raises UsageError for a
-    target or pattern that does not exist, VerificationFailedError where the proof fails.
+    Where TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Where another runtime is
+    meant and installed, the result runs there, unless `live` is False: a rewritten node that differs there fails the
+    proof; what else is found stands in `verification.reason`. Raises UsageError for a target or pattern that does not
+    exist, VerificationFailedError where the proof fails.
     """
     document = opened(model)
     base = raised(document, opset)
@@ -80,7 +83,26 @@ def legalize(
         if refusal is not None:
             result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))
             raise VerificationFailedError("library.verification-failed-3", refusal=refusal, result=result)
-    return _proven(model, document, made.document, made.outcomes, changed, allow_inexact, rules)
+    result = _proven(model, document, made.document, made.outcomes, changed, allow_inexact, rules)
+    if rules is None or not changed or not live:
+        return result
+    return _proven_live(result, document, made.document, changed, target_named(target), rules)
+
+
+def _proven_live(
+    result: Result, before: Document, after: Document, changed: Sequence[Site], target: Target, rules: Conditions
+) -> Result:
+    """The result with what the target's runtime makes of it; TensorRT and onnxruntime were asked already."""
+    if target.runtime in ("tensorrt", "onnxruntime"):
+        return result
+    from resizefix.library.live_rewrite import prove_live
+
+    proof = prove_live(before, after, changed, target, rules)
+    if not proof.fits:
+        failed = replace(result, verification=Verification(Status.FAILED, proof.said))
+        raise VerificationFailedError("library.verification-failed-3", refusal=proof.said, result=failed)
+    reason = f"{result.verification.reason}; {proof.said}" if result.verification.reason else proof.said
+    return replace(result, verification=replace(result.verification, reason=reason))
 
 
 def _advised(

@@ -1,0 +1,91 @@
+"""What `legalize` does with the answer of the target's runtime: it is asked before the file is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import resizefix
+from resizefix.diagnostics import Diagnostic
+from resizefix.document.document import Document
+from resizefix.errors import VerificationFailedError
+from resizefix.library import live_rewrite
+from resizefix.library.live_rewrite import LiveProof, prove_live
+from resizefix.library.rewrite import _proven_live
+from resizefix.operations.sites import find_sites
+from resizefix.runtimes.answers import LiveUnavailable
+from resizefix.targets.catalogue import target_named
+from resizefix.verification.conditions import conditions
+from resizefix.verification.verification import Run, SiteDrift, Status, Verification
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+MODEL = FIXTURES / "bisenet_x8_linear_opset10.onnx"
+RAN = Run(values={}, shapes={}, optimized=False, bitwise=True, max_abs_diff=0.0)
+
+
+def drift(differs: bool, input_rel_diff: float = 0.0) -> SiteDrift:
+    return SiteDrift("Resize", "y", 1.0, 1.0, input_rel_diff, differs)
+
+
+def answered(monkeypatch, *answers, target="openvino"):
+    """The proof where the runtime answers so, in this order."""
+    left = list(answers)
+    monkeypatch.setattr(live_rewrite, "verify_in_runtime", lambda *_: left.pop(0))
+    document = Document.open(MODEL)
+    return prove_live(document, document, find_sites(document), target_named(target), conditions())
+
+
+def failed(*sites: SiteDrift, runs: tuple[Run, ...] = (RAN,), runtime: str | None = "OpenVINO 1") -> Verification:
+    return Verification(Status.FAILED, "it differs", runs, runtime=runtime, sites=sites)
+
+
+PASSED = Verification(Status.PASSED, None, (RAN,), runtime="OpenVINO 1")
+
+
+def test_right_there_is_said(monkeypatch):
+    proof = answered(monkeypatch, PASSED)
+    assert (proof.fits, str(proof.said)) == (True, "OpenVINO 1 computes the same, within 1e-4 of the largest value")
+
+
+def test_a_rewritten_node_that_differs_there_does_not_fit(monkeypatch):
+    proof = answered(monkeypatch, failed(drift(False), drift(True)))
+    assert (proof.fits, str(proof.said)) == (False, "the rewritten node Resize is wrong in OpenVINO 1: it differs")
+
+
+def test_what_differs_before_the_node_is_another_operators(monkeypatch):
+    proof = answered(monkeypatch, failed(drift(True, input_rel_diff=0.1)))
+    assert proof.fits
+    assert "other operators differ" in str(proof.said)
+
+
+def test_a_model_that_ran_before_and_stops_now_does_not_fit(monkeypatch):
+    assert not answered(monkeypatch, failed(runs=()), PASSED).fits
+    proof = answered(monkeypatch, failed(runs=()), failed(runs=()))
+    assert (proof.fits, str(proof.said)) == (True, "for openvino checked with built-in rules only: it differs")
+
+
+def test_a_runtime_that_is_not_there_leaves_the_rules(monkeypatch):
+    missing = LiveUnavailable(Diagnostic("library.rules-alone-no-runtime", target="openvino"))
+    proof = answered(monkeypatch, missing)
+    assert proof.fits
+    assert str(proof.said).startswith("for openvino checked with built-in rules only: ")
+    assert str(answered(monkeypatch, target="qnn").said).endswith("built-in rules only: it cannot be run here")
+
+
+def test_what_does_not_fit_is_not_given_back(monkeypatch):
+    proof = LiveProof(False, Diagnostic("library.rules-alone-no-runtime", target="mnn"))
+    monkeypatch.setattr(live_rewrite, "prove_live", lambda *_: proof)
+    result = SimpleNamespace(verification=PASSED)
+    unasked = _proven_live(result, None, None, (), target_named("tensorrt-10"), conditions())  # type: ignore[arg-type]
+    assert unasked is result
+    made = resizefix.legalize(str(MODEL), target="qnn", live=False)
+    with pytest.raises(VerificationFailedError, match="built-in rules only"):
+        _proven_live(made, Document.open(MODEL), Document.open(MODEL), (), target_named("mnn"), conditions())
+
+
+def test_the_call_says_what_was_asked_and_no_live_asks_nobody():
+    asked = resizefix.legalize(str(MODEL), target="qnn")
+    assert str(asked.verification.reason).endswith("for qnn checked with built-in rules only: it cannot be run here")
+    assert "built-in" not in str(resizefix.legalize(str(MODEL), target="qnn", live=False).verification.reason)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from resizefix.targets.deviations import old_resize, old_upsample, without_antialias
+from resizefix.targets.deviations import old_resize, old_upsample
 from resizefix.targets.sampling import samples_alike
+from resizefix.targets.shared_deviations import antialias_ignored, old_resize_is_half_pixel
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _PARSER = "AMDMIGraphX f729a52, src/onnx/parse_resize.cpp; not run here"
@@ -51,14 +52,7 @@ MIGRAPHX = targets_of(
             source=_PARSER,
             fix="write the sizes that the policy leads to",
         ),
-        Rule(
-            name="antialias-ignored",
-            holds=samples_alike(without_antialias),
-            because="`antialias` is not read, and an axis shrinks",
-            source=_PARSER,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
+        antialias_ignored(_PARSER),
         Rule(
             name="upsample-is-half-pixel",
             holds=samples_alike(old_upsample("half_pixel", "round_prefer_floor", _ALL)),
@@ -67,13 +61,6 @@ MIGRAPHX = targets_of(
             fix="write Resize with asymmetric and floor, or replace the node",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="resize-10-is-half-pixel",
-            holds=samples_alike(old_resize("half_pixel", "round_prefer_floor", _ALL)),
-            because="Resize at opset 10 is read with the defaults of opset 11: half_pixel, round_prefer_floor",
-            source=_PARSER,
-            fix="raise the model to opset 11 and write asymmetric, or replace the node",
-            effect=Effect.DIFFERENT,
-        ),
+        old_resize_is_half_pixel(_PARSER, old_resize("half_pixel", "round_prefer_floor", _ALL)),
     ),
 )

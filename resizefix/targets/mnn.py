@@ -15,13 +15,20 @@ from resizefix.targets.deviations import (
     down,
     instead,
     old_resize,
-    with_coefficient,
     without_antialias,
     without_exclusion,
 )
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import Sampling, fed_fractions, policy_is_stretch, resized, samples_alike, samplings
+from resizefix.targets.sampling import Sampling, fed_fractions, resized, samples_alike, samplings
+from resizefix.targets.shared_deviations import (
+    antialias_ignored,
+    coefficient_fixed,
+    exclusion_ignored,
+    old_resize_is_half_pixel,
+    policy_ignored,
+    symmetric_is_asymmetric,
+)
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "MNN 3.6.1"
@@ -247,14 +254,7 @@ MNN = targets_of(
             fix="write one value per dimension instead",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="aspect-policy-ignored",
-            holds=policy_is_stretch,
-            because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
-            source=_CONVERTER,
-            fix="write the sizes that the policy leads to",
-            effect=Effect.DIFFERENT,
-        ),
+        policy_ignored(_CONVERTER),
         Rule(
             name="integers-are-not-resized",
             holds=lambda f: f.elem_type not in _OTHER_TYPES or f.mode == "nearest" or not any(True for _ in resized(f)),
@@ -263,46 +263,11 @@ MNN = targets_of(
             fix="put a Cast to float before the node and one back after it",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="antialias-ignored",
-            holds=samples_alike(without_antialias),
-            because="`antialias` is not read, and an axis shrinks",
-            source=_CONVERTER,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
-        Rule(
-            name="exclude-outside-ignored",
-            holds=samples_alike(without_exclusion, after=(without_antialias,)),
-            because="`exclude_outside` is not read",
-            source=_CONVERTER,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
-        Rule(
-            name="cubic-coefficient-is-fixed",
-            holds=samples_alike(with_coefficient(-0.75), after=_BEFORE),
-            because="cubic_coeff_a is {f.cubic_coeff_a:g}, and -0.75 is computed",
-            source=f"measured on {_RELEASE}",
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
-        Rule(
-            name="symmetric-is-asymmetric",
-            holds=samples_alike(_SYMMETRIC, after=(without_antialias, without_exclusion)),
-            because="half_pixel_symmetric is not known, and asymmetric is computed",
-            source=_CONVERTER,
-            fix="half_pixel is the same where in·scale is whole; else replace the node",
-            effect=Effect.DIFFERENT,
-        ),
-        Rule(
-            name="resize-10-is-half-pixel",
-            holds=samples_alike(_OLD),
-            because="Resize at opset 10 is read with the defaults of opset 11: half_pixel, round_prefer_floor",
-            source=_CONVERTER,
-            fix="raise the model to opset 11 and write asymmetric, or replace the node",
-            effect=Effect.DIFFERENT,
-        ),
+        antialias_ignored(_CONVERTER),
+        exclusion_ignored(_CONVERTER, (without_antialias,)),
+        coefficient_fixed(f"measured on {_RELEASE}", _BEFORE),
+        symmetric_is_asymmetric(_CONVERTER, _SYMMETRIC, (without_antialias, without_exclusion)),
+        old_resize_is_half_pixel(_CONVERTER, _OLD),
         Rule(
             name="nearest-mode-ignored",
             holds=samples_alike(_nearest),

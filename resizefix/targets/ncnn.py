@@ -13,10 +13,11 @@ from onnx import TensorProto
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
-from resizefix.targets.deviations import with_coefficient, without_antialias, without_exclusion
+from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import Sampling, by, policy_is_stretch, resized, samples_alike
+from resizefix.targets.sampling import Sampling, by, resized, samples_alike
+from resizefix.targets.shared_deviations import antialias_ignored, coefficient_fixed, exclusion_ignored, policy_ignored
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "ncnn and pnnx 20261020"
@@ -98,6 +99,13 @@ NCNN = targets_of(
             fix="put a Transpose before the node and one behind it, or replace the node",
         ),
         Rule(
+            name="not-two-axes",
+            holds=lambda f: f.rank is None or f.rank > 2,
+            because="the rank is {f.rank_name}; pnnx converts three axes and more",
+            source=_PNNX,
+            fix="reshape around the node",
+        ),
+        Rule(
             name="three-or-four-axes",
             holds=lambda f: f.rank in (None, 3, 4) or not any(True for _ in resized(f)),
             because="the rank is {f.rank_name}; ncnn resizes lines and images, and gives back another shape",
@@ -128,43 +136,15 @@ NCNN = targets_of(
         ),
         Rule(
             name="float-alone",
-            holds=lambda f: f.elem_type in (None, TensorProto.FLOAT, TensorProto.FLOAT16),
+            holds=lambda f: f.elem_type in (None, TensorProto.FLOAT),
             because="the tensor is {f.type_name}; ncnn computes with floats",
             source=f"measured on {_RELEASE}",
             fix="put a Cast to float before the node and one back after it",
         ),
-        Rule(
-            name="aspect-policy-ignored",
-            holds=policy_is_stretch,
-            because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
-            source=_PNNX,
-            fix="write the sizes that the policy leads to",
-            effect=Effect.DIFFERENT,
-        ),
-        Rule(
-            name="antialias-ignored",
-            holds=samples_alike(without_antialias),
-            because="`antialias` is not read, and an axis shrinks",
-            source=_PNNX,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
-        Rule(
-            name="exclude-outside-ignored",
-            holds=samples_alike(without_exclusion, after=(without_antialias,)),
-            because="`exclude_outside` is not read",
-            source=_PNNX,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
-        Rule(
-            name="cubic-coefficient-is-fixed",
-            holds=samples_alike(with_coefficient(-0.75), after=(without_antialias, without_exclusion)),
-            because="cubic_coeff_a is {f.cubic_coeff_a:g}, and -0.75 is computed",
-            source=_LAYER,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
+        policy_ignored(_PNNX),
+        antialias_ignored(_PNNX),
+        exclusion_ignored(_PNNX, (without_antialias,)),
+        coefficient_fixed(_LAYER, (without_antialias, without_exclusion)),
         Rule(
             name="other-modes-are-half-pixel",
             holds=samples_alike(_interpolated, after=(without_antialias, without_exclusion)),

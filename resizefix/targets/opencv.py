@@ -23,7 +23,14 @@ from resizefix.targets.deviations import (
 )
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import Sampling, by, fed_fractions, policy_is_stretch, resized, samples_alike
+from resizefix.targets.sampling import Sampling, by, fed_fractions, resized, samples_alike
+from resizefix.targets.shared_deviations import (
+    antialias_ignored,
+    old_resize_is_half_pixel,
+    policy_ignored,
+    ratio_instead_of_scales,
+    symmetric_is_asymmetric,
+)
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
@@ -237,14 +244,7 @@ RULES = (
         fix="put a Transpose before the node and one behind it, or replace the node",
         effect=Effect.DIFFERENT,
     ),
-    Rule(
-        name="aspect-policy-ignored",
-        holds=policy_is_stretch,
-        because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
-        source=_BOTH,
-        fix="write the sizes that the policy leads to",
-        effect=Effect.DIFFERENT,
-    ),
+    policy_ignored(_BOTH),
     Rule(
         name="integers-are-rounded",
         holds=lambda f: f.elem_type not in _INTEGERS or f.mode == "nearest" or not any(True for _ in resized(f)),
@@ -253,14 +253,7 @@ RULES = (
         fix="put a Cast to float before the node and one back after it",
         effect=Effect.DIFFERENT,
     ),
-    Rule(
-        name="antialias-ignored",
-        holds=samples_alike(without_antialias),
-        because="`antialias` is not read, and an axis shrinks",
-        source=_BOTH,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
-    ),
+    antialias_ignored(_BOTH),
     Rule(
         name="nearest-mode-ignored",
         holds=samples_alike(_nearest_4),
@@ -271,15 +264,7 @@ RULES = (
         effect=Effect.DIFFERENT,
         until="4",
     ),
-    Rule(
-        name="symmetric-is-asymmetric",
-        holds=samples_alike(_SYMMETRIC, after=(without_antialias,)),
-        because="half_pixel_symmetric is not known, and asymmetric is computed",
-        source=_4,
-        fix="half_pixel is the same where in·scale is whole; else replace the node",
-        effect=Effect.DIFFERENT,
-        until="4",
-    ),
+    symmetric_is_asymmetric(_4, _SYMMETRIC, (without_antialias,), until="4"),
     Rule(
         name="tf-half-pixel-is-for-nearest",
         holds=samples_alike(_TF_LINEAR, after=(without_antialias,)),
@@ -317,24 +302,8 @@ RULES = (
         effect=Effect.DIFFERENT,
         until="4",
     ),
-    Rule(
-        name="resize-10-is-half-pixel",
-        holds=samples_alike(_OLD_5),
-        because="Resize at opset 10 is read with the defaults of opset 11: half_pixel, round_prefer_floor",
-        source=_5,
-        fix="raise the model to opset 11 and write asymmetric, or replace the node",
-        effect=Effect.DIFFERENT,
-        since="5",
-    ),
-    Rule(
-        name="symmetric-is-asymmetric",
-        holds=samples_alike(_SYMMETRIC_5, after=(without_antialias,)),
-        because="half_pixel_symmetric is not known, and asymmetric is computed",
-        source=_5,
-        fix="half_pixel is the same where in·scale is whole; else replace the node",
-        effect=Effect.DIFFERENT,
-        since="5",
-    ),
+    old_resize_is_half_pixel(_5, _OLD_5, since="5"),
+    symmetric_is_asymmetric(_5, _SYMMETRIC_5, (without_antialias,), since="5"),
     Rule(
         name="ratio-instead-of-scales",
         holds=lambda f: f.mode == "nearest" or _by_scales_4(f),
@@ -344,15 +313,7 @@ RULES = (
         effect=Effect.DIFFERENT,
         until="4",
     ),
-    Rule(
-        name="ratio-instead-of-scales",
-        holds=samples_alike(by_ratio, after=(without_antialias, _SYMMETRIC_5, _OLD_5)),
-        because="positions follow the two lengths instead of the scales {f.values}, and these differ",
-        source=_5,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
-        since="5",
-    ),
+    ratio_instead_of_scales(_5, (without_antialias, _SYMMETRIC_5, _OLD_5), since="5"),
     Rule(
         name="fed-fractions",
         holds=fed_fractions(without_antialias, _SYMMETRIC_5, _OLD_5, by_ratio),

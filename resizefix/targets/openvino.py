@@ -10,7 +10,8 @@ from onnx import TensorProto
 from resizefix.equivalences.index_map import Floats
 from resizefix.targets.deviations import down, old_upsample, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, fed_fractions, policy_is_stretch, resized, samples_alike
+from resizefix.targets.sampling import Sampling, fed_fractions, resized, samples_alike
+from resizefix.targets.shared_deviations import antialias_ignored, exclusion_ignored, policy_ignored
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "OpenVINO 2026.4.1, CPU"
@@ -82,31 +83,12 @@ OPENVINO = targets_of(
             fix="put a Transpose before the node and one behind it, or replace the node",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="exclude-outside-ignored",
-            holds=samples_alike(without_exclusion),
-            because="`exclude_outside` is not read",
-            source=_FRONTEND,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
+        exclusion_ignored(_FRONTEND),
+        antialias_ignored(
+            f"measured on {_RELEASE}; the frontend passes it on, linear_onnx and cubic do not read it",
+            (without_exclusion,),
         ),
-        Rule(
-            name="antialias-ignored",
-            holds=samples_alike(without_antialias, after=(without_exclusion,)),
-            because="an axis shrinks, and antialias with mode {f.mode} is computed as if it were not there",
-            source=f"measured on {_RELEASE}; the frontend passes it on, linear_onnx and cubic do not read it",
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
-        Rule(
-            name="aspect-policy-ignored",
-            holds=policy_is_stretch,
-            because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read: the output has the "
-            "sizes as they stand",
-            source=_FRONTEND,
-            fix="write the sizes that the policy leads to",
-            effect=Effect.DIFFERENT,
-        ),
+        policy_ignored(_FRONTEND),
         Rule(
             name="upsample-nearest-is-half-pixel",
             holds=samples_alike(_UPSAMPLED),

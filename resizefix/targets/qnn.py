@@ -10,9 +10,10 @@ from resizefix.dialects.resized_length import inference_length
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
-from resizefix.targets.deviations import by_ratio, down, half_up, old_resize, without_exclusion
+from resizefix.targets.deviations import down, half_up, old_resize, without_exclusion
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, by, resized, samples_alike
+from resizefix.targets.shared_deviations import exclusion_ignored, ratio_instead_of_scales
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _PROVIDER = "onnxruntime, core/providers/qnn/builder/opbuilder/resize_op_builder.cc"
@@ -160,14 +161,7 @@ QNN = targets_of(
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="exclude-outside-ignored",
-            holds=samples_alike(without_exclusion),
-            because="`exclude_outside` is not read",
-            source=_SIMULATOR,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
+        exclusion_ignored(_SIMULATOR),
         Rule(
             name="resize-10-is-half-pixel",
             holds=samples_alike(_OLD),
@@ -185,13 +179,6 @@ QNN = targets_of(
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="ratio-instead-of-scales",
-            holds=samples_alike(by_ratio, after=_BEFORE),
-            because="positions follow the two lengths instead of the scales {f.values}, and these differ",
-            source=_SIMULATOR,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
+        ratio_instead_of_scales(_SIMULATOR, _BEFORE),
     ),
 )

@@ -10,9 +10,10 @@ import numpy as np
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
-from resizefix.targets.deviations import by_ratio, half_down, half_up, without_antialias
+from resizefix.targets.deviations import half_down, half_up, without_antialias
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, policy_is_stretch, resized, samples_alike
+from resizefix.targets.sampling import Sampling, resized, samples_alike
+from resizefix.targets.shared_deviations import antialias_ignored, policy_ignored, ratio_instead_of_scales
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "TVM 0.27.0"
@@ -188,14 +189,7 @@ TVM = targets_of(
             source=_KERNEL,
             fix="half_pixel is the same where in·scale is whole; else replace the node",
         ),
-        Rule(
-            name="aspect-policy-ignored",
-            holds=policy_is_stretch,
-            because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read",
-            source=_FRONTEND,
-            fix="write the sizes that the policy leads to",
-            effect=Effect.DIFFERENT,
-        ),
+        policy_ignored(_FRONTEND),
         Rule(
             name="image-axes-alone",
             holds=_images_only,
@@ -204,14 +198,7 @@ TVM = targets_of(
             fix="put a Transpose before the node and one behind it, or replace the node",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="antialias-ignored",
-            holds=samples_alike(without_antialias),
-            because="`antialias` is not read, and an axis shrinks",
-            source=_FRONTEND,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
+        antialias_ignored(_FRONTEND),
         Rule(
             name="upsample-rounds-to-even",
             holds=samples_alike(_upsampled),
@@ -229,13 +216,6 @@ TVM = targets_of(
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="ratio-instead-of-scales",
-            holds=samples_alike(by_ratio, after=(without_antialias, _upsampled, _nearest)),
-            because="positions follow the two lengths instead of the scales {f.values}, and these differ",
-            source=_KERNEL,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
+        ratio_instead_of_scales(_KERNEL, (without_antialias, _upsampled, _nearest)),
     ),
 )

@@ -144,13 +144,18 @@ def _feeds(document: Document, given: Mapping[str, object]) -> tuple[list[Feed],
 
 
 def _with_differences(made: Changed, measured: Measured) -> tuple[Outcome, ...]:
-    """The outcomes with what was measured, at each node and at the outputs."""
+    """The outcomes with what was measured, at each node and at the outputs.
+
+    Of half precision the last bits follow the casts around a node, which other operators move: then it is not exact.
+    """
+    kept = all(outcome.exact for outcome in made.outcomes)
+    moved = kept and any(diff.max_abs_diff for diff in measured.outputs)
     found = []
     for outcome in made.outcomes:
         if outcome.status is Happened.CHANGED:
             diffs = measured.nodes.get(outcome.index, ())
             largest = max((diff.max_abs_diff for diff in diffs), default=None)
-            exact = outcome.exact and not largest  # half precision: the last bits follow the casts around the node
+            exact = outcome.exact and not largest and not moved
             outcome = replace(
                 outcome,
                 exact=exact,

@@ -315,3 +315,11 @@ def test_the_measured_difference_is_that_of_the_models():
         assert found.max_abs_diff == pytest.approx(apart.max(), rel=1e-12)
         assert found.mean_abs_diff == pytest.approx(apart.mean(), rel=1e-12)
     assert one(result).max_abs_diff == pytest.approx(apart.max(), rel=1e-12)
+
+
+def test_half_precision_whose_last_bits_move_is_not_called_exact():
+    path = Path(__file__).parents[2] / "fixtures" / "esrgan_fp16_opset17.onnx"
+    result = resizefix.set_interpolation(path, form="gather")
+    differs = any(found.max_abs_diff for found in result.outcomes[0].output_diffs)
+    assert {outcome.exact for outcome in result.outcomes} == {not differs}
+    assert all(found.max_abs_diff == 0 for outcome in result.outcomes for found in outcome.node_diffs)

@@ -36,7 +36,7 @@ from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer
 from resizefix.runtimes.catalogue import RUNTIMES
 from resizefix.runtimes.runtime import Runtime
 from resizefix.targets.catalogue import TARGETS
-from resizefix.targets.gather import facts_of
+from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.target import judge
 
 ROOT = Path(__file__).parents[1]

@@ -22,8 +22,8 @@ sys.path.append(str(Path(__file__).parents[1]))
 from benchmarks.runtime_cases import ANSWERS, Case, model_of, rows
 from resizefix.interop import opened
 from resizefix.targets.catalogue import target_named
+from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.gather import facts_of
 from resizefix.targets.target import Effect, Violation, accepted, judge
 
 COLUMNS = {

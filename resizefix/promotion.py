@@ -65,7 +65,7 @@ class Coupling:
 
 
 @dataclass(frozen=True)
-class Driven:
+class InputBinding:
     """One site that a promoted input drives.
 
     `base` is the operand (scales or sizes, as `kind` says) at the old value; `entries` are its positions that the input
@@ -128,7 +128,7 @@ class PromotedInput:
     name: str
     value: tuple[float, ...] | tuple[int, ...]
     optional: bool
-    sites: tuple[Driven, ...]
+    sites: tuple[InputBinding, ...]
 
     @property
     def elem_type(self) -> str:

@@ -11,8 +11,8 @@ from resizefix.interop import Model, opened
 from resizefix.library.options import checked
 from resizefix.library.verdict import Verdict
 from resizefix.targets.catalogue import TARGETS, target_named
-from resizefix.targets.gather import facts_in
-from resizefix.targets.namesakes import namesakes_of
+from resizefix.targets.collect_facts import facts_in
+from resizefix.targets.foreign_domain import foreign_domain_resizes
 from resizefix.targets.target import Target, Violation, judge
 
 if TYPE_CHECKING:  # a parser of its own process is asked by few
@@ -68,7 +68,10 @@ def check_all(
     view = ModelView(document)
     facts = facts_in(view)
     found = {
-        target.name: (*(broken for node in facts for broken in judge(target, node)), *namesakes_of(view, target))
+        target.name: (
+            *(broken for node in facts for broken in judge(target, node)),
+            *foreign_domain_resizes(view, target),
+        )
         for target in judged
     }
     answers = _answers(document, list(found), build, profile, timeout, runtime_python) if live or build else {}

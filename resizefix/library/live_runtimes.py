@@ -17,7 +17,7 @@ from resizefix.runtimes.runtime import Runtime
 from resizefix.runtimes.tensorrt import LiveVerdict
 from resizefix.runtimes.tensorrt_errors import LiveError, of_the_whole
 from resizefix.targets.catalogue import TARGETS
-from resizefix.targets.gather import facts_in
+from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Violation, judge
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import Allowed, verify_in_runtime

@@ -17,14 +17,14 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Definition
 from resizefix.document.shapes import dims_of
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.forms import drive, retry_args
+from resizefix.operations.forms import bind_input, retry_args
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, Freedom
 from resizefix.scope_path import MAIN, Key
 from resizefix.targets.catalogue import target_named
-from resizefix.targets.gather import Kind, facts_in, facts_of, kinds_in
+from resizefix.targets.collect_facts import Kind, facts_in, facts_of, kinds_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, accepted, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
@@ -74,7 +74,7 @@ class Plans:
         if site.coupling.verdict is not Freedom.FREE:
             return ("--shared",) if site.coupling.shared else None
         try:
-            drive(site.read, Form.SCALES)
+            bind_input(site.read, Form.SCALES)
         except RefusedError:
             return retry_args(site.read, Form.SCALES, None, integers=False) or None
         return ()
@@ -105,9 +105,9 @@ class Plans:
 
     def mistakes_nodes(self, target: str) -> bool:
         """Whether the target takes nodes of another domain for resizes."""
-        from resizefix.targets.namesakes import namesakes_of
+        from resizefix.targets.foreign_domain import foreign_domain_resizes
 
-        return bool(namesakes_of(self._view, target_named(target)))
+        return bool(foreign_domain_resizes(self._view, target_named(target)))
 
     @property
     def all_run(self) -> bool:

@@ -33,7 +33,7 @@ from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.tensorrt import LiveVerdict
 from resizefix.targets.catalogue import target_named
-from resizefix.targets.gather import facts_in
+from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, judge
 from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.trials import asked_trials

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from resizefix.dialects.model_view import ModelView
 from resizefix.errors import RefusedError
 from resizefix.library.coupling import without_coupled
-from resizefix.operations.forms import drive
+from resizefix.operations.forms import bind_input
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.origins.size_flow import Ended, Moved, OldSizesError, SizeFlow
 from resizefix.origins.size_rows import Dims
-from resizefix.promotion import Coupling, Driven, Form, Freedom, PromotedInput
+from resizefix.promotion import Coupling, Form, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.scope_path import Key
 from resizefix.verification.sizing import SIZINGS, sized
@@ -51,14 +51,14 @@ def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
 class _Candidate:
     """A promotion that is not made: the sites that it would promote, by their index."""
 
-    inputs: Mapping[int, Driven]
+    inputs: Mapping[int, InputBinding]
 
 
 class _Inquiry:
     """Follows the sizes of one model for several candidates. `together` are the sites that can move all at once,
     known after the first."""
 
-    def __init__(self, view: ModelView, plans: Mapping[int, Driven]) -> None:
+    def __init__(self, view: ModelView, plans: Mapping[int, InputBinding]) -> None:
         self._view = view
         self._plans = plans
         self._sizings = _sizings(view)
@@ -104,19 +104,19 @@ class _Inquiry:
         return ends
 
 
-def _plan(site: Site) -> Driven | None:
+def _plan(site: Site) -> InputBinding | None:
     """The site as an input would drive it; None for one that sizes say nothing about."""
     if not site.promotable:
         return None
     for form in (Form.SCALES, Form.SIZES):
         try:
-            return drive(site.read, form)
+            return bind_input(site.read, form)
         except RefusedError:
             continue
     return None
 
 
-def _another(driven: Driven) -> tuple[float, ...] | None:
+def _another(driven: InputBinding) -> tuple[float, ...] | None:
     """The operand that the probe tries, too; None where the input can hold no other."""
     source = PromotedInput("", driven.input_value(driven.base), False, (driven,))
     return next((driven.operand(value) for value in trials_of(source)), None)

@@ -14,13 +14,13 @@ from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.site import ReadSite
-from resizefix.promotion import LARGEST_DENOMINATOR, Driven, Form, common_denominator, numerator
+from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, common_denominator, numerator
 
 _BATCH_AND_CHANNEL = 2
 _LONGEST = 2**31 - 1  # of an axis; sizes are int64, but runtimes count the elements of a tensor so
 
 
-def drive(site: ReadSite, form: Form) -> Driven:
+def bind_input(site: ReadSite, form: Form) -> InputBinding:
     """The site as an input of the given form would drive it. Raises RefusedError where that form cannot say it."""
     kind = ExtentKind.SIZES if form is Form.SIZES else ExtentKind.SCALES
     base = _as_sizes(site) if form is Form.SIZES else _as_scales(site)
@@ -30,7 +30,7 @@ def drive(site: ReadSite, form: Form) -> Driven:
         values = ", ".join(f"{base[position]:g}" for position in scaled)
         raise RefusedError("operations.axes-scaled-different-numbers", values=values, rule="form")
     entries = scaled if form in (Form.SPATIAL, Form.FACTOR) else tuple(range(len(base)))
-    return Driven(
+    return InputBinding(
         scope=site.scope.path,
         input=site.input,
         output=site.output,
@@ -47,7 +47,7 @@ def drive(site: ReadSite, form: Form) -> Driven:
     )
 
 
-def drive_by_integers(site: ReadSite, form: Form | None, denominator: int | None) -> Driven:
+def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | None) -> InputBinding:
     """The site as an input would drive it that TensorRT takes: whole numbers, multiplied with the tensor's own shape.
 
     TensorRT refuses float inputs that decide a shape ("must have type Int32 or Int64"). So the factor is a numerator
@@ -58,11 +58,11 @@ def drive_by_integers(site: ReadSite, form: Form | None, denominator: int | None
     if form is Form.SCALES:
         raise RefusedError("operations.tensorrt-takes-float-input", rule="form")
     if form is Form.SIZES:
-        return drive(site, form)
-    floats = drive(site, Form.SPATIAL if form is None else form)
+        return bind_input(site, form)
+    floats = bind_input(site, Form.SPATIAL if form is None else form)
     scales = [floats.base[position] for position in floats.scaled]
     if form is None and len(set(scales)) == 1:
-        floats = drive(site, Form.FACTOR)
+        floats = bind_input(site, Form.FACTOR)
     chosen = denominator or (1 if all(float(scale).is_integer() for scale in scales) else 1000)
     by_shape = site.dialect.sizes_input is not None
     if not by_shape and not all(float(scale).is_integer() and chosen == 1 for scale in scales):
@@ -70,7 +70,7 @@ def drive_by_integers(site: ReadSite, form: Form | None, denominator: int | None
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
         raise RefusedError("operations.tf-crop-resize-reads", rule="form")
     if not all(numerator(scale, chosen) for scale in scales):
-        from resizefix.origins.words import figure
+        from resizefix.origins.format_expression import figure
 
         scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
         known = common_denominator(scales)
@@ -88,14 +88,14 @@ def retry_args(site: ReadSite, form: Form | None, denominator: int | None, *, in
     """The options with which the site can be driven after all, found out by trying; empty where there are none."""
     forms = tuple(other for other in (Form.FACTOR, Form.SPATIAL, Form.SCALES, Form.SIZES) if other is not form)
     plain = [((), form), *((("--form", other.value), other) for other in forms)]
-    tries: list[tuple[tuple[str, ...], Callable[[], Driven]]] = []
+    tries: list[tuple[tuple[str, ...], Callable[[], InputBinding]]] = []
     if integers:
         needed = common_denominator([scale for scale in site.values if scale != 1])
         if needed is not None and needed != denominator:
-            tries.append((("--denominator", str(needed)), partial(drive_by_integers, site, form, needed)))
-        tries += [(words, partial(drive_by_integers, site, other, denominator)) for words, other in plain[1:]]
+            tries.append((("--denominator", str(needed)), partial(bind_integer_input, site, form, needed)))
+        tries += [(words, partial(bind_integer_input, site, other, denominator)) for words, other in plain[1:]]
         plain = [(("--for", "onnxruntime", *words), other) for words, other in plain]
-    tries += [(words, partial(drive, site, other or Form.SCALES)) for words, other in plain if words]
+    tries += [(words, partial(bind_input, site, other or Form.SCALES)) for words, other in plain if words]
     for words, attempt in tries:
         try:
             attempt()
@@ -105,7 +105,7 @@ def retry_args(site: ReadSite, form: Form | None, denominator: int | None, *, in
     return ()
 
 
-def _refuse_other_samples(driven: Driven) -> None:
+def _refuse_other_samples(driven: InputBinding) -> None:
     """Raises RefusedError where the sizes that the graph will make are known not to mean the old scales.
 
     Fed sizes, a runtime samples by their quotient: a scale that is another number samples other points.

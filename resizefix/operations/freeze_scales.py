@@ -34,8 +34,8 @@ from resizefix.origins.origin import OriginKind
 from resizefix.origins.recover import Recoverer
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN
+from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, SiteFacts
-from resizefix.targets.gather import facts_in
 
 Array = npt.NDArray[np.generic]
 

@@ -15,7 +15,7 @@ from onnx import NodeProto, TensorProto
 
 from resizefix.document.names import FreshNames
 from resizefix.document.node_builder import NodeBuilder
-from resizefix.promotion import Driven, Form
+from resizefix.promotion import Form, InputBinding
 from resizefix.scope_path import ScopePath
 
 
@@ -39,7 +39,7 @@ class InputSubgraph:
         """The new nodes of each place, in order."""
         return {place: builder.nodes for place, builder in self._builders.items()}
 
-    def operand(self, source: str, driven: Driven, place: Place) -> str:
+    def operand(self, source: str, driven: InputBinding, place: Place) -> str:
         """The tensor that the site reads when the input `source` is fed: `source` itself where it holds every entry."""
         everything = driven.entries == tuple(range(len(driven.base)))
         direct = everything and (driven.form is not Form.FACTOR or len(driven.base) == 1)
@@ -52,7 +52,7 @@ class InputSubgraph:
             self._made[key] = source if direct else self._join(source, driven, place, np.ones(1, np.float32))
         return self._made[key]
 
-    def sizes(self, source: str, driven: Driven, here: Place) -> str:
+    def sizes(self, source: str, driven: InputBinding, here: Place) -> str:
         """The sizes that are the resized tensor's shape times what `source` is fed, over the denominator.
 
         TensorRT wants it so: Shape × numerator ÷ denominator in int64 is accepted and built, float quotients are not.
@@ -77,7 +77,7 @@ class InputSubgraph:
             self._made[key] = self._at(place).constant_node(np.zeros(0, np.float32), "no_scales")
         return self._made[key]
 
-    def _join(self, source: str, driven: Driven, place: Place, one: npt.NDArray[np.generic]) -> str:
+    def _join(self, source: str, driven: InputBinding, place: Place, one: npt.NDArray[np.generic]) -> str:
         first, last = driven.entries[0], driven.entries[-1]
         contiguous = driven.entries == tuple(range(first, last + 1))
         if driven.form is Form.SPATIAL and not contiguous:

@@ -40,8 +40,8 @@ from resizefix.operations.site import Site
 from resizefix.operations.spelling import operands_of, spelled
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
+from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
-from resizefix.targets.gather import facts_in
 from resizefix.targets.target import Effect, Target, Violation, accepted, judge
 
 # A chain that onnxruntime folds to scales is one that inference leaves unread.

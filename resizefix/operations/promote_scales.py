@@ -23,7 +23,7 @@ from resizefix.document.text import node_text
 from resizefix.document.view import View
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.forms import drive, drive_by_integers, retry_args
+from resizefix.operations.forms import bind_input, bind_integer_input, retry_args
 from resizefix.operations.input_subgraph import InputSubgraph, Place
 from resizefix.operations.refusal import Refusal
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
@@ -32,7 +32,7 @@ from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
-from resizefix.promotion import Driven, Form, PromotedInput
+from resizefix.promotion import Form, InputBinding, PromotedInput
 from resizefix.targets.target import Effect, Target
 
 
@@ -128,7 +128,7 @@ def _with_scale_inputs(document: Document, sites: Sequence[Site], opset: int) ->
     return raised, [found[site.index] for site in sites]
 
 
-class _Promote(Operation[Driven]):
+class _Promote(Operation[InputBinding]):
     def __init__(
         self,
         form: Form | None,
@@ -146,14 +146,16 @@ class _Promote(Operation[Driven]):
         self._target = target
         self.inputs: tuple[PromotedInput, ...] = ()
 
-    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Driven | Outcome]:
-        plans: list[Driven | Outcome] = []
+    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[InputBinding | Outcome]:
+        plans: list[InputBinding | Outcome] = []
         for site in sites:
-            first = next((plan for plan in plans if isinstance(plan, Driven)), None) if self._naming.shared else None
+            first = (
+                next((plan for plan in plans if isinstance(plan, InputBinding)), None) if self._naming.shared else None
+            )
             plans.append(_plan(site, self._form, self._integers, self._refused.get(site.index), first))
         return plans
 
-    def apply(self, document: Document, plans: Sequence[tuple[Site, Driven]]) -> Sequence[Outcome]:
+    def apply(self, document: Document, plans: Sequence[tuple[Site, InputBinding]]) -> Sequence[Outcome]:
         sites = [site for site, _ in plans]
         by_index = {site.index: driven for site, driven in plans}
         names = FreshNames(names_in(document.proto))
@@ -178,8 +180,8 @@ class _Promote(Operation[Driven]):
 
 
 def _plan(
-    site: Site, form: Form | None, integers: Integers | None, refusal: Refusal | None, first: Driven | None
-) -> Driven | Outcome:
+    site: Site, form: Form | None, integers: Integers | None, refusal: Refusal | None, first: InputBinding | None
+) -> InputBinding | Outcome:
     if site.reason is not None or not isinstance(site, ReadSite):
         status = Status.UNCHANGED if site.origin.kind is OriginKind.GRAPH_INPUT else Status.REFUSED
         return Outcome(site.index, site.label, status, site.reason, node_text(site.node))
@@ -187,9 +189,9 @@ def _plan(
         return refusal.outcome(site)
     try:
         if integers is not None:
-            driven = drive_by_integers(site, form, integers.denominator)
+            driven = bind_integer_input(site, form, integers.denominator)
         else:
-            driven = drive(site, form or Form.SCALES)
+            driven = bind_input(site, form or Form.SCALES)
     except RefusedError as error:
         chosen = None if integers is None else integers.denominator
         retry = retry_args(site, form, chosen, integers=integers is not None)
@@ -205,7 +207,7 @@ def _plan(
 
 
 def _inputs(
-    sites: Sequence[Site], plans: Mapping[int, Driven], naming: Naming, names: FreshNames, keep_default: bool
+    sites: Sequence[Site], plans: Mapping[int, InputBinding], naming: Naming, names: FreshNames, keep_default: bool
 ) -> tuple[PromotedInput, ...]:
     groups = [list(plans)] if naming.shared and plans else [[index] for index in plans]
     by_index = {site.index: site for site in sites}
@@ -228,7 +230,7 @@ def _inputs(
 def _apply(
     scopes: Scopes,
     sites: Sequence[Site],
-    plans: Mapping[int, Driven],
+    plans: Mapping[int, InputBinding],
     inputs: Sequence[PromotedInput],
     names: FreshNames,
 ) -> dict[int, Outcome]:
@@ -261,7 +263,7 @@ def _apply(
 
 def _rewire(
     site: ReadSite,
-    driven: Driven,
+    driven: InputBinding,
     node: NodeProto,
     source: PromotedInput,
     subgraph: InputSubgraph,
@@ -296,13 +298,13 @@ def _default(source: PromotedInput) -> TensorProto:
     return numpy_helper.from_array(np.array(source.value, dtype), source.name)
 
 
-def _outcome(site: Site, node: NodeProto, driven: Driven) -> Outcome:
+def _outcome(site: Site, node: NodeProto, driven: InputBinding) -> Outcome:
     before, after = node_text(site.node), node_text(node)
     reason = _not_everywhere(driven)
     return Outcome(site.index, site.label, Status.CHANGED, reason, before, (after,), exact=reason is None)
 
 
-def _not_everywhere(driven: Driven) -> str | None:
+def _not_everywhere(driven: InputBinding) -> str | None:
     """At which sizes the promoted node computes something else; None: nowhere (`forms` refuses where it is sure to)."""
     if not driven.by_shape:
         return None

@@ -17,7 +17,7 @@ from resizefix.document.text import node_text
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
-from resizefix.targets.gather import facts_by_key
+from resizefix.targets.collect_facts import facts_by_key
 from resizefix.targets.target import Target, Violation, judge
 
 P = TypeVar("P")

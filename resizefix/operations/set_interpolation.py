@@ -34,7 +34,7 @@ from resizefix.operations.settings import Settings
 from resizefix.operations.site import ReadSite, Site
 from resizefix.opsets.raising import why_not_raised
 from resizefix.outcome import Outcome, Status
-from resizefix.targets.gather import facts_in
+from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Violation, judge
 

@@ -49,8 +49,8 @@ from resizefix.opsets.prune import Unread
 from resizefix.opsets.verdict import Blocker
 from resizefix.opsets.verdict import Step as OpsetStep
 from resizefix.outcome import Outcome, Status
+from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.gather import facts_in
 
 
 @dataclass(frozen=True, eq=False)

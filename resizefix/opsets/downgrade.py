@@ -17,13 +17,13 @@ from resizefix.opsets.constants import constants_to_initializers, replace_nodes
 from resizefix.opsets.folding import fold
 from resizefix.opsets.inference import ValueOf, upsample_scales
 from resizefix.opsets.ir3 import IR3, to_ir3
-from resizefix.opsets.knowledge import Knowledge
 from resizefix.opsets.preparation import inline_functions, sort_nodes, spell_default_domain
 from resizefix.opsets.prune import Unread
 from resizefix.opsets.row import Row
 from resizefix.opsets.signatures import schema_of, since_version, violation
 from resizefix.opsets.site import Draft, Site
 from resizefix.opsets.table import ABSENT, TO_OPSET_7, TO_OPSET_8
+from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked, Blocker, Downgrade, Step
 
 _PASSES: tuple[tuple[int, dict[str, Row]], ...] = ((8, TO_OPSET_8), (7, TO_OPSET_7))
@@ -86,7 +86,7 @@ def _set_opset(model: ModelProto, opset: int) -> None:
 
 
 def _rewrite(
-    model: ModelProto, opset: int, rows: dict[str, Row], knowledge: Knowledge
+    model: ModelProto, opset: int, rows: dict[str, Row], knowledge: ValueInfoMap
 ) -> tuple[list[Step], list[Blocker]]:
     names = FreshNames(names_in(model))
     accounts: list[list[Step | Blocker]] = []

@@ -10,19 +10,19 @@ from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scope, names_in, node_label
 from resizefix.opsets.constants import place_constant, replace_nodes
 from resizefix.opsets.inference import ValueOf
-from resizefix.opsets.knowledge import Knowledge
 from resizefix.opsets.prune import Unread
 from resizefix.opsets.signatures import since_version
+from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Step
 
 
-def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[Knowledge, list[Step]]:
+def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[ValueInfoMap, list[Step]]:
     """Replace every node whose value is constant by that value, and remove what only they read.
 
     Returns what is known of the folded model, and a step for each node that went. Constant nodes must have become
     initializers before; nodes out of order are not looked through.
     """
-    knowledge = Knowledge(model, value_of)
+    knowledge = ValueInfoMap(model, value_of)
     names = FreshNames(names_in(model))
     steps: list[Step] = []
     for scope in reversed(knowledge.scopes.all):  # inner bodies first: nodes of an outer graph are copied
@@ -31,10 +31,10 @@ def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[Knowledg
     if not steps:
         return knowledge, []
     unread.remove(model)
-    return Knowledge(model, value_of), steps
+    return ValueInfoMap(model, value_of), steps
 
 
-def _fold_graph(scope: Scope, graph: GraphProto, knowledge: Knowledge, names: FreshNames) -> list[Step]:
+def _fold_graph(scope: Scope, graph: GraphProto, knowledge: ValueInfoMap, names: FreshNames) -> list[Step]:
     outputs = {value.name for value in graph.output}
     nodes: list[NodeProto] = []
     steps: list[Step] = []

@@ -14,15 +14,15 @@ from resizefix.document.node_builder import NodeBuilder
 from resizefix.document.scopes import Scope, node_label
 from resizefix.error_bound import ErrorBound
 from resizefix.opsets.inference import Array, Dims
-from resizefix.opsets.knowledge import Knowledge
 from resizefix.opsets.signatures import output_types
+from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked
 
 
 class Draft:
     """What one graph is becoming in `opset`: its new nodes and constants, and the types of the values they bring."""
 
-    def __init__(self, scope: Scope, opset: int, knowledge: Knowledge, names: FreshNames) -> None:
+    def __init__(self, scope: Scope, opset: int, knowledge: ValueInfoMap, names: FreshNames) -> None:
         self.scope = scope
         self.opset = opset
         self.knowledge = knowledge

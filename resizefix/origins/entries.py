@@ -49,7 +49,7 @@ class Entry(Protocol):
         """Its value for given sizes, each an array of one length."""
 
 
-class Meanings:
+class DimResolver:
     """What sizes mean to one resize."""
 
     def __init__(self, axis_sizes: AxisSizes, own: Key, rank: int) -> None:
@@ -93,7 +93,7 @@ class TracedEntry:
     expression: Expression
 
     @classmethod
-    def meaning(cls, expression: Expression, meanings: Meanings) -> TracedEntry:
+    def meaning(cls, expression: Expression, meanings: DimResolver) -> TracedEntry:
         """The expression over what its sizes mean."""
         return cls(substituted(expression, {size: meanings.of(size) for size in sizes_in(expression)}))
 
@@ -125,7 +125,7 @@ class MeasuredEntry:
 
     chain: Chain
     position: int
-    meanings: Meanings
+    meanings: DimResolver
     depends: frozenset[Size]
     hints: tuple[float, ...] = ()
     expression: Expression | None = None
@@ -141,7 +141,7 @@ class MeasuredEntry:
         return np.array(found).reshape(shape)
 
 
-def operand(chain: Chain, meanings: Meanings, lengths: Mapping[Size, int]) -> Values:
+def operand(chain: Chain, meanings: DimResolver, lengths: Mapping[Size, int]) -> Values:
     """The operand where sizes of these meanings have these lengths; others have some length of their own."""
 
     def length(size: Size) -> int:
@@ -155,7 +155,7 @@ def _some_length(meaning: Any) -> int:
     return 37 + 4 * int(meaning.axis)
 
 
-def measured_entries(chain: Chain, meanings: Meanings) -> list[MeasuredEntry]:
+def measured_entries(chain: Chain, meanings: DimResolver) -> list[MeasuredEntry]:
     """One entry for each number of the operand, with what it turns out to depend on. Raises UntraceableError."""
     found = list(dict.fromkeys(meaning for size in chain.sizes if isinstance(meaning := meanings.of(size), Size)))
     base = operand(chain, meanings, {})
@@ -172,7 +172,7 @@ def measured_entries(chain: Chain, meanings: Meanings) -> list[MeasuredEntry]:
     return [MeasuredEntry(chain, position, meanings, frozenset(sizes)) for position, sizes in enumerate(depends)]
 
 
-def confirm(chain: Chain, meanings: Meanings, entries: Sequence[TracedEntry], seed: int = 0) -> None:
+def confirm(chain: Chain, meanings: DimResolver, entries: Sequence[TracedEntry], seed: int = 0) -> None:
     """Runs the chain at sizes drawn at random. Raises UntraceableError where the walk's statement does not hold."""
     sizes = sorted({size for entry in entries for size in entry.depends}, key=repr)
     generator = np.random.default_rng(seed)

@@ -92,13 +92,13 @@ class Chain:
         return value
 
 
-def cut(tracer: Tracer, definition: Definition) -> Chain:
+def extract_subgraph(tracer: Tracer, definition: Definition) -> Chain:
     """The chain that computes `definition`. Raises UntraceableError where it depends on more than sizes."""
     tracer.follow(definition)
-    return _Cutter(tracer, definition.scope.opset).cut(definition)
+    return _Extraction(tracer, definition.scope.opset).extract_subgraph(definition)
 
 
-class _Cutter:
+class _Extraction:
     """Collects the nodes of a chain, operands before what reads them, under names of its own."""
 
     def __init__(self, tracer: Tracer, opset: int) -> None:
@@ -109,7 +109,7 @@ class _Cutter:
         self._feeds: list[_Feed] = []
         self._divisors: list[Expression] = []
 
-    def cut(self, definition: Definition) -> Chain:
+    def extract_subgraph(self, definition: Definition) -> Chain:
         for current, circular in operands_first(definition, self._sources, self._names):
             if circular:
                 raise UntraceableError("origins.depends-itself", name=current.name)

@@ -20,9 +20,9 @@ from resizefix.document.scopes import Scope
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.interpolation import ExtentKind, Interpolation
-from resizefix.origins.entries import Entry, Meanings, TracedEntry, confirm, measured_entries
-from resizefix.origins.measure import Chain, cut
-from resizefix.origins.statement import AxisStatement, Subject, says, state
+from resizefix.origins.axis_relation import AxisRelation, Subject, says, state
+from resizefix.origins.entries import DimResolver, Entry, TracedEntry, confirm, measured_entries
+from resizefix.origins.measure import Chain, extract_subgraph
 from resizefix.origins.trace import Tracer, Untraced
 
 
@@ -34,7 +34,7 @@ class Recovery:
     for every input the file allows; None where there are none, and then `reason` completes "its scales/sizes …".
     """
 
-    statements: tuple[AxisStatement, ...]
+    statements: tuple[AxisRelation, ...]
     says: str
     kind: ExtentKind
     values: tuple[float, ...] | tuple[int, ...] | None
@@ -64,7 +64,7 @@ class Recoverer:
         if isinstance(traced, Known):
             return traced.value
         try:
-            chain = self._cut(scope, operand)
+            chain = self._extracted(scope, operand)
             return None if chain.sizes else chain.run(lambda size: 1)
         except UntraceableError:
             return None
@@ -87,7 +87,7 @@ class Recoverer:
         traced = self.tracer.trace(scope, operand)
         length = math.prod(traced.shape) if isinstance(traced, Known) else None
         own, rank = self._own(scope, data, length if interpolation.axes is None else None)
-        meanings = Meanings(self.tracer.axis_sizes, own, rank)
+        meanings = DimResolver(self.tracer.axis_sizes, own, rank)
         entries = self._entries(scope, operand, traced, meanings)
         axes = _axes(interpolation, rank, len(entries))
         subject = Subject(kind, interpolation, meanings, rank)
@@ -105,24 +105,24 @@ class Recoverer:
             raise UntraceableError("origins.rank-known", data=data)
         return definition.key, rank
 
-    def _entries(self, scope: Scope, operand: str, traced: Known | Untraced, meanings: Meanings) -> Sequence[Entry]:
+    def _entries(self, scope: Scope, operand: str, traced: Known | Untraced, meanings: DimResolver) -> Sequence[Entry]:
         if isinstance(traced, Untraced):
             try:
-                return measured_entries(self._cut(scope, operand), meanings)
+                return measured_entries(self._extracted(scope, operand), meanings)
             except UntraceableError as error:
                 raise UntraceableError(f"{traced.reason}; {error}") from error
         if len(traced.shape) != 1:
             raise UntraceableError("origins.chain-gives-tensor-rank", ndim=len(traced.shape))
         entries = [TracedEntry.meaning(element, meanings) for element in traced.elements]
-        chain = self._cut(scope, operand)
+        chain = self._extracted(scope, operand)
         confirm(chain, meanings, entries)
         return entries
 
-    def _cut(self, scope: Scope, operand: str) -> Chain:
+    def _extracted(self, scope: Scope, operand: str) -> Chain:
         definition = self.tracer.scopes.definition(scope, operand)
         if definition is None:
             raise UntraceableError("origins.nothing-model-defines-2", operand=operand)
-        return cut(self.tracer, definition)
+        return extract_subgraph(self.tracer, definition)
 
 
 def _axes(interpolation: Interpolation, rank: int, length: int) -> tuple[int, ...]:
@@ -134,7 +134,7 @@ def _axes(interpolation: Interpolation, rank: int, length: int) -> tuple[int, ..
     return tuple(axis % rank for axis in axes)
 
 
-def _recovery(statements: tuple[AxisStatement, ...], rank: int, kind: ExtentKind) -> Recovery:
+def _recovery(statements: tuple[AxisRelation, ...], rank: int, kind: ExtentKind) -> Recovery:
     words = says(statements, rank)
     values = tuple(value for statement in statements if (value := statement.value) is not None and 0 < value < np.inf)
     if len(values) == len(statements):

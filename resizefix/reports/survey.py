@@ -93,7 +93,7 @@ class Survey:
         """Of each site, what every target says to it."""
         from resizefix.library.verdict import Verdict
         from resizefix.targets.catalogue import TARGETS
-        from resizefix.targets.gather import facts_in
+        from resizefix.targets.collect_facts import facts_in
         from resizefix.targets.target import judge
 
         targets = self._targets or TARGETS

@@ -88,7 +88,7 @@ class _Source:
         return self.view.shapes.elem_type(definition.key), self.view.shapes.dims(definition.key)
 
     def extract(self, data: Mapping[Key, str], open_sizes: bool) -> Document:
-        cutter = _Cutter(self, open_sizes)
+        cutter = _Extraction(self, open_sizes)
         for (path, output), resized in data.items():
             cutter.take(self.view.scopes.by_path[path], output, resized)
         proto, model = self.view.model, ModelProto()
@@ -110,7 +110,7 @@ def _tell_sizes(known: TypeProto, other: TypeProto) -> None:
                 dim.dim_value = told.dim_value
 
 
-class _Cutter:
+class _Extraction:
     """Collects the graph of extracted nodes, operands before the nodes that read them."""
 
     def __init__(self, source: _Source, open_sizes: bool) -> None:

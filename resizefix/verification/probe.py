@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from resizefix.document.shapes import Key
 from resizefix.interpolation import ExtentKind
-from resizefix.promotion import Coupling, Driven, Freedom, PromotedInput
+from resizefix.promotion import Coupling, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.verification.dependence import Dependence
@@ -156,7 +156,7 @@ def _moved_by(factors: Mapping[str, float], group: Sequence[PromotedInput]) -> T
     return Trial(tuple(values))
 
 
-def _times(driven: Driven, factor: float) -> tuple[float, ...]:
+def _times(driven: InputBinding, factor: float) -> tuple[float, ...]:
     operand = list(driven.base)
     for position in driven.scaled:
         moved = operand[position] * factor

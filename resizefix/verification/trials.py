@@ -17,7 +17,7 @@ from resizefix.document.text import counted
 from resizefix.equivalences.output_size import output_size
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
-from resizefix.promotion import LARGEST_DENOMINATOR, Driven, Form, PromotedInput, common_denominator, numerator
+from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, PromotedInput, common_denominator, numerator
 from resizefix.runtimes.inputs import Array
 from resizefix.scope_path import MAIN
 
@@ -86,7 +86,7 @@ def trials_of(source: PromotedInput, fits: Callable[[Trial], bool] | None = None
 
 
 @lru_cache(maxsize=256)
-def _others(driven: Driven, old: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+def _others(driven: InputBinding, old: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
     """All values to try but the old one; models have many sites of few kinds, which differ in their names."""
     moved = (driven.input_value(_moved(driven, step)) for step in _Step)
     return tuple(dict.fromkeys(value for value in moved if value != old))
@@ -99,7 +99,7 @@ class _Step(Enum):
     DOWN_FRACTION = "a fraction down"
 
 
-def _moved(driven: Driven, step: _Step) -> tuple[float, ...]:
+def _moved(driven: InputBinding, step: _Step) -> tuple[float, ...]:
     operand = list(driven.base)
     for position in driven.scaled:
         old = operand[position]
@@ -180,7 +180,7 @@ def _instead(inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]) -> 
     return f"add --denominator {needed}", ("--denominator", str(needed))
 
 
-def _at_scale(driven: Driven, position: int, scale: float) -> float:
+def _at_scale(driven: InputBinding, position: int, scale: float) -> float:
     if driven.kind is ExtentKind.SCALES:
         return float(np.float32(scale))
     size = driven.resized_dims[position]
@@ -216,7 +216,7 @@ def sampled_by_sizes(
     )
 
 
-def _whole_steps(driven: Driven, shape: Sequence[int]) -> list[int]:
+def _whole_steps(driven: InputBinding, shape: Sequence[int]) -> list[int]:
     """Of which numbers the entries of the input must be multiples so that its numerators make whole sizes."""
     over = driven.denominator or 1
     axes = range(len(shape)) if driven.axes is None else driven.axes

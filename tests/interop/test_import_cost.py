@@ -40,7 +40,7 @@ FOR_INSPECT = {
     "opsets": {"evaluation", "inference", "node_schema", "signatures"},
     "origins": {"classify", "origin", "output_lengths", "size_flow", "size_reach", "size_rows", "size_view"},
     "runtimes": {"inputs"},
-    "targets": {"catalogue", "facts", "gather", "onnxruntime_target", "operators", "target", "tensorrt"}
+    "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "operators", "target", "tensorrt"}
     | {"conditions", "shared_rules"}
     | {f"tensorrt_{part}" for part in ("extent", "form", "sampling", "sources", "tensors")},
     "verification": {"sizing", "trials"},

@@ -10,7 +10,7 @@ from benchmarks.independent_resizes import independent_resizes
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.library.plans import lost_targets
-from resizefix.targets.gather import facts_in, kinds_in
+from resizefix.targets.collect_facts import facts_in, kinds_in
 
 
 def models():

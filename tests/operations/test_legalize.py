@@ -10,7 +10,7 @@ from resizefix.operations.replacement import Allowance
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Status
 from resizefix.targets.catalogue import target_named
-from resizefix.targets.gather import facts_of
+from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.target import accepted, judge
 
 

@@ -16,7 +16,7 @@ from resizefix.library.result import Result
 from resizefix.outcome import Status
 from resizefix.runtimes.tensorrt import LiveParser, unavailable
 from resizefix.targets.catalogue import TARGETS
-from resizefix.targets.gather import facts_of
+from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.target import Effect, judge
 
 TYPES = ("float", "float16", "int8", "uint8", "int32", "bfloat16", "double", "int64", "bool")

@@ -9,8 +9,8 @@ from opset_pair import model_of, normal, run
 
 from resizefix.dialects.resized_length import agreed_length
 from resizefix.opsets.folding import fold
-from resizefix.opsets.knowledge import Knowledge
 from resizefix.opsets.prune import Unread
+from resizefix.opsets.value_info_map import ValueInfoMap
 
 
 def hybrid(graph: str, *sites: tuple[str, str, list[float]], opset: int = 13) -> ModelProto:
@@ -24,7 +24,7 @@ def hybrid(graph: str, *sites: tuple[str, str, list[float]], opset: int = 13) ->
 
 
 def dims(model: ModelProto, name: str) -> tuple[int | None, ...] | None:
-    knowledge = Knowledge(model, numpy_helper.to_array)
+    knowledge = ValueInfoMap(model, numpy_helper.to_array)
     return knowledge.dims(knowledge.scopes.main, name)
 
 
@@ -176,7 +176,7 @@ def test_weights_are_not_read_to_learn_of_shapes() -> None:
     def never(tensor: object) -> None:
         raise AssertionError(f"{tensor} was read")
 
-    knowledge = Knowledge(model, never)  # type: ignore[arg-type]
+    knowledge = ValueInfoMap(model, never)  # type: ignore[arg-type]
     assert knowledge.dims(knowledge.scopes.main, "y") == (1, 64, 6, 6)
 
 

@@ -4,8 +4,8 @@ from chain_models import document
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.operator_semantics.expression import Number, Size, UntraceableError, computed
-from resizefix.origins.entries import Meanings, TracedEntry, confirm, measured_entries
-from resizefix.origins.measure import cut
+from resizefix.origins.entries import DimResolver, TracedEntry, confirm, measured_entries
+from resizefix.origins.measure import extract_subgraph
 from resizefix.origins.trace import Tracer
 
 X = ((), "x")
@@ -16,7 +16,7 @@ def meanings_and_chain(nodes: str, inputs: str = "float[n,3,h,w] x, float[n,3,u,
     tracer = Tracer(view)
     definition = view.scopes.definition(view.scopes.main, "k")
     assert definition is not None
-    return Meanings(tracer.axis_sizes, X, 4), cut(tracer, definition)
+    return DimResolver(tracer.axis_sizes, X, 4), extract_subgraph(tracer, definition)
 
 
 def test_what_is_measured_depends_on_the_sizes_that_move_it():

@@ -5,7 +5,7 @@ import pytest
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.operator_semantics.expression import Size, UntraceableError
-from resizefix.origins.measure import Chain, cut
+from resizefix.origins.measure import Chain, extract_subgraph
 from resizefix.origins.trace import Tracer
 
 
@@ -18,7 +18,7 @@ def chain(nodes: str, inputs: str = "float[n,3,h,w] x", extra: str = "", more: s
     tracer = Tracer(view)
     definition = view.scopes.definition(view.scopes.main, "t")
     assert definition is not None
-    return cut(tracer, definition)
+    return extract_subgraph(tracer, definition)
 
 
 def at(*lengths: int):

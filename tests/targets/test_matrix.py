@@ -14,8 +14,8 @@ import pytest
 from matrix_sources import build
 
 from resizefix.document.document import Document
+from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.gather import facts_of
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS

@@ -21,8 +21,8 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (
 )
 
 from resizefix.document.document import Document
+from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.facts import OperandSource, Roi
-from resizefix.targets.gather import facts_of
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, judge
 

@@ -20,8 +20,8 @@ from benchmarks.targets_agreement import COLUMNS, judged, with_facts  # noqa: E4
 from resizefix.equivalences.index_map import nearest_indices  # noqa: E402
 from resizefix.interop import opened  # noqa: E402
 from resizefix.targets.catalogue import TARGETS  # noqa: E402
+from resizefix.targets.collect_facts import facts_of  # noqa: E402
 from resizefix.targets.deviations import by_ratio  # noqa: E402
-from resizefix.targets.gather import facts_of  # noqa: E402
 from resizefix.targets.sampling import alike, resized, samples_alike, samplings  # noqa: E402
 from resizefix.targets.target import Effect, judge  # noqa: E402
 

@@ -11,8 +11,8 @@ sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.runtime_cases import model_of
 from resizefix.interop import opened
+from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.facts import OperandSource
-from resizefix.targets.gather import facts_of
 from resizefix.targets.sampling import resized
 
 

@@ -7,9 +7,9 @@ from onnx import TensorProto, numpy_helper, parser
 
 from resizefix.document.document import Document
 from resizefix.interpolation import ExtentKind
+from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.facts import OperandSource as S
 from resizefix.targets.facts import Roi, SiteFacts
-from resizefix.targets.gather import facts_of
 
 
 def facts(graph: str, opset: int = 13, ir: int = 8, functions: str = "", *, imports: str = "") -> tuple[SiteFacts, ...]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.targets.collect_facts import foreign_domain_facts
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.gather import namesake_facts
 from resizefix.targets.target import Effect, Target, Violation, judge
 
 _SOURCE = "onnx-tensorrt a9a47bb … 96e7811, ModelImporter.cpp, parseNode; measured on TensorRT-RTX 1.7.1"
 
 
-def namesakes_of(view: ModelView, target: Target) -> tuple[Violation, ...]:
+def foreign_domain_resizes(view: ModelView, target: Target) -> tuple[Violation, ...]:
     """A violation for each node that the target mistakes for a resize.
 
     Its parsers look importers up by the operator's name, whatever its domain, and before local functions. So such a
@@ -20,7 +20,7 @@ def namesakes_of(view: ModelView, target: Target) -> tuple[Violation, ...]:
     """
     if target.runtime != "tensorrt":
         return ()
-    return tuple(_violation(domain, facts, judge(target, facts)) for domain, facts in namesake_facts(view))
+    return tuple(_violation(domain, facts, judge(target, facts)) for domain, facts in foreign_domain_facts(view))
 
 
 def _violation(domain: str, facts: SiteFacts, as_resize: Sequence[Violation]) -> Violation:

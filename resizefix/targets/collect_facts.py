@@ -51,7 +51,7 @@ def facts_in(view: ModelView) -> tuple[SiteFacts, ...]:
 
 def facts_by_key(view: ModelView, keys: Collection[Key] | None = None) -> Iterator[tuple[Key, SiteFacts]]:
     """`facts_in`, each with the scope path and output of its node; `keys`: of these nodes alone."""
-    gatherer = _Gatherer(view)
+    gatherer = _Collector(view)
     for label, scope, node in _nodes(view):
         key = scope.path, node.output[0] if node.output else ""
         if keys is None or key in keys:
@@ -64,7 +64,7 @@ Kind = tuple[SiteFacts, dict[int, Key]]
 def kinds_in(view: ModelView) -> list[Kind]:
     """The nodes that differ in more than their names: the facts of the first of each kind, and of all of it the places
     among the nodes, from 0, with their scope paths and outputs."""
-    gatherer = _Gatherer(view)
+    gatherer = _Collector(view)
     found: dict[object, Kind] = {}
     for place, (label, scope, node) in enumerate(_nodes(view)):
         kind = gatherer.kind(scope, node)
@@ -86,7 +86,7 @@ def _nodes(view: ModelView) -> Iterator[tuple[str, Scope, NodeProto]]:
     return ((node.name or f"#{k}", scope, node) for k, (_, scope, node) in enumerate(nodes))
 
 
-def namesake_facts(view: ModelView) -> tuple[tuple[str, SiteFacts], ...]:
+def foreign_domain_facts(view: ModelView) -> tuple[tuple[str, SiteFacts], ...]:
     """Domain, and facts as of ONNX's operator, of every node that is called Upsample or Resize and is another's."""
     nodes = [
         (node_label(node, index), scope, node)
@@ -94,11 +94,11 @@ def namesake_facts(view: ModelView) -> tuple[tuple[str, SiteFacts], ...]:
         for index, node in enumerate(scope.body.node)
         if node.op_type in ("Upsample", "Resize") and node.domain not in DEFAULT_DOMAINS
     ]
-    gatherer = _Gatherer(view) if nodes else None
+    gatherer = _Collector(view) if nodes else None
     return tuple((node.domain, gatherer.facts(label, scope, node)) for label, scope, node in nodes if gatherer)
 
 
-class _Gatherer:
+class _Collector:
     """Looks at one state of a document."""
 
     def __init__(self, view: ModelView) -> None:

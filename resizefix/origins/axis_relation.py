@@ -11,9 +11,9 @@ from resizefix.dialects.resized_length import Lengths, inference_lengths, kernel
 from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation
-from resizefix.origins.entries import Entry, Meanings, Values
+from resizefix.origins.entries import DimResolver, Entry, Values
 from resizefix.origins.fit import EVERY_SIZE, Multiple, fit
-from resizefix.origins.words import axis_names, figure, listed, without_casts, written
+from resizefix.origins.format_expression import axis_names, figure, listed, without_casts, written
 
 _OWN_SIZE = "the input's"
 # A scale that the chain made by dividing what it aims at is that quotient to within float32.
@@ -21,7 +21,7 @@ _QUOTIENT = 1e-6
 
 
 @dataclass(frozen=True)
-class AxisStatement:
+class AxisRelation:
     """How long the output is on one axis.
 
     `text` completes "height is …"; `scale` is the recovered float32 scale, None where the size is no constant multiple;
@@ -50,11 +50,11 @@ class Subject:
 
     kind: ExtentKind
     interpolation: Interpolation
-    meanings: Meanings
+    meanings: DimResolver
     rank: int
 
 
-def state(subject: Subject, entry: Entry, axis: int) -> AxisStatement:
+def state(subject: Subject, entry: Entry, axis: int) -> AxisRelation:
     """The statement that `entry` makes of `axis` (counted from 0)."""
     own, fixed = subject.meanings.own(axis), subject.meanings.fixed(axis)
     value = _value_in_file(subject, entry)
@@ -69,8 +69,8 @@ def state(subject: Subject, entry: Entry, axis: int) -> AxisStatement:
     if value is not None and fixed is not None:
         exact = _at_fixed(subject, value, fixed)
         scale = exact if subject.kind is ExtentKind.SCALES else _robust(value, fixed)
-        return AxisStatement(axis, text, scale, value, exact, None if exact is not None else why)
-    return AxisStatement(axis, text, None, value, None, why)
+        return AxisRelation(axis, text, scale, value, exact, None if exact is not None else why)
+    return AxisRelation(axis, text, None, value, None, why)
 
 
 def _value_in_file(subject: Subject, entry: Entry) -> float | int | None:
@@ -85,20 +85,20 @@ def _value_in_file(subject: Subject, entry: Entry) -> float | int | None:
     return found
 
 
-def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None) -> AxisStatement:
+def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None) -> AxisRelation:
     name = axis_names([axis], subject.rank)
     if value <= 0:
-        return AxisStatement(
+        return AxisRelation(
             axis, figure(value), None, value, None, f"are {figure(value)} for its {name}; they must be above 0"
         )
     if subject.kind is ExtentKind.SCALES:
-        return AxisStatement(axis, _multiple_text(value), value, value, value)
+        return AxisRelation(axis, _multiple_text(value), value, value, value)
     if fixed is None:
-        return AxisStatement(axis, str(value), None, value, None, _whatever_the_input(name, str(value)))
+        return AxisRelation(axis, str(value), None, value, None, _whatever_the_input(name, str(value)))
     exact = _at_fixed(subject, value, fixed)
     text = _OWN_SIZE if value == fixed else str(value)
     why = None if exact is not None else _no_scale_at(subject, value, fixed)
-    return AxisStatement(axis, text, _robust(value, fixed), value, exact, why)
+    return AxisRelation(axis, text, _robust(value, fixed), value, exact, why)
 
 
 def _no_scale_at(subject: Subject, value: float | int, fixed: int) -> str:
@@ -153,22 +153,22 @@ def _made(scales: Values) -> Lengths:
 
 def _of_multiple(
     subject: Subject, axis: int, entry: Entry, multiple: Multiple, value: float | int | None, fixed: int | None
-) -> AxisStatement:
+) -> AxisRelation:
     text = _multiple_text(multiple.scale)
     caveat = _caveat(multiple)
     if fixed is not None and value is not None:
         exact = _at_fixed(subject, value, fixed)
         why = None if exact is not None else _no_scale_at(subject, value, fixed)
-        return AxisStatement(axis, text, multiple.scale, value, exact, why, caveat)
+        return AxisRelation(axis, text, multiple.scale, value, exact, why, caveat)
     differs_at = _samples_differ_at(subject, entry, multiple)
     if differs_at is None:
-        return AxisStatement(axis, text, multiple.scale, value, multiple.robust, caveat=caveat)
+        return AxisRelation(axis, text, multiple.scale, value, multiple.robust, caveat=caveat)
     size, sampled = differs_at
     why = (
         f"make its {axis_names([axis], subject.rank)} {text}, and at {size}, say, onnxruntime samples by {sampled}: "
         f"as a constant, {figure(multiple.scale)} gives other numbers there. Fix the sizes of the model's input first"
     )
-    return AxisStatement(axis, text, multiple.scale, value, None, why, caveat)
+    return AxisRelation(axis, text, multiple.scale, value, None, why, caveat)
 
 
 def _samples_differ_at(subject: Subject, entry: Entry, multiple: Multiple) -> tuple[int, str] | None:
@@ -257,7 +257,7 @@ def _size_name(size: Size, axis: int, own: Size, rank: int) -> str:
     return f"{size.tensor[1]!r}[{size.axis}]"
 
 
-def says(statements: Sequence[AxisStatement], rank: int) -> str:
+def says(statements: Sequence[AxisRelation], rank: int) -> str:
     """All statements in one sentence, axes that say the same together, axes that are not resized left out."""
     moving = [statement for statement in statements if not statement.is_plain]
     if not moving:

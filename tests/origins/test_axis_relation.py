@@ -1,10 +1,10 @@
-from resizefix.origins.statement import AxisStatement, says
+from resizefix.origins.axis_relation import AxisRelation, says
 
 PLAIN = "the input's"
 
 
-def statement(axis: int, text: str, caveat: str | None = None) -> AxisStatement:
-    return AxisStatement(axis, text, None, None, None, None, caveat)
+def statement(axis: int, text: str, caveat: str | None = None) -> AxisRelation:
+    return AxisRelation(axis, text, None, None, None, None, caveat)
 
 
 def test_axes_that_say_the_same_are_named_together_and_plain_ones_not_at_all():

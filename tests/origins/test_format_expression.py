@@ -1,7 +1,7 @@
 import pytest
 
 from resizefix.document.operator_semantics.expression import Number, Size, computed
-from resizefix.origins.words import axis_names, figure, listed, written
+from resizefix.origins.format_expression import axis_names, figure, listed, written
 
 H = Size(((), "x"), 2)
 

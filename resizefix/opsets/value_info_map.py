@@ -18,7 +18,7 @@ _LEFT = frozenset({"CastLike", "Clip", "Flatten", "Reciprocal", "Round", "Sqrt"}
 Key = tuple[tuple[int, ...], str]  # (order of the scope that defines it, name)
 
 
-class Knowledge:
+class ValueInfoMap:
     """Answers about one state of a model, found out in one walk over its nodes in order."""
 
     def __init__(self, model: ModelProto, value_of: ValueOf) -> None:

@@ -147,5 +147,5 @@ def _profile(options: dict[str, Any]) -> dict[str, dict[str, tuple[int, ...]]]:
             for name, numbers in given.items():
                 profile.setdefault(name, {})[bound] = numbers
     if profile and not options["build"]:
-        raise UsageError("cli.shapes-what-engine-built")
+        raise UsageError("cli.shapes-without-build")
     return profile

@@ -9,6 +9,7 @@ import click
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.options import manner_of, run_options, running, subcommand, writing
 from resizefix.cli.written import More, No, written
+from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
@@ -97,7 +98,7 @@ def _why_not(result: Result) -> No | None:
 
     refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
     if refused is not None:
-        return No(f"nothing was written. {refused.node}: {reason(refused)}", outcome=refused)
+        return No(Diagnostic("cli.nothing-written", why=f"{refused.node}: {reason(refused)}"), outcome=refused)
     if not result.changed and result.verification.reason and not result.verification.runs:
         return No(result.verification.reason, True)
     return None

@@ -54,7 +54,7 @@ def _many(function: F, *, writes: bool) -> F:
         command = str(context.info_name)
         try:
             if writes and output_dir is None:
-                raise UsageError("cli.out-change-several-models")
+                raise UsageError("cli.several-models")
             calls = _calls(models, params, output_dir)
             answers = _answers(command, function.__module__, models, calls, jobs)
             _report(command, models, answers, as_json=params["as_json"], quiet=params["quiet"])
@@ -80,24 +80,24 @@ def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None
     """The parameters for each model. Raises UsageError for what makes no sense for several."""
     for name in ("html", "markdown"):
         if params.get(name) is not None:
-            raise UsageError("cli.shows-model-call-each", name=name)
+            raise UsageError("cli.one-model-only", name=name)
     shared = {**params, "more": (), "jobs": 1, "as_json": True, "quiet": True}
     if output_dir is None:
         return [{**shared, "model": model} for model in models]
     if params["in_place"] or params["output_option"] is not None:
-        raise UsageError("cli.output-dir-says-where-write")
+        raise UsageError("cli.output-dir-alone")
     outs = [os.path.join(output_dir, Path(model).name) for model in models]
     # Without regard to case: some file systems have none. Through links: two names may lead to one file.
     files = [os.path.realpath(out).casefold() for out in outs]
     double = sorted({Path(out).name for out, file in zip(outs, files, strict=True) if files.count(file) > 1})
     if double:
-        raise UsageError("cli.two-models-called-file", double=" or ".join(double), output_dir=output_dir)
+        raise UsageError("cli.same-file-name", double=" or ".join(double), output_dir=output_dir)
     require_apart(outs, models, instead="name another folder")
     if not params["dry_run"]:
         try:
             os.makedirs(output_dir, exist_ok=True)
         except OSError as error:
-            raise UsageError("cli.made-folder", output_dir=output_dir, strerror=error.strerror or error) from error
+            raise UsageError("cli.no-output-dir", output_dir=output_dir, strerror=error.strerror or error) from error
     return [
         {**shared, "model": model, "out": None, "output_option": None if params["dry_run"] else out, "output_dir": None}
         for model, out in zip(models, outs, strict=True)

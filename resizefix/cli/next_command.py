@@ -14,7 +14,7 @@ from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
 from resizefix.reports.next_step import NextStep
 
 _TARGETS = NextStep("see the names of all targets", ("check", "--target", "list"))
-_NOT_THERE = ("document.such-file", "document.folder-name-onnx-file")
+_NOT_THERE = ("document.no-such-file", "document.model-is-folder")
 # What a command that changes resizes does not say by itself: what each of them is.
 _CHANGING = frozenset({"promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set"})
 

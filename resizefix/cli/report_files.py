@@ -51,9 +51,9 @@ class ReportFiles(NamedTuple):
         """Raises UsageError for a file that exists (without --force), is one of the models, or is named twice."""
         files = self._files()
         if self.html == _STDOUT:
-            raise UsageError("cli.html-wants-file-page")
+            raise UsageError("cli.html-needs-file")
         if len(files) == 2 and os.path.realpath(files[0]) == os.path.realpath(files[1]):
-            raise UsageError("cli.html-markdown-both-name", files=files[0])
+            raise UsageError("cli.reports-collide", files=files[0])
         for path in files:
             require_free(path, models, force=self.force, instead="name another file for the report")
 

@@ -128,7 +128,7 @@ def _require_page_free(page: ReportFiles, model: str, out: str | None) -> None:
     """Raises UsageError for a page that is there already (without --force), or would be IN or OUT."""
     page.require_free([model])
     if page.html is not None and out is not None and os.path.realpath(page.html) == os.path.realpath(out):
-        raise UsageError("cli.html-names-out", path=out)
+        raise UsageError("cli.html-is-out", path=out)
 
 
 def _once(words: Sequence[str]) -> dict[str, Any]:

@@ -30,21 +30,21 @@ def target_file_of(model: str, options: Mapping[str, Any], *, default: str | Non
     """
     out, option, in_place = options["out"], options["output_option"], options["in_place"]
     if out is not None and option is not None and out != option:
-        raise UsageError("cli.out-given-twice-o", out=out, option=option)
+        raise UsageError("cli.out-twice", out=out, option=option)
     path = out if out is not None else option
     if in_place and path is not None:
-        raise UsageError("cli.in-place-replaces-out-given", model=model, path=path)
+        raise UsageError("cli.in-place-and-out", model=model, path=path)
     if options["dry_run"]:
         return TargetFile(None, overwrite=False)
     if in_place:
         links = os.stat(model).st_nlink - 1 if os.path.isfile(model) else 0
         if links:
             names = "another name (a hard link)" if links == 1 else f"{links} other names (hard links)"
-            raise UsageError("cli.where-in-place-leave-old", model=model, names=names)
+            raise UsageError("cli.in-place-of-links", model=model, names=names)
         return TargetFile(model, overwrite=True)
     path = path if path is not None else default
     if path is None:
-        raise UsageError("cli.where-write-give-out", retry_args=("--dry-run",))
+        raise UsageError("cli.no-out", retry_args=("--dry-run",))
     instead = "name another file, or give --in-place instead of OUT to replace it"
     require_free(path, (model,), force=options["force"], instead=instead)
     return TargetFile(path, overwrite=options["force"])
@@ -54,10 +54,10 @@ def require_free(path: str, models: Sequence[str], *, force: bool, instead: str 
     """Raises UsageError for a folder, for one of the models or a file with their data, and for a file that exists
     unless `force`; `instead` is what to do where it is one of the models."""
     if os.path.isdir(path):
-        raise UsageError("cli.folder-name-file-write", path=path)
+        raise UsageError("cli.out-is-folder", path=path)
     require_apart((path,), models, instead=instead)
     if os.path.lexists(path) and not force:
-        raise UsageError("cli.exists-force-replaces", path=path, retry_args=("--force",))
+        raise UsageError("cli.out-exists", path=path, retry_args=("--force",))
 
 
 def require_apart(paths: Sequence[str], models: Sequence[str], *, instead: str) -> None:
@@ -74,7 +74,7 @@ def require_apart(paths: Sequence[str], models: Sequence[str], *, instead: str) 
     for path, model in ((path, model) for path in existing for model in there):
         if os.path.samefile(path, model):
             named = "" if path == model else f" ({model})"
-            raise UsageError("cli.model-read", path=path, named=named, instead=instead)
+            raise UsageError("cli.out-is-in", path=path, named=named, instead=instead)
     for model in there:
         with suppress(UnreadableModelError):  # which the command itself reports
             document = Document.open(model)

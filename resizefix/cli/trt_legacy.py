@@ -85,10 +85,10 @@ def _why_not(result: Result) -> No | None:
 
     refused = [outcome for outcome in result.outcomes if outcome.status is Status.REFUSED]
     if not result.outcomes and not result.blockers:
-        return No(Diagnostic("cli.upsample-resize-node-model"), True)
+        return No(Diagnostic("cli.no-resize"), True)
     if not refused and not result.blockers:
         nothing = code_of(result.verification.reason) == NOTHING_TO_DO.code
-        return No(Diagnostic("cli.nothing-do-model-form"), True) if nothing else None
+        return No(Diagnostic("cli.in-this-form-already"), True) if nothing else None
     kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
     parts = [f"{outcome.node}: {reason(outcome)}" for outcome in refused[:1]]
     if len(refused) > 1:
@@ -97,4 +97,4 @@ def _why_not(result: Result) -> No | None:
         first = result.blockers[0]
         where = f"{first.node}: {first.reason}; {first.fix}"
         parts.append(f"opset 8 cannot say {', '.join(kinds)} ({len(result.blockers)} in all; {where})")
-    return No("nothing was written. " + "; ".join(parts), outcome=refused[0] if refused else None)
+    return No(Diagnostic("cli.nothing-written", why="; ".join(parts)), outcome=refused[0] if refused else None)

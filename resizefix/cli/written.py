@@ -93,7 +93,7 @@ def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No |
     from resizefix.reports.wording import reason
 
     if not result.outcomes:
-        return No(Diagnostic("cli.upsample-resize-node-model-nothing", done=done), True)
+        return No(Diagnostic("cli.no-resize-to-do", done=done), True)
     missed = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
     if not result.changed:
         if all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
@@ -103,5 +103,5 @@ def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No |
         return No(why, outcome=refused)
     if named and missed:
         names = ", ".join(outcome.node for outcome in missed)
-        return No(Diagnostic("cli.though-named-n-nothing", names=names, done=done))
+        return No(Diagnostic("cli.named-not-changed", names=names, done=done))
     return None

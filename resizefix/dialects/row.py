@@ -96,7 +96,7 @@ class Dialect:
         if position is None:
             first = "9" if kind is ExtentKind.SCALES else "11"
             raise RefusedError(
-                "dialects.input-they-exist-opset", name=self.name, value=kind.value, first=first, rule="form"
+                "dialects.no-input-for-extent", name=self.name, value=kind.value, first=first, rule="form"
             )
         return position
 

@@ -53,7 +53,7 @@ class _Writer:
 
     def refusal(self, rule: str, reason: str) -> RefusedError:
         return RefusedError(
-            "dialects.cannot-say-it", label=self.label, name=self.dialect.name, why=reason, node=self.label, rule=rule
+            "dialects.not-expressible", label=self.label, name=self.dialect.name, why=reason, node=self.label, rule=rule
         )
 
     def inputs(self) -> list[str]:

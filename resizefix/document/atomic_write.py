@@ -53,7 +53,7 @@ class AtomicWrite:
         """Raises what `stage` would raise for the name alone, before any work is done."""
         _existing(path, Path(os.path.realpath(path)), overwrite)
         if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
-            raise CannotWriteError("document.folder-make-first-nothing", path=path, parent=path.parent)
+            raise CannotWriteError("document.no-such-folder", path=path, parent=path.parent)
 
     def stage(self, path: Path, pieces: list[Piece], *, overwrite: bool, make_folders: bool = False) -> Path:
         """Writes the pieces beside `path` (beside its target, if it is a link) and returns where they lie until then.
@@ -129,7 +129,7 @@ def _existing(path: Path, target: Path, overwrite: bool) -> os.stat_result | Non
     if not os.path.lexists(path):
         return None
     if os.path.isdir(path):
-        raise UsageError("document.folder-name-file", path=path)
+        raise UsageError("document.out-is-folder", path=path)
     if not overwrite:
         raise _exists(path)
     try:
@@ -137,7 +137,7 @@ def _existing(path: Path, target: Path, overwrite: bool) -> os.stat_result | Non
     except OSError:
         return None
     if not stat.S_ISREG(status.st_mode):
-        raise UsageError("document.regular-file-name-another", path=path)
+        raise UsageError("document.out-is-no-file", path=path)
     return status
 
 
@@ -153,11 +153,11 @@ def _take_over(descriptor: int, existing: os.stat_result) -> None:
 
 
 def _exists(path: Path) -> UsageError:
-    return UsageError("document.exists-already-name-another", path=path)
+    return UsageError("document.file-exists", path=path)
 
 
 def _cannot_write(path: Path, error: OSError) -> CannotWriteError:
-    return CannotWriteError("document.written-nothing-changed", path=path, strerror=error.strerror or error)
+    return CannotWriteError("document.cannot-write", path=path, strerror=error.strerror or error)
 
 
 def _sync_folder(folder: Path) -> None:

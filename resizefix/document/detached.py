@@ -66,7 +66,7 @@ class Detached:
             with source.mapped() as data:
                 pieces = detach(data, cut, refer)
         if size_of(pieces) > _LARGEST_MESSAGE:
-            raise MalformedError("document.holds-gib-besides-tensor", threshold=THRESHOLD)
+            raise MalformedError("document.larger-than-2-gib", threshold=THRESHOLD)
         return cls(source, file_name or "", payloads, as_bytes(pieces))
 
     def refers(self, reference: Reference) -> bool:
@@ -85,7 +85,7 @@ class Detached:
         if reference is None or not self.refers(reference):
             return None
         if any(field.name in OWN_DATA for field, _ in tensor.ListFields()):
-            raise RefusedError("document.tensor-given-new-data", name=tensor.name)
+            raise RefusedError("document.data-given-twice", name=tensor.name)
         return self.payloads[int(reference.offset)]
 
     def content(self, payload: Payload) -> bytes:
@@ -174,7 +174,7 @@ def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
         inline = model
         light = detach(inline, lambda start, end: inline[start:end], refer, everywhere=True)
     except MalformedError as error:
-        raise UnreadableModelError("document.model-holds-what-part", error=error) from error
+        raise UnreadableModelError("document.no-part-of-onnx", error=error) from error
     proto = onnx.ModelProto.FromString(as_bytes(light))
     # Parsers keep fields they do not know, but not in which order these stood.
     proto.DiscardUnknownFields()

@@ -128,7 +128,7 @@ class Document:
         if self.folder is None or self._detached is None or not self._detached.payloads:
             return
         if not self._detached.source.is_at(self.folder / self._detached.location):
-            raise UnreadableModelError("document.modified-replaced-since-opened", path=self.path)
+            raise UnreadableModelError("document.changed-on-disk", path=self.path)
 
     def array(self, tensor: onnx.TensorProto) -> np.ndarray:
         """The value of a tensor of this document, wherever its data lie. Raises UnreadableModelError, RefusedError."""
@@ -140,7 +140,7 @@ class Document:
         elif reference is not None:
             if self._home is None:
                 raise UnreadableModelError(
-                    "document.tensor-data-lie-folder", name=tensor.name, location=reference.location
+                    "document.data-folder-unknown", name=tensor.name, location=reference.location
                 )
             if self._detached:
                 require_own(self._new([reference]))
@@ -149,7 +149,7 @@ class Document:
         try:
             return onnx.numpy_helper.to_array(whole)
         except (ValueError, TypeError, KeyError) as error:
-            raise UnreadableModelError("document.tensor-data-do-fit", name=tensor.name, error=error) from error
+            raise UnreadableModelError("document.data-do-not-fit", name=tensor.name, error=error) from error
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, as_external_data: bool = False) -> None:
         """Writes the model to `path`: the bytes of the original wherever nothing was changed.
@@ -181,7 +181,7 @@ class Document:
             if self._detached:
                 self._detached.source.require_unchanged()
             if outline(Source(temporary)) != outline(model, self._detached):
-                raise CannotWriteError("document.what-written-read-back", out=out)
+                raise CannotWriteError("document.not-read-back", out=out)
             write.commit()
 
     def require_apart(self, path: str | os.PathLike[str]) -> None:
@@ -206,7 +206,7 @@ class Document:
         try:
             return canonical(self.proto)
         except EncodeError as error:
-            raise UsageError("document.model-larger-gib-memory", error=error) from error
+            raise UsageError("document.too-large-for-protobuf", error=error) from error
 
     def _own_references(self, model: bytes) -> list[Reference]:
         """The references of the serialised model that do not stand for detached payloads."""
@@ -227,7 +227,7 @@ def _path(path: str | os.PathLike[str]) -> Path:
         if not name or b"\0" in os.fsencode(name):
             raise ValueError
     except (TypeError, ValueError):
-        raise UsageError("document.path-name-file", path=reprlib.repr(path)) from None
+        raise UsageError("document.no-path", path=reprlib.repr(path)) from None
     return Path(name)
 
 
@@ -240,6 +240,6 @@ def _reopened(path: Path | None, token: str | None, light: bytes, folder: Path |
         return Document.from_proto(onnx.ModelProto.FromString(light), folder)
     document = Document.open(path)
     if document._detached is None or document._detached.source.token != token:
-        raise UnreadableModelError("document.modified-replaced-since-opened", path=path)
+        raise UnreadableModelError("document.changed-on-disk", path=path)
     document.proto.CopyFrom(onnx.ModelProto.FromString(light))
     return document

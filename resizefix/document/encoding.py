@@ -27,9 +27,7 @@ def require_utf8(model: bytes, name: str) -> None:
     except DecodeError:
         # Nothing is found where the file states a field twice and only the last, which counts, is UTF-8.
         for place, text in _offending("", onnx.ModelProto.FromString(model)):
-            raise UnreadableModelError(
-                "document.utf-8-every-text-onnx", name=name, place=place, text=text[:80]
-            ) from None
+            raise UnreadableModelError("document.text-not-utf-8", name=name, place=place, text=text[:80]) from None
 
 
 def _offending(place: str, message: Message) -> Iterator[tuple[str, bytes]]:

@@ -65,7 +65,7 @@ class Home(NamedTuple):
             or not any(_is_inside(path, folder) for folder in self)
         ):
             raise UnreadableModelError(
-                "document.tensor-data-said-lie-file",
+                "document.data-outside-folder",
                 tensor=reference.tensor,
                 location=reference.location,
                 folder=self.folder,
@@ -77,7 +77,7 @@ class Home(NamedTuple):
         try:
             return Source(self.resolve(reference))
         except UnreadableModelError as error:
-            raise UnreadableModelError("document.data-tensor-read", tensor=reference.tensor, error=error) from error
+            raise UnreadableModelError("document.data-not-readable", tensor=reference.tensor, error=error) from error
 
 
 def span_of(reference: Reference, source: Source) -> Span:
@@ -89,7 +89,7 @@ def span_of(reference: Reference, source: Source) -> Span:
             f"{name} {number[: _LONGEST_NUMBER + 1]!r}" for name, number in named.items() if number is not None
         )
         raise UnreadableModelError(
-            "document.tensor-external-data-number-up",
+            "document.external-data-no-number",
             tensor=reference.tensor,
             said=said,
             longest_number=_LONGEST_NUMBER,
@@ -99,7 +99,11 @@ def span_of(reference: Reference, source: Source) -> Span:
     if not start <= end <= source.size:
         said = f"begin at byte {start}" if reference.length is None else f"lie at bytes {start} to {end}"
         raise UnreadableModelError(
-            "document.tensor-data-said-bytes", tensor=reference.tensor, said=said, path=source.path, size=source.size
+            "document.external-data-outside-file",
+            tensor=reference.tensor,
+            said=said,
+            path=source.path,
+            size=source.size,
         )
     return Span(source, start, end)
 
@@ -148,7 +152,7 @@ def require_own(references: Iterable[Reference]) -> None:
     """Raises RefusedError for a tensor of another document: its payload is known there and not here."""
     for reference in references:
         if reference.checksum.startswith(TOKEN_PREFIX):
-            raise RefusedError("document.tensor-taken-another-document", tensor=reference.tensor)
+            raise RefusedError("document.tensor-of-another-document", tensor=reference.tensor)
 
 
 def require_readable(references: Iterable[Reference], home: Home) -> None:
@@ -173,13 +177,13 @@ def stage_data_files(write: AtomicWrite, references: list[Reference], home: Home
             span_of(reference, source)
         target = out.parent / location
         if not _is_inside(target, out.parent):
-            raise UsageError("document.leads-out-folder-choose", target=target, parent=out.parent)
+            raise UsageError("document.leads-out-of-folder", target=target, parent=out.parent)
         if os.path.realpath(target) == os.path.realpath(out):
-            raise UsageError("document.model-external-data-name", out=out)
+            raise UsageError("document.out-is-external-data", out=out)
         if os.path.lexists(target):
             if source.is_at(target) or is_already(target, [Span(source, 0, source.size)]):
                 continue
-            raise UsageError("document.another-file-stands-where", target=target)
+            raise UsageError("document.data-file-exists", target=target)
         write.stage(target, [Span(source, 0, source.size)], overwrite=False, make_folders=True)
         source.require_unchanged()
 
@@ -189,7 +193,7 @@ def require_not_referenced(path: Path, references: list[Reference], home: Home) 
     for reference in references:
         with suppress(OSError, ValueError):
             if os.path.samefile(path, home.folder / reference.location):
-                raise UsageError("document.holds-data-tensor-replaced", path=path, tensor=reference.tensor)
+                raise UsageError("document.holds-tensor-data", path=path, tensor=reference.tensor)
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

@@ -25,7 +25,7 @@ class DataFile:
         try:
             location.encode()
         except UnicodeEncodeError:
-            raise UsageError("document.model-refer-name-utf-8", location=location) from None
+            raise UsageError("document.name-not-utf-8", location=location) from None
         self.location = location
         self.pieces: list[Piece] = []
         self._size = 0
@@ -40,7 +40,7 @@ class DataFile:
         if not self.pieces or is_already(path, self.pieces):
             return
         if os.path.lexists(path):
-            raise UsageError("document.exists-already-may-hold", path=path)
+            raise UsageError("document.may-hold-other-data", path=path)
         write.stage(path, self.pieces, overwrite=False)
 
     def append(self, piece: Piece, length: int) -> bytes:

@@ -43,7 +43,7 @@ def open_detached(path: Path) -> tuple[Detached, onnx.ModelProto, Home, Path]:
 
 def _read(source: Source, file_name: str | None) -> tuple[Detached, onnx.ModelProto]:
     if source.size == 0:
-        raise UnreadableModelError("document.empty-download-export-again", path=source.path)
+        raise UnreadableModelError("document.file-is-empty", path=source.path)
     try:
         _require_graph(source)
         detached = Detached.of(source, file_name)
@@ -60,7 +60,7 @@ def _require_graph(source: Source) -> None:
         for record in records(data, 0, len(data)):
             if record.number == _GRAPH and record.wire_type == LENGTH_DELIMITED:
                 return
-    raise MalformedError("document.holds-graph-perhaps-tensor")
+    raise MalformedError("document.no-graph")
 
 
 def _diagnosis(source: Source, error: Exception) -> str:

@@ -29,7 +29,7 @@ class Source:
         try:
             self.descriptor = os.open(path, flags)
         except FileNotFoundError:
-            raise UnreadableModelError("document.such-file", path=path) from None
+            raise UnreadableModelError("document.no-such-file", path=path) from None
         except OSError as error:
             raise UnreadableModelError(
                 "document.cannot-be-opened", path=path, strerror=error.strerror or error
@@ -37,9 +37,9 @@ class Source:
         weakref.finalize(self, os.close, self.descriptor)
         status = os.fstat(self.descriptor)
         if stat.S_ISDIR(status.st_mode):
-            raise UnreadableModelError("document.folder-name-onnx-file", path=path)
+            raise UnreadableModelError("document.model-is-folder", path=path)
         if not stat.S_ISREG(status.st_mode):
-            raise UnreadableModelError("document.regular-file-save-model", path=path)
+            raise UnreadableModelError("document.model-is-no-file", path=path)
         self.size = status.st_size
         self._identity = _identity(status)
         # The same for the same file however often it is opened, different for any other file.
@@ -52,7 +52,7 @@ class Source:
     def require_unchanged(self) -> None:
         """Raises UnreadableModelError if the file was written to since it was opened."""
         if not self.unchanged():
-            raise UnreadableModelError("document.modified-since-opened-open", path=self.path)
+            raise UnreadableModelError("document.changed-since-opened", path=self.path)
 
     def is_at(self, path: str | os.PathLike[str]) -> bool:
         """Whether `path` leads to this very file, unchanged."""
@@ -72,7 +72,7 @@ class Source:
                     "document.cannot-be-read", path=self.path, strerror=error.strerror or error
                 ) from error
             if not chunk:
-                raise UnreadableModelError("document.ends-byte-expected", path=self.path, start=start, end=end - start)
+                raise UnreadableModelError("document.file-is-cut", path=self.path, start=start, end=end - start)
             chunks.append(chunk)
             start += len(chunk)
         return b"".join(chunks)
@@ -86,7 +86,7 @@ class Source:
             mapping = mmap.mmap(self.descriptor, 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise UnreadableModelError(
-                "document.mapped-memory", path=self.path, strerror=error.strerror or error
+                "document.cannot-be-mapped", path=self.path, strerror=error.strerror or error
             ) from error
         with mapping:
             yield mapping

@@ -36,7 +36,7 @@ def require_sound(model: ModelProto, name: str) -> None:
     """Raises UnreadableModelError for the model called `name` if its nodes or functions go in circles or lack parts."""
     why = _why_not(model)
     if why is not None:
-        raise UnreadableModelError("document.valid-onnx-model-export", name=name, why=why)
+        raise UnreadableModelError("document.not-onnx", name=name, why=why)
 
 
 def _why_not(model: ModelProto) -> str | None:

@@ -32,7 +32,7 @@ def replace_tensors(
     if kind == "TensorProto":
         return replacing(start, end)
     if depth > MAX_DEPTH:
-        raise MalformedError("document.messages-nested-deep", max_depth=MAX_DEPTH)
+        raise MalformedError("document.nested-too-deep", max_depth=MAX_DEPTH)
     pieces: list[Piece] = []
     copied = start
     for record, child in entering(kind, start, end):
@@ -82,5 +82,5 @@ def replace_tensors_containing(
     try:
         pieces = replace_tensors(kind, 0, len(data), containing(data, needle), replacing_at, cut)
     except MalformedError as error:
-        raise UnreadableModelError("document.model-holds-what-part", error=error) from error
+        raise UnreadableModelError("document.no-part-of-onnx", error=error) from error
     return [data] if pieces is None else pieces

@@ -53,12 +53,12 @@ def read_varint(data: Readable, position: int, end: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             if value >> 64:
-                raise MalformedError("document.number-offset-does-fit", position=position)
+                raise MalformedError("document.number-too-large", position=position)
             return value, index + 1
         shift += 7
     if end - position >= 10:
-        raise MalformedError("document.number-offset-longer-bytes", position=position)
-    raise CutOffError("document.data-ends-offset-middle", end=end)
+        raise MalformedError("document.number-too-long", position=position)
+    raise CutOffError("document.ends-in-number", end=end)
 
 
 def records(data: Readable, start: int, end: int) -> Iterator[Record]:
@@ -77,7 +77,7 @@ def records(data: Readable, start: int, end: int) -> Iterator[Record]:
             tag, position = read_varint(data, position, end)
         number, wire_type = tag >> 3, tag & 7
         if number == 0 or tag >> 32:
-            raise MalformedError("document.field-message-number-offset", number=number, tag_start=tag_start)
+            raise MalformedError("document.no-such-field", number=number, tag_start=tag_start)
         body = position
         if wire_type == LENGTH_DELIMITED:
             if position < end and data[position] < 0x80:
@@ -94,10 +94,10 @@ def records(data: Readable, start: int, end: int) -> Iterator[Record]:
         elif wire_type == START_GROUP:
             position = _end_of_group(data, number, body, end)
         else:
-            raise MalformedError("document.nothing-begin-wire-type", wire_type=wire_type, tag_start=tag_start)
+            raise MalformedError("document.no-such-wire-type", wire_type=wire_type, tag_start=tag_start)
         if position > end:
             raise CutOffError(
-                "document.field-offset-claims-bytes",
+                "document.field-too-long",
                 number=number,
                 tag_start=tag_start,
                 position=position - body,
@@ -113,7 +113,7 @@ def _end_of_group(data: Readable, number: int, position: int, end: int) -> int:
     groups = [number]
     while groups:
         if position >= end:
-            raise CutOffError("document.data-ends-offset-inside", end=end)
+            raise CutOffError("document.ends-in-group", end=end)
         tag, body = read_varint(data, position, end)
         field, wire_type = tag >> 3, tag & 7
         if wire_type == START_GROUP and field > 0 and len(groups) < MAX_DEPTH:
@@ -121,7 +121,7 @@ def _end_of_group(data: Readable, number: int, position: int, end: int) -> int:
         elif wire_type == END_GROUP and field == groups[-1]:
             groups.pop()
         elif wire_type in (START_GROUP, END_GROUP):
-            raise MalformedError("document.groups-offset-nested-too", position=position)
+            raise MalformedError("document.groups-broken", position=position)
         else:
             body = next(records(data, position, end)).end
         position = body

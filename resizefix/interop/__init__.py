@@ -66,4 +66,4 @@ def _kind(model: Model) -> Kind:
     for kind in KINDS:
         if kind.is_one(model):
             return kind
-    raise UsageError("interop.model-give-path-onnx", module=type(model).__module__, qualname=type(model).__qualname__)
+    raise UsageError("interop.no-model", module=type(model).__module__, qualname=type(model).__qualname__)

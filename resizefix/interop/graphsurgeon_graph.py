@@ -47,12 +47,12 @@ def opened(model: gs.Graph) -> Document:
     import onnx_graphsurgeon as gs
 
     if isinstance(model, gs.Function):
-        raise UsageError("interop.local-function-give-graph", name=model.name)
+        raise UsageError("interop.graph-is-function", name=model.name)
     with _constants_kept(model):
         try:
             proto: ModelProto = gs.export_onnx(_stand_in(model))
         except (gs.OnnxGraphSurgeonException, *_CANNOT_EXPORT) as error:
-            raise UsageError("interop.onnx-graphsurgeon-export-graph-give", error=error) from error
+            raise UsageError("interop.graphsurgeon-cannot-export", error=error) from error
     return light_document(proto)
 
 
@@ -67,7 +67,7 @@ def returned(document: Document, like: object) -> gs.Graph:
     of_bodies = {name for body in graph.subgraphs(recursive=True) for name in body.tensors()}
     overridable = {value.name for value in model.graph.input} - set(inputs)
     for name in sorted(overridable & of_bodies):
-        raise RefusedError("interop.input-default-read-inside", name=name)
+        raise RefusedError("interop.default-read-in-body", name=name)
     inputs |= {name: constants[name] for name in overridable if name in constants}
     graph.inputs = [inputs[value.name] for value in model.graph.input if value.name in inputs]
     return graph
@@ -99,7 +99,7 @@ def _constants_kept(graph: gs.Graph) -> Iterator[None]:
     protos: dict[int, tuple[TensorProto, str | None, str]] = {}
     for tensor in _tensors(graph):
         if getattr(tensor.dtype, "name", "") == "float8_e4m3fnuz":
-            raise RefusedError("interop.tensor-type-float8-e4m3fnuz", name=tensor.name)
+            raise RefusedError("interop.float8-fnuz", name=tensor.name)
         # A constant that was not looked at is written by renaming the TensorProto it came from.
         proto: Any = getattr(tensor._values, "tensor", None) if isinstance(tensor, gs.Constant) else None
         if not isinstance(proto, TensorProto):
@@ -107,7 +107,7 @@ def _constants_kept(graph: gs.Graph) -> Iterator[None]:
         own_name = proto.name if proto.HasField("name") else None
         known = protos.setdefault(id(proto), (proto, own_name, tensor.name))
         if known[2] != tensor.name:
-            raise UsageError("interop.constants-share-tensorproto-onnx-graphsurgeon", known=known[2], name=tensor.name)
+            raise UsageError("interop.shared-constants", known=known[2], name=tensor.name)
     try:
         yield
     finally:

@@ -40,7 +40,7 @@ def light_document(model: ModelProto) -> Document:
     CannotWriteError where a large model cannot be written to the folder for temporary files (TMPDIR names it).
     """
     if not model.HasField("graph"):
-        raise UnreadableModelError("interop.model-memory-holds-graph")
+        raise UnreadableModelError("interop.no-graph")
     pieces = _serialized(model)
     if sum(map(len, pieces)) > LARGE:
         return _through_a_file(pieces)
@@ -84,7 +84,7 @@ def _through_a_file(pieces: list[bytes]) -> Document:
             raise
     except OSError as error:
         raise CannotWriteError(
-            "interop.model-large-needs-temporary", gettempdir=tempfile.gettempdir(), strerror=error.strerror or error
+            "interop.no-temporary-file", gettempdir=tempfile.gettempdir(), strerror=error.strerror or error
         ) from error
     document = Document.open(os.path.join(folder, _FILE))
     document.path = None  # it came from none that the user knows
@@ -109,11 +109,11 @@ def _serialized(model: ModelProto) -> list[bytes]:
         text = shell.SerializeToString(deterministic=True)
         graph = shell.graph.SerializeToString(deterministic=True)
     except EncodeError as error:
-        raise UsageError("interop.model-holds-gib-besides", error=error) from error
+        raise UsageError("interop.too-large", error=error) from error
     lost = [reference.tensor for reference in references_in(text)]
     lost += [tensor.name for tensor in initializers if tensor.data_location == TensorProto.EXTERNAL]
     if lost:
-        raise UsageError("interop.tensor-data-lie-another", lost=lost[0], lost_2=len(lost) - 1)
+        raise UsageError("interop.data-folder-unknown", lost=lost[0], lost_2=len(lost) - 1)
     if not initializers:
         return [text]
     inside = [graph]

@@ -37,7 +37,7 @@ def opened(model: ir.Model) -> Document:
         try:
             proto = ir.serde.serialize_model(model)
         except ir.serde.SerdeError as error:
-            raise UsageError("interop.onnx-ir-serialise-model", error=error, cause=error.__cause__) from error
+            raise UsageError("interop.ir-not-serialised", error=error, cause=error.__cause__) from error
     return light_document(proto) if folder is None else Document.from_proto(proto, os.path.abspath(folder))
 
 
@@ -59,7 +59,7 @@ def _folder(model: ir.Model) -> str | None:
 
     folders = {os.fspath(tensor.base_dir) for tensor in _tensors(model) if isinstance(tensor, ir.ExternalTensor)}
     if len(folders) > 1:
-        raise UsageError("interop.tensors-model-lie-several", repr=", ".join(sorted(map(repr, folders))))
+        raise UsageError("interop.several-folders", repr=", ".join(sorted(map(repr, folders))))
     return folders.pop() if folders else None
 
 

@@ -38,7 +38,9 @@ def opened(model: ONNXProgram) -> Document:
     """A document of the program's model. Raises UsageError for a program of another making."""
     if not ir_model.is_one(model.model):
         raise UsageError(
-            "interop.model-onnx-ir-model", qualname=type(model).__qualname__, qualname_2=type(model.model).__qualname__
+            "interop.program-without-ir-model",
+            qualname=type(model).__qualname__,
+            qualname_2=type(model.model).__qualname__,
         )
     return ir_model.opened(model.model)
 

@@ -63,7 +63,7 @@ def bounded(function: F) -> F:
         documents = [opened(model) for model in models]
         answer = _ask(function, documents, options, tell)
         if isinstance(answer, MemoryError):
-            answer = _NoAnswer(Diagnostic("library.memory-ran-out-memory-limit"))
+            answer = _NoAnswer(Diagnostic("library.memory-limit-reached"))
         if isinstance(answer, _NoAnswer):
             verification = Verification(Status.FAILED, answer.reason)
             if function.__name__ == "verify":
@@ -117,7 +117,7 @@ def _ask(
                 if tell is not None:
                     tell(*said)
         except TimeoutError:
-            return _NoAnswer(Diagnostic("library.time-up-after-s", timeout=timeout))
+            return _NoAnswer(Diagnostic("library.timeout-reached", timeout=timeout))
         except WorkerEndedError as ended:
             return _NoAnswer(process.why_ended(ended.code, timeout))
     raise AssertionError("a worker's last message is its answer")

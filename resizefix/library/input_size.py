@@ -72,7 +72,7 @@ def input_size(
         return Result(returned(document, model), (), (), nothing, resolution=resolution)
     resolution = replace(resolution, inferred=tuple(work.inferred), rule=work.rule)
     if not verify:
-        skipped = Verification(Status.SKIPPED, Diagnostic("library.switched-off-no-verify"))
+        skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
         return Result(returned(work.document, model), work.outcomes, (), skipped, resolution=resolution)
     verification = work.proof(conditions(**run))
     if not verification.passed:

@@ -81,7 +81,7 @@ def live_verdicts(
 ) -> dict[str, LiveVerdict | LiveUnavailable]:
     """For each target what its own parser or runtime says, or one that stands in; TensorRT is asked once for all."""
     if profile and not set(targets) & SPEAKS_FOR.keys():
-        raise UsageError("library.shapes-build-use-alone", speaks_for=" or ".join(SPEAKS_FOR))
+        raise UsageError("library.shapes-without-build", speaks_for=" or ".join(SPEAKS_FOR))
     answers: dict[str, LiveVerdict | LiveUnavailable] = {}
     asked: LiveVerdict | LiveUnavailable | None = None
     for target in targets:
@@ -97,7 +97,7 @@ def live_verdicts(
                 document, RUNTIMES[target], Conditions(), python=python, time_limit=time_limit
             )
         else:
-            answers[target] = LiveUnavailable(Diagnostic("library.parser-run-here-install", target=target))
+            answers[target] = LiveUnavailable(Diagnostic("library.no-live-parser", target=target))
     return answers
 
 

@@ -47,17 +47,17 @@ def checked(given: Profile, document: Document) -> dict[str, Bounds]:
     profile: dict[str, Bounds] = {}
     for name, bounds in given.items():
         if name not in known:
-            raise UsageError("library.input-give-range", name=name, known=", ".join(known) or "none")
+            raise UsageError("library.range-for-no-input", name=name, known=", ".join(known) or "none")
         said = vars(bounds) if isinstance(bounds, Range) else bounds
         told = {bound: [int(value) for value in said[bound]] for bound in BOUNDS if bound in said}
         if set(told) == {"opt"}:
             told = dict.fromkeys(BOUNDS, told["opt"])
         if set(told) != set(BOUNDS):
             missing = ", ".join(bound for bound in BOUNDS if bound not in told)
-            raise UsageError("library.input-give-min-opt", name=name, missing=missing)
+            raise UsageError("library.range-incomplete", name=name, missing=missing)
         rows = [told[bound] for bound in BOUNDS]
         if len({len(row) for row in rows}) > 1 or any(low > high for low, high in (*_pairs(rows, 0), *_pairs(rows, 1))):
-            raise UsageError("library.input-min-opt-max", name=name, rows=rows)
+            raise UsageError("library.range-not-ordered", name=name, rows=rows)
         profile[name] = told
     return profile
 
@@ -76,7 +76,7 @@ def planned(document: Document, inputs: Sequence[NetworkInput], given: Mapping[s
             _require_fit(entry, given[entry.name])
     frozen = [name for name in given if name not in {entry.name for entry in inputs}]
     if frozen:
-        raise UsageError("library.input-default-tensorrt-takes", frozen=frozen[0])
+        raise UsageError("library.default-is-constant", frozen=frozen[0])
     unsaid = [entry for entry in inputs if entry.needs_range and entry.name not in given]
     if not unsaid:
         return Plan(dict(given), dict(given), ())
@@ -99,13 +99,13 @@ def _require_fit(entry: NetworkInput, bounds: Bounds) -> None:
         length = math.prod(size for size in entry.dims if size is not None)
         if None not in entry.dims and len(numbers) != length:
             raise UsageError(
-                "library.input-decides-shapes-range", name=entry.name, count=counted(length, "value"), numbers=numbers
+                "library.range-of-shape-input", name=entry.name, count=counted(length, "value"), numbers=numbers
             )
         return
     fixed = [(size, row[axis]) for row in bounds.values() for axis, size in enumerate(entry.dims) if axis < len(row)]
     if len(numbers) != len(entry.dims) or any(size not in (None, given) for size, given in fixed):
         shape = "x".join("?" if size is None else str(size) for size in entry.dims)
-        raise UsageError("library.input-shape-does-fit", name=entry.name, shape=shape, str="x".join(map(str, numbers)))
+        raise UsageError("library.range-does-not-fit", name=entry.name, shape=shape, str="x".join(map(str, numbers)))
 
 
 # ---- ranges nobody gave ---------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def checked_options(options: Mapping[str, Any], call: str = "") -> dict[str, Any
             except UsageError:
                 raise
             except Exception as error:  # whatever a foreign object's own methods raise
-                raise UsageError("library.give", name=name, value=reprlib.repr(value), wanted=wanted) from error
+                raise UsageError("library.option-takes", name=name, value=reprlib.repr(value), wanted=wanted) from error
     return found
 
 

@@ -76,15 +76,15 @@ def promote_scales(
     original) where the new model is not proven to compute what the old one does.
     """
     if for_ == "tensorrt" and keep_default:
-        raise UsageError("library.keep-default-tensorrt-tensorrt-takes")
+        raise UsageError("library.keep-default-for-tensorrt")
     document = opened(model)
     if denominator is not None and for_ != "tensorrt":
         raise UsageError(
-            "library.denominator-tensorrt-alone", retry_args=("--for", "tensorrt"), denominator=denominator
+            "library.denominator-without-tensorrt", retry_args=("--for", "tensorrt"), denominator=denominator
         )
     current = default_opset(document.proto.opset_import, fallback=1)
     if opset is not None and opset < current:
-        raise UsageError("library.opset-only-raised", current=current, opset=opset)
+        raise UsageError("library.opset-not-lowered", current=current, opset=opset)
     view = ModelView(document)
     sites = select(sites_in(view), node)
     integers = Integers(denominator) if for_ == "tensorrt" else None
@@ -223,9 +223,7 @@ def _ask_live(original: Document, candidate: Promotion, verification: Verificati
     before = live_verdict(original)
     too = " (it refuses the original too)" if isinstance(before, LiveVerdict) and not before.accepted else ""
     result = Result(original, candidate.outcomes, candidate.inputs, verification)
-    raise VerificationFailedError(
-        "library.refuses-model-no-verify-writes", parser=found.parser, where=where, too=too, result=result
-    )
+    raise VerificationFailedError("library.parser-refuses", parser=found.parser, where=where, too=too, result=result)
 
 
 def _is_taken(document: Document) -> bool:

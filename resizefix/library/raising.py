@@ -35,7 +35,7 @@ def is_later(document: Document, opset: int | None) -> bool:
     """Whether the document is to be raised. Raises UsageError for an opset that is older than its own."""
     current = default_opset(document.proto.opset_import, fallback=1)
     if opset is not None and opset < current:
-        raise UsageError("library.opset-only-raised", current=current, opset=opset)
+        raise UsageError("library.opset-not-lowered", current=current, opset=opset)
     return opset is not None and opset > current
 
 

@@ -81,7 +81,7 @@ def _repaired(
         nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-repaired"))
         return Result(document, made.outcomes, (), nothing)
     if rules is None:
-        skipped = Verification(Status.SKIPPED, Diagnostic("library.switched-off-no-verify"))
+        skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
         return Result(made.document, made.outcomes, (), skipped)
 
     from resizefix.verification.repair import RepairedNode, prove_repair  # onnxruntime is imported where it runs
@@ -101,7 +101,7 @@ def _repaired(
         result = Result(document, made.outcomes, (), verification)
         named = ", ".join(outcome.node for outcome in changed[:3])
         raise VerificationFailedError(
-            "library.verification-failed-4", named=named, why=verification.reason, result=result
+            "library.verification-failed-at", named=named, why=verification.reason, result=result
         )
     difference = largest if math.isfinite(largest) else None  # another shape: no number says it
     at = verification.runs[0].shapes if verification.runs and difference else None

@@ -82,7 +82,7 @@ def legalize(
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
             result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))
-            raise VerificationFailedError("library.verification-failed-3", refusal=refusal, result=result)
+            raise VerificationFailedError("library.verification-refused", refusal=refusal, result=result)
     result = _proven(model, document, made.document, made.outcomes, changed, allow_inexact, rules)
     if rules is None or not changed or not live:
         return result
@@ -100,7 +100,7 @@ def _proven_live(
     proof = prove_live(before, after, changed, target, rules)
     if not proof.fits:
         failed = replace(result, verification=Verification(Status.FAILED, proof.said))
-        raise VerificationFailedError("library.verification-failed-3", refusal=proof.said, result=failed)
+        raise VerificationFailedError("library.verification-refused", refusal=proof.said, result=failed)
     reason = f"{result.verification.reason}; {proof.said}" if result.verification.reason else proof.said
     return replace(result, verification=replace(result.verification, reason=reason))
 
@@ -192,7 +192,7 @@ def _proven(
             returned(before, model), outcomes, (), Verification(Status.SKIPPED, Diagnostic("library.nothing-rewritten"))
         )
     if rules is None:
-        skipped = Verification(Status.SKIPPED, Diagnostic("library.switched-off-no-verify"))
+        skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
         return Result(returned(after, model), measured(outcomes, changed, skipped), (), skipped)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
@@ -206,7 +206,7 @@ def _proven(
         result = Result(before, told, (), verification)
         advice = "" if allow_inexact or exact else _if_inexact_passes(verification, allowed)
         raise VerificationFailedError(
-            "library.verification-failed-2", why=verification.reason, advice=advice, result=result
+            "library.verification-failed-advice", why=verification.reason, advice=advice, result=result
         )
     return Result(returned(after, model), told, (), verification)
 

@@ -88,7 +88,7 @@ def set_interpolation(
         nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-set"))
         return Result(returned(document, model), made.outcomes, (), nothing)
     if not verify:
-        skipped = Verification(Status.SKIPPED, Diagnostic("library.switched-off-no-verify"))
+        skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
         return Result(returned(made.document, model), made.outcomes, (), skipped)
 
     from resizefix.verification.changed_nodes import measure_change  # onnxruntime is imported where something is run

@@ -28,7 +28,7 @@ def bind_input(site: ReadSite, form: Form) -> InputBinding:
     scaled = _scaled_entries(site, kind, base, axes)
     if form is Form.FACTOR and len({base[position] for position in scaled}) > 1:
         values = ", ".join(f"{base[position]:g}" for position in scaled)
-        raise RefusedError("operations.axes-scaled-different-numbers", values=values, rule="form")
+        raise RefusedError("operations.factors-differ", values=values, rule="form")
     entries = scaled if form in (Form.SPATIAL, Form.FACTOR) else tuple(range(len(base)))
     return InputBinding(
         scope=site.scope.path,
@@ -56,7 +56,7 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
     it, else one for each. Without an input for sizes (before opset 11) the whole number is cast and fed as scales.
     """
     if form is Form.SCALES:
-        raise RefusedError("operations.tensorrt-takes-float-input", rule="form")
+        raise RefusedError("operations.no-float-input", rule="form")
     if form is Form.SIZES:
         return bind_input(site, form)
     floats = bind_input(site, Form.SPATIAL if form is None else form)
@@ -66,9 +66,9 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
     chosen = denominator or (1 if all(float(scale).is_integer() for scale in scales) else 1000)
     by_shape = site.dialect.sizes_input is not None
     if not by_shape and not all(float(scale).is_integer() and chosen == 1 for scale in scales):
-        raise RefusedError("operations.input-sizes-tensorrt-builds", name=site.dialect.name, rule="form")
+        raise RefusedError("operations.no-sizes-input", name=site.dialect.name, rule="form")
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
-        raise RefusedError("operations.tf-crop-resize-reads", rule="form")
+        raise RefusedError("operations.crop-reads-sizes", rule="form")
     if not all(numerator(scale, chosen) for scale in scales):
         from resizefix.origins.format_expression import figure
 
@@ -76,7 +76,7 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
         known = common_denominator(scales)
         others = f", nor over any other up to {LARGEST_DENOMINATOR:,}" if known is None else ""
         raise RefusedError(
-            "operations.scale-whole-number-over", scale=scale, chosen=chosen, others=others, rule="denominator"
+            "operations.factor-not-rational", scale=scale, chosen=chosen, others=others, rule="denominator"
         )
     driven = replace(floats, denominator=chosen, by_shape=by_shape)
     if by_shape:
@@ -117,7 +117,7 @@ def _refuse_other_samples(driven: InputBinding) -> None:
         made = size * round(scale * driven.denominator) // driven.denominator
         if made != output_size(scale, size) or sampled_scale(size, made) != np.float32(scale):
             raise RefusedError(
-                "operations.scale-makes-tensorrt-must",
+                "operations.other-scale-in-tensorrt",
                 scale=scale,
                 size=size,
                 output_size=output_size(scale, size),
@@ -132,12 +132,15 @@ def _axes(site: ReadSite, count: int) -> tuple[int, ...]:
     if axes is None:
         if site.input_dims is not None and len(site.input_dims) != count:
             raise RefusedError(
-                "operations.input-rank", numbers=_numbers(site, count), input_dims=len(site.input_dims), rule="extent"
+                "operations.length-for-rank",
+                numbers=_numbers(site, count),
+                input_dims=len(site.input_dims),
+                rule="extent",
             )
         return tuple(range(count))
     if len(axes) != count:
         raise RefusedError(
-            "operations.it-has-for",
+            "operations.length-of-extent",
             numbers=_numbers(site, count),
             axes=counted(len(axes), "axis", "axes"),
             rule="extent",
@@ -145,7 +148,7 @@ def _axes(site: ReadSite, count: int) -> tuple[int, ...]:
     if min(axes) >= 0:
         return axes
     if site.input_dims is None:
-        raise RefusedError("operations.axes-count-end-rank", rule="axes")
+        raise RefusedError("operations.axes-from-the-end", rule="axes")
     return tuple(axis % len(site.input_dims) for axis in axes)
 
 
@@ -168,7 +171,7 @@ def _as_scales(site: ReadSite) -> tuple[float, ...]:
     scales = [sampled_scale(size, int(out)) for out, size in zip(values, sizes, strict=True)]
     for scale, out, size in zip(scales, values, sizes, strict=True):
         if output_size(scale, size) != out:
-            raise RefusedError("operations.float32-scale-such-onnxruntime", out=out, size=size, rule="output size")
+            raise RefusedError("operations.no-scale-for-size", out=out, size=size, rule="output size")
     return tuple(scales)
 
 
@@ -182,11 +185,9 @@ def _as_sizes(site: ReadSite) -> tuple[int, ...]:
     for scale, size in zip(values, dims, strict=True):
         out = output_size(scale, size)
         if out > _LONGEST:
-            raise RefusedError("operations.scale-makes-runtime-holds", scale=scale, size=size, rule="output size")
+            raise RefusedError("operations.output-too-large", scale=scale, size=size, rule="output size")
         if sampled_scale(size, out) != np.float32(scale):
-            raise RefusedError(
-                "operations.scale-makes-another-scale", scale=scale, size=size, out=out, rule="output size"
-            )
+            raise RefusedError("operations.other-scale-by-size", scale=scale, size=size, out=out, rule="output size")
         sizes.append(out)
     return tuple(sizes)
 
@@ -194,11 +195,11 @@ def _as_sizes(site: ReadSite) -> tuple[int, ...]:
 def _static_sizes(site: ReadSite, otherwise: str) -> tuple[int, ...]:
     """The input's size at each entry of the operand, where the file fixes it and the two extents mean the same."""
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
-        raise RefusedError("operations.tf-crop-resize-reads-sizes", otherwise=otherwise, rule="form")
+        raise RefusedError("operations.crop-reads-sizes-so", otherwise=otherwise, rule="form")
     sizes = [_static_dim(site, axis) for axis in _axes(site, len(site.values))]
     fixed = tuple(size for size in sizes if size)
     if len(fixed) != len(sizes):
-        raise RefusedError("operations.size-input-fixed-file", otherwise=otherwise, rule="form")
+        raise RefusedError("operations.size-not-fixed", otherwise=otherwise, rule="form")
     return fixed
 
 

@@ -46,7 +46,7 @@ class GivenValues:
         for name in values:
             if name not in behind:
                 known = ", ".join(behind) or "none"
-                raise UsageError("operations.set-drives-none-selected", name=name, known=known)
+                raise UsageError("operations.set-drives-nothing", name=name, known=known)
         for name in behind:
             if name in values:
                 self.arrays[name] = _as_array(declared[name], values[name])
@@ -103,8 +103,10 @@ def _as_array(declared: ValueInfoProto, values: Sequence[float]) -> Array:
     shape = tuple(fixed) if len(fixed) == len(dims) else (given.size,)
     label = f"{TensorProto.DataType.Name(tensor.elem_type).lower()}[{','.join(str(size or '?') for size in dims)}]"
     if math.prod(shape) != given.size or (len(fixed) != len(dims) and len(dims) != 1):
-        raise UsageError("operations.set-for", name=declared.name, values=counted(len(values), "value"), label=label)
+        raise UsageError(
+            "operations.set-does-not-fit", name=declared.name, values=counted(len(values), "value"), label=label
+        )
     array = given.reshape(shape).astype(helper.tensor_dtype_to_np_dtype(tensor.elem_type))
     if array.dtype.kind in "iub" and np.any(array != given.reshape(shape)):
-        raise UsageError("operations.set-values", name=declared.name, values=list(values), label=label)
+        raise UsageError("operations.set-no-values", name=declared.name, values=list(values), label=label)
     return array

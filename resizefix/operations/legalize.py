@@ -154,12 +154,12 @@ class _Legalizer:
         first, why = _refusal(self._target, violations)
         site = self._site
         if site.scope.in_function:
-            raise RefusedError("operations.stands-local-function-inline", why=why, node=site.label)
+            raise RefusedError("operations.in-local-function", why=why, node=site.label)
         try:
             subject = subject_of(site)
         except RefusedError as error:
             raise RefusedError(
-                "operations.to-mend-it", why=why, mend=first.fix, error=error, node=site.label, rule=first.rule
+                "operations.rewrite-failed", why=why, mend=first.fix, error=error, node=site.label, rule=first.rule
             ) from error
         why += self._dispute(subject)
         try:
@@ -169,11 +169,11 @@ class _Legalizer:
             if site.elem_type not in self._target.edge_types or subject.interpolation.mode is not Mode.NEAREST:
                 raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
             if not self._allowance.lowered:
-                raise RefusedError("operations.casts-put-around-no-lower", why=why) from error
+                raise RefusedError("operations.casts-forbidden", why=why) from error
             if not self._facts.is_at_the_edges:
                 edges = f"{self._target.name} takes {name} only as inputs and outputs of the network"
                 raise RefusedError(
-                    "operations.convert-image-float-before", why=why, error=error, edges=edges, node=site.label
+                    "operations.convert-image-first", why=why, error=error, edges=edges, node=site.label
                 ) from error
         as_floats = _Legalizer(
             site, replace(self._facts, elem_type=TensorProto.FLOAT), self._target, self._allowance, self._fresh
@@ -182,7 +182,7 @@ class _Legalizer:
             made = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
         except RefusedError as error:
             raise RefusedError(
-                "operations.as-floats", why=why, error=error, node=site.label, rule=first.rule
+                "operations.as-floats-refused", why=why, error=error, node=site.label, rule=first.rule
             ) from error
         return between_casts(made, site, self._fresh)
 
@@ -202,7 +202,7 @@ class _Legalizer:
             accepts=lambda other: self._accepts(other, dialect),
         )
         if not self._allowance.lowered:
-            raise RefusedError("operations.operators-replace-no-lower", node=site.label)
+            raise RefusedError("operations.no-lower", node=site.label)
         return self._findable(found)
 
     def _dispute(self, subject: ResizeSpec) -> str:

@@ -47,7 +47,7 @@ def formed(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Repl
     if site.scope.in_function:
         raise RefusedError("operations.set-form-in-function", form=form, rule="form")
     if subject.rank is None:
-        raise RefusedError("operations.operators-replace-rank-input", rule="form")
+        raise RefusedError("operations.rank-unknown", rule="form")
     if form in BY_NAME:
         return _lowered(subject, site, form, fresh)
     return _spelled(subject, site, form, fresh)
@@ -56,7 +56,7 @@ def formed(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Repl
 def _lowered(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Replacement:
     lowering, opset = BY_NAME[form], site.scope.opset
     if subject.element_type is None:
-        raise RefusedError("operations.operators-replace-type-input", rule="form")
+        raise RefusedError("operations.type-unknown", rule="form")
     why = why_not_native(subject) or lowering.applies(subject, opset)
     if why is not None:
         raise RefusedError("operations.set-form", form=form, why=why, rule="form")

@@ -175,7 +175,7 @@ class _Promote(Operation[InputBinding]):
             first = next((violation for violation in violations if violation.effect is Effect.REJECTED), None)
             if first is not None:
                 rule = {"rule_name": first.rule, "because": first.because, "mend": first.fix}
-                found[key] = Diagnostic("operations.tensorrt-refuses-node-first", **rule)
+                found[key] = Diagnostic("operations.tensorrt-refuses", **rule)
         return found
 
 
@@ -220,7 +220,7 @@ def _inputs(
         else:
             wanted = naming.name if len(groups) == 1 else f"{naming.name}_{group[0]}"
             if not names.is_free(wanted):
-                raise UsageError("operations.input-name-model-already-uses", wanted=wanted)
+                raise UsageError("operations.input-name-taken", wanted=wanted)
             name = names.fresh(wanted)
         value = driven[0].input_value(driven[0].base)
         inputs.append(PromotedInput(name, value, keep_default, driven))

@@ -82,7 +82,7 @@ def subject_of(site: Site) -> ResizeSpec:
     site = site.read
     if site.extent.values is None and site.origin.kind is OriginKind.GRAPH_INPUT:
         why = f"its {site.extent.kind.value} are fed at run time, through {site.origin.name!r}"
-        raise RefusedError("operations.make-them-first", why=why, rule="extent")
+        raise RefusedError("operations.make-constant-first", why=why, rule="extent")
     values = site.values
     shape = None
     if site.input_dims is not None:
@@ -90,14 +90,14 @@ def subject_of(site: Site) -> ResizeSpec:
     try:
         subject = ResizeSpec(site.interpolation, site.extent.kind, values, shape, site.elem_type)
     except ValueError as error:
-        raise RefusedError("operations.it-is-not-valid", error=error, rule="extent") from error
+        raise RefusedError("operations.not-valid", error=error, rule="extent") from error
     lengths = [length for axis in subject.listed for length in (axis.out, axis.scale) if length is not None]
     longest = max([1, *lengths, *(size for size in shape or () if size is not None)])
     if longest > LONGEST_AXIS:
-        raise RefusedError("operations.axis-samples-looked", longest=longest, rule="extent")
+        raise RefusedError("operations.axis-too-long", longest=longest, rule="extent")
     largest = max([1.0, *(axis.scale for axis in subject.listed if axis.size is None and axis.scale is not None)])
     if largest > LARGEST_SCALE:
-        raise RefusedError("operations.scale-axis-unknown-length", largest=largest, rule="extent")
+        raise RefusedError("operations.scale-too-large", largest=largest, rule="extent")
     return subject
 
 
@@ -153,9 +153,9 @@ def lowered(
     The `target` must take its operators; a simpler resize node that a lowering keeps must be one that `accepts` takes.
     """
     if subject.shape is None:
-        raise RefusedError("operations.operators-replace-rank-input", rule="lowering")
+        raise RefusedError("operations.rank-unknown", rule="lowering")
     if subject.element_type is None:
-        raise RefusedError("operations.operators-replace-type-input", rule="lowering")
+        raise RefusedError("operations.type-unknown", rule="lowering")
     resizes = frozenset({"Upsample", "Resize"})
 
     def why_not(lowering: Lowering) -> str | None:

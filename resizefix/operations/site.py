@@ -99,7 +99,7 @@ class Site:
     def values(self) -> tuple[float, ...] | tuple[int, ...]:
         """The values of the extent. Raises RefusedError where the file does not fix them."""
         if self.extent.values is None:
-            raise RefusedError("operations.constant-make-them-first", value=self.extent.kind.value, rule="extent")
+            raise RefusedError("operations.extent-not-constant", value=self.extent.kind.value, rule="extent")
         return self.extent.values
 
 
@@ -126,5 +126,5 @@ class ReadSite(Site):
     def operand(self) -> tuple[int, str]:
         """The input that says how large the output is: position and name. Raises RefusedError for an attribute."""
         if self.slot is None:
-            raise RefusedError("operations.its-are-an-attribute", value=self.extent.kind.value, rule="extent")
+            raise RefusedError("operations.extent-is-attribute", value=self.extent.kind.value, rule="extent")
         return self.slot, self.node.input[self.slot]

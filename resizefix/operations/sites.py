@@ -80,9 +80,7 @@ def select(sites: Sequence[Site], patterns: Sequence[str]) -> list[Site]:
         if not matches:
             there = ", ".join(f"#{site.index} {site.node.name}".strip() for site in sites[:8])
             more = f" and {len(sites) - 8} more" if len(sites) > 8 else ""
-            raise UsageError(
-                "operations.resize-node-matches", pattern=pattern, there=there or "none", more=more, rule="node"
-            )
+            raise UsageError("operations.no-such-node", pattern=pattern, there=there or "none", more=more, rule="node")
         chosen.update(matches)
     return [site for site in sites if site.index in chosen]
 
@@ -220,9 +218,9 @@ class _Finder:
         )
         given = [(kind, slot) for kind, slot, name in named if name is not None and not self._is_empty(scope, name)]
         if not given:
-            raise RefusedError("operations.neither-scales-nor-sizes", rule="extent")
+            raise RefusedError("operations.no-extent", rule="extent")
         if len(given) == 2:
-            raise RefusedError("operations.both-scales-sizes-given", rule="extent")
+            raise RefusedError("operations.both-extents", rule="extent")
         return given[0]
 
     def _is_empty(self, scope: Scope, name: str) -> bool:
@@ -236,9 +234,9 @@ def _require_own_output(scope: Scope, node: NodeProto) -> None:
     """Raises RefusedError for a node whose output has no name, or one that something else gives its value, too."""
     name = node.output[0] if node.output else ""
     if not name:
-        raise RefusedError("operations.output-computes-nothing", rule="output")
+        raise RefusedError("operations.no-output", rule="output")
     if name in scope.disputed or name in scope.inputs or name in scope.initializers:
-        raise RefusedError("operations.output-gets-value-elsewhere", name=name, rule="output")
+        raise RefusedError("operations.output-defined-twice", name=name, rule="output")
 
 
 def _require_axes(reading: Reading, dims: Dims | None) -> None:
@@ -250,7 +248,7 @@ def _require_axes(reading: Reading, dims: Dims | None) -> None:
     rank = len(dims)
     if not all(-rank <= axis < rank for axis in axes) or len({axis % rank for axis in axes}) != len(axes):
         raise RefusedError(
-            "operations.axes-distinct-axes-input",
+            "operations.axes-not-distinct",
             axes=list(axes),
             rank=rank,
             rank_2=-rank,
@@ -316,9 +314,9 @@ def _values(
     what = f"its {kind.value} {origin.name!r}"
     if value.dtype != wanted:
         found = "strings" if value.dtype == object else value.dtype
-        raise RefusedError("operations.onnx-wants", what=what, found=found, name=np.dtype(wanted).name, rule="extent")
+        raise RefusedError("operations.operand-type", what=what, found=found, name=np.dtype(wanted).name, rule="extent")
     if value.ndim != 1:
-        raise RefusedError("operations.vector-shape", what=what, shape=list(value.shape), rule="extent")
+        raise RefusedError("operations.no-vector", what=what, shape=list(value.shape), rule="extent")
     if not np.all(np.isfinite(value)) or min(value.tolist(), default=1) <= 0:
-        raise RefusedError("operations.each-must-finite-above", what=what, value=value.tolist(), rule="extent")
+        raise RefusedError("operations.not-positive", what=what, value=value.tolist(), rule="extent")
     return tuple(value.tolist())

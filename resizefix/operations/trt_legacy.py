@@ -168,7 +168,7 @@ class _ToUpsample7(Operation[Replacement]):
         except RefusedError as error:
             raise RefusedError(f"{why}; {error}") from error
         if not self._allowance.lowered:
-            raise RefusedError("operations.operators-replace-no-lower-forbids", why=why)
+            raise RefusedError("operations.no-lower-either", why=why)
         return found
 
 
@@ -226,9 +226,7 @@ def hybrid(legacy: Document) -> Document:
             )
             if node.domain in DEFAULT_DOMAINS and changed:
                 label = node_label(node, index)
-                raise RefusedError(
-                    "operations.opset-another-operator-opset", label=label, operator=node.op_type, node=label
-                )
+                raise RefusedError("operations.operator-changed-at-9", label=label, operator=node.op_type, node=label)
     made = legacy.copy()
     set_default_opset(made.proto, 9)
     return made

@@ -224,7 +224,7 @@ class _Reading:
             return default
         value = None if found.ref_attr_name else helper.get_attribute_value(found)
         if value is None:
-            raise UntraceableError("origins.value-attribute-does-stand", name=name)
+            raise UntraceableError("origins.attribute-of-caller", name=name)
         return value
 
     def _key(self, position: int) -> Key | None:

@@ -160,13 +160,13 @@ def measured_entries(chain: Chain, meanings: DimResolver) -> list[MeasuredEntry]
     found = list(dict.fromkeys(meaning for size in chain.sizes if isinstance(meaning := meanings.of(size), Size)))
     base = operand(chain, meanings, {})
     if base.ndim != 1:
-        raise UntraceableError("origins.chain-gives-tensor-rank", ndim=base.ndim)
+        raise UntraceableError("origins.chain-not-a-vector", ndim=base.ndim)
     depends: list[set[Size]] = [set() for _ in base]
     for size in found:
         for length in _OTHER_LENGTHS:
             changed = operand(chain, meanings, {size: length})
             if changed.shape != base.shape:
-                raise UntraceableError("origins.operand-length-depends-sizes")
+                raise UntraceableError("origins.length-depends-on-sizes")
             for position in np.flatnonzero(changed != base):
                 depends[position].add(size)
     return [MeasuredEntry(chain, position, meanings, frozenset(sizes)) for position, sizes in enumerate(depends)]
@@ -184,7 +184,7 @@ def confirm(chain: Chain, meanings: DimResolver, entries: Sequence[TracedEntry],
         if len(run) != len(stated) or any(a != b for a, b in zip(stated, run, strict=True)):
             at = ", ".join(f"{size.tensor[1]}[{size.axis}]={length}" for size, length in lengths.items())
             raise UntraceableError(
-                "origins.onnxruntime-computes-walk", run=run.tolist(), at=at, stated=[x.item() for x in stated]
+                "origins.trace-differs-from-run", run=run.tolist(), at=at, stated=[x.item() for x in stated]
             )
 
 

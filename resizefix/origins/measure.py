@@ -76,19 +76,19 @@ class Chain:
         for divisor in self.divisors:
             at = {size: np.array(lengths(size), np.int64) for size in sizes_in(divisor)}
             if not np.all(evaluate(divisor, at)):
-                raise UntraceableError("origins.divide-zero-sizes-tried")
+                raise UntraceableError("origins.divides-by-zero")
         try:
             feeds = {feed.name: feed.value(lengths) for feed in self.feeds}
             if self._session is None:
                 chain = Document.from_proto(self.model)
                 if peak_bytes(chain, {name: value.shape for name, value in feeds.items()}) > _MOST_BYTES:
-                    raise UntraceableError("origins.what-computed-larger-operand")
+                    raise UntraceableError("origins.operand-too-large")
                 self._session = open_session(chain, optimized=False, label="the chain")
             value = self._session.run(feeds)[self.output]
         except (CannotLoadError, CannotRunError, OutOfMemoryError) as error:
-            raise UntraceableError("origins.onnxruntime-run-chain", error=getattr(error, "reason", error)) from error
+            raise UntraceableError("origins.chain-does-not-run", error=getattr(error, "reason", error)) from error
         if not isinstance(value, np.ndarray):
-            raise UntraceableError("origins.chain-gives-tensor")
+            raise UntraceableError("origins.chain-no-tensor")
         return value
 
 
@@ -112,7 +112,7 @@ class _Extraction:
     def extract_subgraph(self, definition: Definition) -> Chain:
         for current, circular in operands_first(definition, self._sources, self._names):
             if circular:
-                raise UntraceableError("origins.depends-itself", name=current.name)
+                raise UntraceableError("origins.cycle", name=current.name)
             self._take(current, self._sources(current))
         output = self._names[definition.key]
         inputs = [
@@ -133,7 +133,7 @@ class _Extraction:
         if node is not None and node.op_type == "If" and self._tracer.constant(definition) is None:
             chosen = self._tracer.chosen(definition)
             if chosen is None:
-                raise UntraceableError("origins.if-node-chooses-run", name=definition.name)
+                raise UntraceableError("origins.if-chooses-name", name=definition.name)
             return [chosen]
         return self._tracer.sources(definition)
 
@@ -153,7 +153,7 @@ class _Extraction:
             self._names[definition.key] = self._names[sources[0].key]
         elif node is None:
             what = "the input" if definition.tensor is None else "the large tensor"
-            raise UntraceableError("origins.depends-values", what=what, name=definition.name)
+            raise UntraceableError("origins.depends-on-values", what=what, name=definition.name)
         elif node.op_type in SHAPE_READERS and node.domain in DEFAULT_DOMAINS:
             self._feed(definition)
         else:
@@ -162,20 +162,20 @@ class _Extraction:
     def _node(self, definition: Definition, node: NodeProto) -> None:
         label = f"{node.domain}::{node.op_type}" if node.domain not in DEFAULT_DOMAINS else node.op_type
         if node.domain not in DEFAULT_DOMAINS or node.op_type in _RANDOM or any(True for _ in subgraphs(node)):
-            raise UntraceableError("origins.computed-run", name=definition.name, label=label)
+            raise UntraceableError("origins.node-not-run", name=definition.name, label=label)
         if any(attribute.ref_attr_name for attribute in node.attribute):
-            raise UntraceableError("origins.function-calls-give-attributes", name=definition.name, label=label)
+            raise UntraceableError("origins.attributes-from-calls", name=definition.name, label=label)
         incomplete = why_incomplete(node, self._opset)
         if incomplete is not None:
-            raise UntraceableError("origins.its", operator=node.op_type, incomplete=incomplete)
+            raise UntraceableError("origins.node-incomplete", operator=node.op_type, incomplete=incomplete)
         if definition.scope.opset != self._opset:
-            raise UntraceableError("origins.chain-crosses-function-another")
+            raise UntraceableError("origins.other-opset-in-function")
         for position in SIZED_BY.get(node.op_type, ()):
             self._require_constant(definition, node, position)
         if node.op_type in _DIVISIONS:
             if len(node.input) != 2:  # of an opset that onnx does not know, nothing else says so
                 raise UntraceableError(
-                    "origins.its-has", operator=node.op_type, input=counted(len(node.input), "input")
+                    "origins.node-has-inputs", operator=node.op_type, input=counted(len(node.input), "input")
                 )
             self._divisors.extend(self._divisor(definition, node.input[1]))
         copy = NodeProto(op_type=node.op_type)
@@ -192,12 +192,12 @@ class _Extraction:
         name = node.input[position] if position < len(node.input) else ""
         traced = self._tracer.trace(definition.scope, name) if name else None
         if traced is not None and not (isinstance(traced, Known) and traced.value is not None):
-            raise UntraceableError("origins.makes-tensor-grows-size", name=definition.name, operator=node.op_type)
+            raise UntraceableError("origins.tensor-grows", name=definition.name, operator=node.op_type)
 
     def _divisor(self, definition: Definition, name: str) -> list[Expression]:
         traced = self._tracer.trace(definition.scope, name)
         if not isinstance(traced, Known):
-            raise UntraceableError("origins.divides-what-might-zero")
+            raise UntraceableError("origins.may-divide-by-zero")
         return [] if traced.dtype.startswith("float") else list(traced.elements.flat)
 
     def _feed(self, definition: Definition) -> None:

@@ -83,7 +83,7 @@ class Recoverer:
     ) -> Recovery:
         policy = interpolation.keep_aspect_ratio_policy
         if policy is not None and kind is ExtentKind.SIZES:
-            raise UntraceableError("origins.keep-aspect-ratio-policy", value=policy.value)
+            raise UntraceableError("origins.policy-changes-size", value=policy.value)
         traced = self.tracer.trace(scope, operand)
         length = math.prod(traced.shape) if isinstance(traced, Known) else None
         own, rank = self._own(scope, data, length if interpolation.axes is None else None)
@@ -97,12 +97,12 @@ class Recoverer:
     def _own(self, scope: Scope, data: str, length: int | None) -> tuple[Key, int]:
         definition = self.tracer.scopes.definition(scope, data)
         if definition is None:
-            raise UntraceableError("origins.nothing-model-defines", data=data)
+            raise UntraceableError("origins.shape-of-undefined", data=data)
         while (argument := self.tracer.view.calls.argument(definition)) is not None:
             definition = argument
         rank = self.tracer.axis_sizes.rank(definition.key) or length
         if rank is None:
-            raise UntraceableError("origins.rank-known", data=data)
+            raise UntraceableError("origins.rank-unknown", data=data)
         return definition.key, rank
 
     def _entries(self, scope: Scope, operand: str, traced: Known | Untraced, meanings: DimResolver) -> Sequence[Entry]:
@@ -112,7 +112,7 @@ class Recoverer:
             except UntraceableError as error:
                 raise UntraceableError(f"{traced.reason}; {error}") from error
         if len(traced.shape) != 1:
-            raise UntraceableError("origins.chain-gives-tensor-rank", ndim=len(traced.shape))
+            raise UntraceableError("origins.chain-not-a-vector", ndim=len(traced.shape))
         entries = [TracedEntry.meaning(element, meanings) for element in traced.elements]
         chain = self._extracted(scope, operand)
         confirm(chain, meanings, entries)
@@ -121,7 +121,7 @@ class Recoverer:
     def _extracted(self, scope: Scope, operand: str) -> Chain:
         definition = self.tracer.scopes.definition(scope, operand)
         if definition is None:
-            raise UntraceableError("origins.nothing-model-defines-2", operand=operand)
+            raise UntraceableError("origins.undefined", operand=operand)
         return extract_subgraph(self.tracer, definition)
 
 
@@ -129,7 +129,7 @@ def _axes(interpolation: Interpolation, rank: int, length: int) -> tuple[int, ..
     axes = interpolation.axes if interpolation.axes is not None else tuple(range(rank))
     if len(axes) != length:
         raise UntraceableError(
-            "origins.it-has-for", count=counted(length, "number"), axes=counted(len(axes), "axis", "axes")
+            "origins.length-of-extent", count=counted(length, "number"), axes=counted(len(axes), "axis", "axes")
         )
     return tuple(axis % rank for axis in axes)
 

@@ -111,16 +111,16 @@ class Tracer:
         if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
             return self._argument_constant(definition)
         if node.domain not in DEFAULT_DOMAINS:
-            raise UntraceableError("origins.is-not-followed-2", domain=node.domain, operator=node.op_type)
+            raise UntraceableError("origins.not-followed", domain=node.domain, operator=node.op_type)
         incomplete = why_incomplete(node, definition.scope.opset)
         if incomplete is not None:
-            raise UntraceableError("origins.its", operator=node.op_type, incomplete=incomplete)
+            raise UntraceableError("origins.node-incomplete", operator=node.op_type, incomplete=incomplete)
         if node.op_type in SHAPE_READERS:
             return self._sizes(definition)
         if node.op_type == "If":
             chosen = self.chosen(definition)
             if chosen is None:
-                raise UntraceableError("origins.if-node-chooses-run-time")
+                raise UntraceableError("origins.if-chooses")
             return self.follow(chosen)
         operands = [self._operand(definition, name) if name else None for name in node.input]
         for operand in operands:
@@ -139,7 +139,7 @@ class Tracer:
             if attribute.ref_attr_name and given is not None and attribute.name.startswith("value_"):
                 dtype = np.float32 if attribute.name.startswith("value_float") else np.int64
                 return Known.constant(np.array(helper.get_attribute_value(given), dtype))
-        raise UntraceableError("origins.function-calls-give-value")
+        raise UntraceableError("origins.value-from-calls")
 
     def _operand(self, definition: Definition, name: str) -> Known | Untraced:
         source = self.scopes.definition(definition.scope, name)
@@ -163,15 +163,15 @@ class Tracer:
         """The sizes that a Shape node gives, or a Size node multiplies. Raises UntraceableError."""
         assert definition.node is not None
         if not definition.node.input:
-            raise UntraceableError("origins.has-no-input", operator=definition.node.op_type)
+            raise UntraceableError("origins.no-input", operator=definition.node.op_type)
         source = self.scopes.definition(definition.scope, definition.node.input[0])
         while source is not None and (over := self.view.calls.argument(source)) is not None:
             source = over
         if source is None:
-            raise UntraceableError("origins.nothing-defines-what-shape")
+            raise UntraceableError("origins.shape-of-nothing")
         rank = self.axis_sizes.rank(source.key)
         if rank is None:
-            raise UntraceableError("origins.rank-whose-shape-reads", name=source.name)
+            raise UntraceableError("origins.rank-of-shape-unknown", name=source.name)
         call = Call(definition.node, [], definition.scope.opset)
         sizes = [Size(source.key, axis) for axis in range(rank)]
         return sizes[call.attribute("start", 0) : call.attribute("end")]

@@ -142,7 +142,7 @@ class Session:
         except _ORT_EXCEPTIONS as error:
             self._limits.left()  # a run that was broken off is no failure of the model
             if isinstance(error, MemoryError) or _NO_MEMORY in str(error):
-                raise OutOfMemoryError("verification.memory-run", label=self.label) from error
+                raise OutOfMemoryError("verification.out-of-memory", label=self.label) from error
             complaint = read_ort_error(str(error) or type(error).__name__)
             where = f" at node '{complaint.node}' ({complaint.op_type})" if complaint.node else ""
             message = f"{self.label} cannot be run{where}: {complaint.reason}"
@@ -280,12 +280,12 @@ def only_without_optimisation(which: str, reason: str) -> str:
 
 def _register(options: ort.SessionOptions, library: str) -> None:
     if not Path(library).is_file():
-        raise UsageError("verification.custom-op-library", library=library)
+        raise UsageError("verification.no-custom-op-library", library=library)
     try:
         options.register_custom_ops_library(library)
     except _ORT_EXCEPTIONS as error:
         reason = read_ort_error(str(error)).reason
-        raise UsageError("verification.onnxruntime-use-custom-op-library", library=library, why=reason) from error
+        raise UsageError("verification.custom-op-library-unusable", library=library, why=reason) from error
 
 
 def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_given: bool) -> CannotLoadError:
@@ -299,7 +299,7 @@ def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_give
         return CannotLoadError(message, reason=reason, node=None, op_type=None, custom_op=True)
     where = f" (node '{complaint.node}', {complaint.op_type})" if complaint.node else ""
     return CannotLoadError(
-        "verification.onnxruntime-load",
+        "verification.does-not-load",
         label=label,
         where=where,
         why=complaint.reason,

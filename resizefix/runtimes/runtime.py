@@ -100,7 +100,7 @@ class Runtime(contextlib.AbstractContextManager["Runtime"]):
         )
         loaded = "loaded" in stages
         if late:
-            reason = Diagnostic("runtimes.gave-answer-within-s", parser=runtime, time_limit=self.time_limit)
+            reason = Diagnostic("runtimes.too-slow", parser=runtime, time_limit=self.time_limit)
             return RuntimeAnswer(runtime, Ending.LATE, reason, results)
         if ended is not None:
             doing = "ran" if loaded else "loaded" if "started" in stages else "started, before it loaded"

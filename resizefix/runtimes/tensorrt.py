@@ -77,8 +77,8 @@ def unavailable() -> LiveUnavailable | None:
         return None
     here = (sys.platform, platform.machine().lower())
     if here not in (("linux", "x86_64"), ("linux", "amd64")):
-        return LiveUnavailable(Diagnostic("targets.tensorrt-rtx-runs-x86-64-linux", here=" ".join(here)))
-    return LiveUnavailable(Diagnostic("targets.tensorrt-rtx-installed-pip-install"))
+        return LiveUnavailable(Diagnostic("targets.tensorrt-rtx-elsewhere", here=" ".join(here)))
+    return LiveUnavailable(Diagnostic("targets.tensorrt-rtx-not-installed"))
 
 
 def ask(
@@ -142,13 +142,11 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
                 return LiveUnavailable(said["unavailable"]["reason"])
             if said:
                 return _verdict(self._parser, model, said, build=build, crash=crash)
-        return LiveUnavailable(Diagnostic("targets.crashes-when-started", parser=self._parser))
+        return LiveUnavailable(Diagnostic("targets.parser-crashes", parser=self._parser))
 
     def _too_late(self, model: bytes, said: Mapping[str, dict[str, Any]]) -> LiveVerdict | LiveUnavailable:
         if "parsed" not in said:
-            return LiveUnavailable(
-                Diagnostic("runtimes.gave-answer-within-s", parser=self._parser, time_limit=self.time_limit)
-            )
+            return LiveUnavailable(Diagnostic("runtimes.too-slow", parser=self._parser, time_limit=self.time_limit))
         late = f"the engine was not built within {self.time_limit:g} s"
         return replace(_verdict(self._parser, model, said, build=False, crash=None), unanswered=late)
 

@@ -58,7 +58,7 @@ def target_named(name: str) -> Target:
             version = _numbers(found["version"])
             rows = [row for row in rows if row[0] <= version] if rows and version[0] <= rows[-1][0][0] else []
         if not rows:
-            raise UsageError("targets.there-is-no-target", name=name, by_name=", ".join(by_name), rule="target")
+            raise UsageError("targets.no-such-target", name=name, by_name=", ".join(by_name), rule="target")
         wanted = rows[-1][1]
     return by_name[wanted]
 

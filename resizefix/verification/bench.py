@@ -155,7 +155,7 @@ class Bench:
         too_large = self._room.why_not_at(self._feeds, trial)
         if too_large is not None:
             return CannotRunError(
-                "verification.was-not-run", label=session.label, too_large=too_large, reason=too_large
+                "verification.too-large-to-run", label=session.label, too_large=too_large, reason=too_large
             )
         try:
             return session.run({**self._feeds, **trial.feeds(inputs)})

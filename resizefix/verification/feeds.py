@@ -60,10 +60,10 @@ class Feeder:
         self._inputs = [entry for entry in inputs if not entry.has_default or entry.name in self._hints]
         for entry in self._inputs:
             if entry.kind in (InputKind.MAP, InputKind.SPARSE_TENSOR) and entry.name not in self._hints:
-                raise RefusedError("verification.input-values-made-such", name=entry.name, value=entry.kind.value)
+                raise RefusedError("verification.no-values-for-input", name=entry.name, value=entry.kind.value)
             if entry.shape is not None and len(entry.shape) > MOST_AXES:
                 raise RefusedError(
-                    "verification.input-axes-values-made", name=entry.name, shape=len(entry.shape), most_axes=MOST_AXES
+                    "verification.too-many-axes", name=entry.name, shape=len(entry.shape), most_axes=MOST_AXES
                 )
 
     @property
@@ -128,7 +128,7 @@ class Feeder:
     def _random(self, entry: TensorInput, shape: Shape) -> Array:
         if math.prod(shape) * _DRAWN_WIDTH > self._most_bytes:
             raise TooLargeError(
-                "verification.input-elements-memory-give",
+                "verification.input-too-large",
                 name=entry.name,
                 type_text=entry.type_text,
                 elements=math.prod(shape),
@@ -149,7 +149,7 @@ def as_feed(entry: TensorInput, value: object) -> Value:
         return [_as_array(entry, item) for item in value]
     if entry.kind in (InputKind.TENSOR, InputKind.OPTIONAL):
         return _as_array(entry, value)
-    raise UsageError("verification.input-fed-these-values", name=entry.name, type_text=entry.type_text)
+    raise UsageError("verification.values-not-fed", name=entry.name, type_text=entry.type_text)
 
 
 def _as_array(entry: TensorInput, value: object) -> Array:
@@ -159,10 +159,10 @@ def _as_array(entry: TensorInput, value: object) -> Array:
         array = given.astype(dtype)
     except (ValueError, TypeError) as error:
         raise UsageError(
-            "verification.input-fed-2", name=entry.name, type_text=entry.type_text, value=value, error=error
+            "verification.value-not-fed-because", name=entry.name, type_text=entry.type_text, value=value, error=error
         ) from error
     if dtype.kind in "iub" and np.any(array != given):
-        raise UsageError("verification.input-fed", name=entry.name, type_text=entry.type_text, value=value)
+        raise UsageError("verification.value-not-fed", name=entry.name, type_text=entry.type_text, value=value)
     if entry.is_static and entry.shape is not None and array.ndim != len(entry.shape):
         static = tuple(dim for dim in entry.shape if isinstance(dim, int))
         if array.size == math.prod(static):
@@ -176,7 +176,7 @@ def _named(inputs: Sequence[TensorInput], name: str) -> TensorInput:
         if entry.name == name:
             return entry
     known = ", ".join(f"{entry.name} ({entry.type_text})" for entry in inputs) or "none"
-    raise UsageError("verification.input-model-inputs", name=name, known=known)
+    raise UsageError("verification.no-such-input", name=name, known=known)
 
 
 def _check_shape(entry: TensorInput, shape: Shape) -> None:
@@ -188,7 +188,7 @@ def _check_shape(entry: TensorInput, shape: Shape) -> None:
         )
     if not fits or any(size < 0 for size in shape):
         given = ",".join(map(str, shape))
-        raise UsageError("verification.shape-does-fit-input", given=given, name=entry.name, type_text=entry.type_text)
+        raise UsageError("verification.shape-does-not-fit", given=given, name=entry.name, type_text=entry.type_text)
 
 
 def _dtype(entry: TensorInput) -> np.dtype[np.generic]:

@@ -74,7 +74,7 @@ def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, room: Roo
     if first_error is not None:
         raise first_error
     reason = "its inputs are too large at every size tried; give sizes with --shape"
-    raise CannotRunError("verification.was-not-run-2", label=session.label, why=reason, reason=reason)
+    raise CannotRunError("verification.not-run", label=session.label, why=reason, reason=reason)
 
 
 def is_always_empty(feeder: Feeder, *documents: Document) -> bool:
@@ -90,13 +90,15 @@ def _next(session: Session, candidates: Iterator[dict[str, Value]]) -> dict[str,
     try:
         return next(candidates, None)
     except TooLargeError as error:
-        raise NoRoomError("verification.was-not-run-3", label=session.label, error=error, reason=str(error)) from error
+        raise NoRoomError(
+            "verification.not-run-by-runtime", label=session.label, error=error, reason=str(error)
+        ) from error
 
 
 def _require_room(session: Session, room: Room | None, feeds: dict[str, Value]) -> None:
     reason = None if room is None else room.why_not(session.taken(feeds))
     if reason is not None:
-        raise NoRoomError("verification.was-not-run-2", label=session.label, why=reason, reason=reason)
+        raise NoRoomError("verification.not-run", label=session.label, why=reason, reason=reason)
 
 
 def is_empty(value: Value) -> bool:

@@ -76,13 +76,13 @@ def _proved(
         if not key[1]:
             continue  # nothing is computed, so nothing can differ
         if key[0] not in paths:
-            return Verification(Status.FAILED, Diagnostic("verification.proven-alone-stood-function", key=key[1]))
+            return Verification(Status.FAILED, Diagnostic("verification.function-was-inlined", key=key[1]))
         local = alone.proof(key, data)
         runs.extend(local.runs)
         if not local.passed:
             return Verification(
                 Status.FAILED,
-                Diagnostic("verification.around-whole", key=key[1], why=local.reason, why_local=why_local),
+                Diagnostic("verification.around-and-whole", key=key[1], why=local.reason, why_local=why_local),
                 tuple(runs),
             )
         if local.reason is not None:

@@ -40,7 +40,7 @@ def common_inputs(
     known = {**sides[1], **sides[0]}
     for name in feeds:
         if name not in known:
-            raise UsageError("verification.input-either-model-their", name=name, known=", ".join(known) or "none")
+            raise UsageError("verification.input-in-neither", name=name, known=", ".join(known) or "none")
     inputs: list[TensorInput] = []
     values = dict(feeds)
     missing: dict[str, list[TensorInput]] = {"BEFORE": [], "AFTER": []}
@@ -74,7 +74,7 @@ def output_names(before: Document, after: Document) -> dict[str, str]:
         return dict(zip(new, old, strict=True))
     lost = ", ".join(f"'{name}'" for name in old if name not in new) or "none"
     added = ", ".join(f"'{name}'" for name in new if name not in old) or "none"
-    raise NotComparableError("verification.models-different-outputs-only", lost=lost, added=added)
+    raise NotComparableError("verification.outputs-differ", lost=lost, added=added)
 
 
 def _merged(before: TensorInput, after: TensorInput) -> TensorInput:
@@ -97,7 +97,7 @@ def _merged(before: TensorInput, after: TensorInput) -> TensorInput:
 
 def _other_type(before: TensorInput, after: TensorInput) -> NotComparableError:
     return NotComparableError(
-        "verification.input-before-after", name=before.name, type_text=before.type_text, type_text_2=after.type_text
+        "verification.input-types-differ", name=before.name, type_text=before.type_text, type_text_2=after.type_text
     )
 
 
@@ -105,7 +105,7 @@ def _default(document: Document, name: str) -> object:
     for tensor in document.proto.graph.initializer:
         if tensor.name == name:
             return document.array(tensor)
-    raise NotComparableError("verification.default-input-sparse-only", name=name)
+    raise NotComparableError("verification.sparse-default", name=name)
 
 
 def _not_fed(missing: Mapping[str, Sequence[TensorInput]], examples: Mapping[str, Sequence[float]]) -> UsageError:
@@ -122,7 +122,7 @@ def _not_fed(missing: Mapping[str, Sequence[TensorInput]], examples: Mapping[str
     ]
     what = "it" if len(every) == 1 else "them"
     return UsageError(
-        "verification.say-what-feed-example",
+        "verification.not-fed",
         only=". ".join(only),
         what=what,
         feeds=" ".join(feeds),

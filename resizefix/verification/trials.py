@@ -152,7 +152,7 @@ def _asked(
         if driven.form is Form.FACTOR:
             raise UsageError("verification.one-factor-for-all", said=said)
         raise UsageError(
-            "verification.scales-give-number-each", said=said, scaled=counted(len(driven.scaled), "axis", "axes")
+            "verification.number-for-each-axis", said=said, scaled=counted(len(driven.scaled), "axis", "axes")
         )
     over = driven.denominator
     lacking = [] if over is None else [number for number in numbers if numerator(number, over) is None]
@@ -160,7 +160,7 @@ def _asked(
         holds = "whole numbers" if over == 1 else f"numerators over {over}"
         instead, again = _instead(inputs, at)
         raise UsageError(
-            "verification.holds-none", said=said, holds=holds, lacking=lacking[0], instead=instead, retry_args=again
+            "verification.value-not-held", said=said, holds=holds, lacking=lacking[0], instead=instead, retry_args=again
         )
     operand = list(driven.base)
     for count, position in enumerate(driven.scaled):
@@ -185,7 +185,7 @@ def _at_scale(driven: InputBinding, position: int, scale: float) -> float:
         return float(np.float32(scale))
     size = driven.resized_dims[position]
     if size is None:
-        raise UsageError("verification.input-fixed-size-scale", scale=scale, label=driven.label)
+        raise UsageError("verification.at-without-size", scale=scale, label=driven.label)
     return output_size(scale, size)
 
 

@@ -73,7 +73,7 @@ def verify(
     Raises UsageError for names, shapes and feeds that do not fit.
     """
     if runs < 1:
-        raise UsageError("verification.must-least-run", runs=runs)
+        raise UsageError("verification.no-runs", runs=runs)
     limits = limits or Limits()
     pair = _Pair(before, after, tuple(custom_op_libraries), limits, Steps(tell), empty_agree)
     done: list[Run] = []
@@ -146,7 +146,7 @@ class _Pair:
             fixed = all(is_always_empty(feeder, self.before, self.after) for feeder in feeders)
             if not (fixed and self.empty_agree):
                 advice = "The file fixes them." if fixed else "Give others with --shape."
-                raise NotComparableError("verification.shapes-tried-nothing-compared", empty=EMPTY, advice=advice)
+                raise NotComparableError("verification.nothing-compared", empty=EMPTY, advice=advice)
             self.note = f"{EMPTY.lower()} at every shape that the file allows; types and shapes were compared"
         return fitted
 
@@ -212,7 +212,7 @@ class _Pair:
         for one in feeds:
             too_large = room.why_not(session.taken(one))
             if too_large is not None:
-                raise NotComparableError("verification.was-not-run", label=session.label, too_large=too_large)
+                raise NotComparableError("verification.too-large-to-run", label=session.label, too_large=too_large)
             self.steps.done("running the model after")
             outputs = session.run(session.taken(one))
             results.append({renamed[name]: value for name, value in outputs.items()})

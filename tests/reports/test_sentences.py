@@ -56,6 +56,7 @@ def test_every_sentence_gets_its_arguments():
         if not codes or any(keyword.arg is None for keyword in call.keywords):
             continue
         fields = {field for code in codes for _, field, _, _ in string.Formatter().parse(SENTENCES[code]) if field}
+        fields = {field.split(".")[0] for field in fields}
         given = {keyword.arg for keyword in call.keywords}
         assert fields <= given, f"{path}:{call.lineno}: {codes} lack {fields - given}"
         assert given <= fields | OWN, f"{path}:{call.lineno}: {codes} do not use {given - fields - OWN}"
@@ -71,6 +72,10 @@ def test_a_sentence_is_of_its_room_and_has_at_most_30_words(room):
 
 def test_sentences_are_made_in_the_tables_alone():
     for path, call in nodes(ast.Call):
+        if path.startswith("runtimes/adapters/"):
+            continue  # they run in another Python, and speak for the runtime
+        if getattr(getattr(call.func, "value", None), "id", "") == "click":
+            continue  # in the words of click itself
         name = getattr(call.func, "id", getattr(call.func, "attr", ""))
         if not (name.endswith("Error") or name in ("Blocked", "Refusal", "No", "LiveUnavailable", "Absent")):
             continue
@@ -113,6 +118,6 @@ def _is_text(node):
 def test_a_diagnostic_keeps_its_code_and_arguments_through_a_pickle():
     import pickle
 
-    made = Diagnostic("document.such-file", path="m.onnx")
+    made = Diagnostic("document.no-such-file", path="m.onnx")
     again = pickle.loads(pickle.dumps(made))
     assert (again, again.code, again.arguments) == (str(made), made.code, made.arguments)

@@ -64,7 +64,7 @@ def computed(operator: str, dtype: str, *operands: Expression) -> Expression:
         return operands[0]
     length = 1 + sum(operand.length if isinstance(operand, Computed) else 1 for operand in operands)
     if length > _LONGEST:
-        raise UntraceableError("document.chain-too-long-written")
+        raise UntraceableError("document.chain-too-long")
     expression = Computed(operator, dtype, operands, length)
     if all(isinstance(operand, Number) for operand in operands):
         return number(evaluate(expression, {}))

@@ -60,7 +60,9 @@ class Known:
         value = self.value
         assert value is not None
         if longest_extent(value.shape) > MOST_EXPRESSIONS or value.ndim > _MOST_AXES or self.dtype not in DTYPES:
-            raise UntraceableError("document.tensor-part-size", name=self.dtype, size=counted(value.size, "element"))
+            raise UntraceableError(
+                "document.type-no-part-of-size", name=self.dtype, size=counted(value.size, "element")
+            )
         elements = np.empty(value.shape, object)
         for position in np.ndindex(value.shape):
             elements[position] = number(value[position])
@@ -89,7 +91,7 @@ def require_few(sizes: Sequence[int], operands: Sequence[Known]) -> None:
     """To be asked before numpy makes a tensor of these sizes from these operands. Raises UntraceableError."""
     known = all(operand.value is not None for operand in operands)
     if longest_extent(sizes) > (MOST_ELEMENTS if known else MOST_EXPRESSIONS):
-        raise UntraceableError("document.tensor-shape-part-size", sizes=list(sizes))
+        raise UntraceableError("document.shape-no-part-of-size", sizes=list(sizes))
 
 
 class Call:
@@ -124,7 +126,7 @@ class Call:
         if found is None:
             return default
         if found.ref_attr_name:
-            raise UntraceableError("document.attribute-function", name=name, operator=self.operator)
+            raise UntraceableError("document.attribute-of-function", name=name, operator=self.operator)
         return helper.get_attribute_value(found)
 
     def integers(self, position: int, attribute: str | None = None) -> list[int] | None:
@@ -138,5 +140,5 @@ class Call:
     def numbers(self, operand: Known) -> Array:
         """The value of an operand that must be constant."""
         if operand.value is None:
-            raise UntraceableError("document.operand-constant-where-needed", operator=self.operator)
+            raise UntraceableError("document.operand-not-constant", operator=self.operator)
         return operand.value

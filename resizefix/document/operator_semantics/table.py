@@ -28,9 +28,9 @@ _REDUCING = {"Max": np.maximum, "Min": np.minimum, "Add": np.add, "Mul": np.mult
 def _elementwise(call: Call) -> list[Known]:
     operands = call.all_operands()
     if call.opset < 7 and len({operand.shape for operand in operands}) > 1:
-        raise UntraceableError("document.broadcasts-rules-before-opset", operator=call.operator)
+        raise UntraceableError("document.old-broadcast", operator=call.operator)
     if call.operator == "Mod" and (call.attribute("fmod", 0) or operands[0].dtype[0] == "f"):
-        raise UntraceableError("document.mod-c-kind-followed")
+        raise UntraceableError("document.mod-of-c")
     dtype = operands[-1 if call.operator == "Where" else 0].dtype
     return [_applied(call.operator, "bool" if OPERATORS[call.operator].gives_bool else dtype, operands)]
 
@@ -38,15 +38,15 @@ def _elementwise(call: Call) -> list[Known]:
 def _applied(operator: str, dtype: str, operands: Sequence[Known]) -> Known:
     row = OPERATORS[operator]
     if not {dtype, *(operand.dtype for operand in operands)} <= DTYPES:
-        raise UntraceableError("document.arithmetic-followed", dtype=dtype)
+        raise UntraceableError("document.arithmetic-not-followed", dtype=dtype)
     if row.operands not in (None, len(operands)):
-        raise UntraceableError("document.operator-has", operator=operator, operands=counted(len(operands), "operand"))
+        raise UntraceableError("document.operand-count", operator=operator, operands=counted(len(operands), "operand"))
     sizes = np.broadcast_shapes(*(operand.shape for operand in operands))
     require_few(sizes, operands)
     values = [operand.value for operand in operands if operand.value is not None]
     if len(values) == len(operands):
         if not row.defined(*values):
-            raise UntraceableError("document.runtime-choice", operator=operator)
+            raise UntraceableError("document.left-to-runtime", operator=operator)
         with np.errstate(all="ignore"):
             return Known.constant(np.asarray(row.compute(*values)).astype(dtype))
     arrays = np.broadcast_arrays(*(operand.elements for operand in operands))
@@ -75,7 +75,7 @@ def _clip(call: Call) -> list[Known]:
 def _cast(call: Call) -> list[Known]:
     to = call.attribute("to")
     if isinstance(to, bytes):  # Cast-1 names the type
-        raise UntraceableError("document.cast-before-opset-followed")
+        raise UntraceableError("document.old-cast")
     return [_converted(call.operand(0), np.dtype(helper.tensor_dtype_to_np_dtype(to)).name)]
 
 
@@ -85,7 +85,7 @@ def _cast_like(call: Call) -> list[Known]:
 
 def _converted(operand: Known, dtype: str) -> Known:
     if not {dtype, operand.dtype} <= DTYPES:
-        raise UntraceableError("document.cast-followed", source=operand.dtype, dtype=dtype)
+        raise UntraceableError("document.cast-not-followed", source=operand.dtype, dtype=dtype)
     if operand.value is not None:
         if not is_cast_defined(operand.value, dtype):
             raise UntraceableError("document.cast-out-of-range", dtype=dtype)
@@ -110,7 +110,7 @@ def _reduction(call: Call) -> list[Known]:
     kept_dims = bool(call.attribute("keepdims", 1))
     if data.value is not None:
         if data.value.dtype.kind not in "iu" or not _is_reduced_exactly(operator, data.value):
-            raise UntraceableError("document.runtime-choice", operator=call.operator)
+            raise UntraceableError("document.left-to-runtime", operator=call.operator)
         compute: np.ufunc = _REDUCING[operator]
         reduced_value = compute.reduce(data.value, axis=tuple(reduced), keepdims=kept_dims, dtype=data.value.dtype)
         return [Known.constant(np.asarray(reduced_value))]
@@ -157,7 +157,7 @@ def apply(call: Call) -> list[Known]:
     try:
         return row(call)
     except (ValueError, LookupError, TypeError, OverflowError) as error:  # what numpy and onnx say of what does not fit
-        raise UntraceableError("document.does-fit-operands", operator=call.operator, error=error) from error
+        raise UntraceableError("document.operands-do-not-fit", operator=call.operator, error=error) from error
 
 
 def has_row(node: NodeProto) -> bool:

@@ -47,7 +47,7 @@ class _Dynamic:
         for _, dim, most in self.flow.limits:
             lengths = self.samples.of(dim)
             if lengths is not None and (lengths.max() > most or lengths.min() < 0):
-                raise refuse(_, "input-size-pad-side", amount=int(lengths.max()))
+                raise refuse(_, "origins.input-size-pad-side", amount=int(lengths.max()))
 
     def run(self) -> Resized:
         resizes = {use.node: use for use in self.flow.resizes}
@@ -176,7 +176,7 @@ class _Dynamic:
         kernel = {use.axis: dim for use, dim in uses.items() if use.name == "kernel_shape"}
         whole = all(axis in kernel and self._equal(kernel[axis], dim) for axis, dim in enumerate(dims[2:]))
         if node.op_type != "AveragePool" or not whole:
-            raise refuse(self.flow.labels[index], "input-size-attribute", name=next(iter(uses)).name)
+            raise refuse(self.flow.labels[index], "origins.input-size-attribute", name=next(iter(uses)).name)
         node.op_type = "GlobalAveragePool"
         del node.attribute[:]
         self.exact = False
@@ -188,7 +188,7 @@ class _Dynamic:
         ):
             return False
         if use.position is None:
-            raise refuse(use.label, "input-size-attribute", name="scales")
+            raise refuse(use.label, "origins.input-size-attribute", name="scales")
         if use.is_scale:
             return self._scales_as_sizes(use, node)
         factors = {axis: self._factor(before, after) for axis, before, after in use.axes}
@@ -215,7 +215,7 @@ class _Dynamic:
         if stays:
             return True
         if node.op_type != "Resize" or self.flow.operands.opset < 11:
-            raise refuse(use.label, "input-size-scales")
+            raise refuse(use.label, "origins.input-size-scales")
         dims = self.flow.dims.get(node.output[0])
         assert dims is not None
         sizes = self.sizes.vector([dims[axis] for axis in use.listed], use.label)

@@ -117,7 +117,7 @@ class SizeNodes:
             return self._builder.value([number], "size", np.int64)
         key = self._key(dim)
         if key is None:
-            raise refuse(label, "input-size-data")
+            raise refuse(label, "origins.input-size-data")
         if key not in self._made:
             source = self._axes.get(key)
             self._made[key] = self._slice(*source[0], 1) if source else self._computed(dim, label)
@@ -139,7 +139,7 @@ class SizeNodes:
             less = builder.add("Less", one, other) if builder.opset >= 9 else ""
             return builder.add("Where", less, *((one, other) if kind == "least" else (other, one)))
         if kind not in _OPERATORS:
-            raise refuse(label, "input-size-data")
+            raise refuse(label, "origins.input-size-data")
         made = self.one(dim.parts[0], label)
         for part in dim.parts[1:]:
             made = builder.add(_OPERATORS[kind], made, self.one(part, label))

@@ -26,7 +26,7 @@ class TableNodes:
     def table(self, table: Table) -> str:
         """A table. Raises SizeRefusedError where its formula has no nodes."""
         if self._builder.opset < _FIRST_RANGE:
-            raise refuse(self._label, "input-size-no-range")
+            raise refuse(self._label, "origins.input-size-no-range")
         if isinstance(table, Joined):
             return self._builder.add("Concat", *(self.table(part) for part in table.parts), axis=table.axis)
         return self._grid(table)
@@ -93,7 +93,7 @@ class TableNodes:
     def _kind(self, grid: Grid) -> np.dtype[np.generic]:
         kinds = {c.sequence.dtype for c in grid.channels if c.sequence is not None}
         if len(kinds) > 1:
-            raise refuse(self._label, "input-size-no-range")
+            raise refuse(self._label, "origins.input-size-no-range")
         return np.dtype(kinds.pop()) if kinds else grid.dtype
 
     def _offsets(self, grid: Grid) -> list[float]:
@@ -108,7 +108,7 @@ class TableNodes:
         """The part of all channels that counts along one axis."""
         sequences = self._channels_along(grid, at)
         if len({(one.form, one.centre) for one in sequences}) != 1:
-            raise refuse(self._label, "input-size-no-range")
+            raise refuse(self._label, "origins.input-size-no-range")
         kind = self._kind(grid)
         made = self._line(grid, at, sequences[0])
         factors = [c.sequence.factor if c.axis == at and c.sequence is not None else 0.0 for c in grid.channels]
@@ -143,7 +143,7 @@ class TableNodes:
         elif sequence.form == "span":
             made = add("Div", made, self._last(grid, at, kind))
         elif sequence.form == "linspace":
-            raise refuse(self._label, "input-size-no-range")
+            raise refuse(self._label, "origins.input-size-no-range")
         if count is not None:
             return made
         return self._builder.reshape(made, [-1 if axis == grid.moving[at] else 1 for axis in range(len(grid.dims))])

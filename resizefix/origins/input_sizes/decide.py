@@ -74,7 +74,7 @@ def _splits(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         fixed = _fixed_part(split, open_splits, choices)
         if fixed is None:
             outer, inner = (part.old for part in split.parts)
-            raise refuse(split.node, "input-size-split", whole=split.whole.old, outer=outer, inner=inner)
+            raise refuse(split.node, "origins.input-size-split", whole=split.whole.old, outer=outer, inner=inner)
         part = split.parts[fixed]
         inferred.append(
             f"{split.node}: of {split.whole.old} = {split.parts[0].old}·{split.parts[1].old}, {part.old} is fixed"
@@ -123,7 +123,7 @@ def _pools(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         said = choices.of(label)
         adaptive = {"keep": False, "follow": True}.get(said or "", _is_adaptive(flow, source, bins, kernel))
         if adaptive is None:
-            raise refuse(label, "input-size-pool", kernel=kernel, bins=[size.old for size in bins])
+            raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=[size.old for size in bins])
         for size, window in zip(bins, windows, strict=True):
             _bind(flow, size, sizes.const(size.old or 1) if adaptive else window)
         if adaptive:
@@ -159,7 +159,7 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             if target is not None:
                 _bind(flow, after, target)
             elif said is None and not use.is_scale and flow.solver.seen.get(after.old or 0):
-                raise refuse(use.label, "input-size-resize-map", sizes=[size.old for _, _, size in moving])
+                raise refuse(use.label, "origins.input-size-resize-map", sizes=[size.old for _, _, size in moving])
             elif use.is_scale:
                 _bind(flow, after, flow.solver.candidates[flow.sizes.resolve(after)][0])
             else:
@@ -181,12 +181,14 @@ def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]],
     if use.is_scale and all(sizes.fixed(before) is None for _, before, _ in moving):
         factors = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
         if not all(_is_simple(factor) for factor in factors) and choices.of(use.label) is None:
-            raise refuse(use.label, "input-size-resize-scale", sizes=[after.old for _, _, after in moving])
+            raise refuse(use.label, "origins.input-size-resize-scale", sizes=[after.old for _, _, after in moving])
         return None
     if len(shares) == 1 and _is_simple(next(iter(shares))):
         share = shares.pop()
         if share < 1 and len({symbol.old for symbol in known}) == 1 and choices.of(use.label) != "follow":
-            raise refuse(use.label, "input-size-resize", sizes=[after.old for _, _, after in moving], share=str(share))
+            raise refuse(
+                use.label, "origins.input-size-resize", sizes=[after.old for _, _, after in moving], share=str(share)
+            )
         return [_share(sizes, symbol, share) for symbol in known]
     own = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
     if all(sizes.varies(before) for _, before, _ in moving) and len(own) == 1 and _is_simple(next(iter(own))):
@@ -262,7 +264,7 @@ def _cut_off(flow: Flow, choices: Choices, inferred: list[str], *, refusing: boo
         if target is None and not refusing:
             continue
         if target is None:
-            raise refuse(label, "input-size-cut", old=whole, numbers=[begin, begin + old])
+            raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
         _bind(flow, length, target)
         inferred.append(f"{label}: the {old} samples that it keeps {'stay' if said == 'keep' else 'follow the input'}")
 
@@ -280,7 +282,9 @@ def _pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             _constant_pad(flow, use, choices)
             continue
         if sizes.fixed(use.made) is not None and sizes.varies(use.dim):
-            raise refuse(use.node, "input-size-fixed-partner", old=use.made.old, formula=describe(sizes, use.dim))
+            raise refuse(
+                use.node, "origins.input-size-fixed-partner", old=use.made.old, formula=describe(sizes, use.dim)
+            )
         total = sizes.minus(use.made, use.dim)
         at_end = _pads_at_end(use, [other for other in flow.pads if other.node == use.node])
         if at_end is None:
@@ -296,9 +300,9 @@ def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
     sizes, old = flow.sizes, use.dim.old or 0
     whole = old + use.total
     if all(other.total == 0 for other in flow.pads if other.node == use.node) and choices.of(use.node) != "keep":
-        raise refuse(use.node, "input-size-no-padding")
+        raise refuse(use.node, "origins.input-size-no-padding")
     if use.total > 3 and whole % 8 == 0 and old % 8 and choices.of(use.node) != "keep":
-        raise refuse(use.node, "input-size-padding", old=old, total=use.total, whole=whole)
+        raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
     for amount in (use.before, use.after):
         _bind(flow, amount, sizes.const(amount.old or 0))
     _bind(flow, use.made, sizes.plus(use.dim, use.total))
@@ -335,7 +339,7 @@ def _arithmetic(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             if not equal or choices.of(flow.labels[place.node]) == "keep":
                 continue
             if len(equal) > 1 and len(open_dims) == 1:
-                raise refuse(flow.labels[place.node], "input-size-square", old=dim.old)
+                raise refuse(flow.labels[place.node], "origins.input-size-square", old=dim.old)
             _bind(flow, dim, sizes.symbol(equal[min(order, len(equal) - 1)]))
             inferred.append(f"{flow.labels[place.node]}: {dim.old} is the {equal[0]} of the input")
 

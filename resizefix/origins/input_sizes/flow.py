@@ -161,7 +161,7 @@ class Flow:
         if held or node.domain not in _DOMAINS:
             captured = {name for scope in held for name, _ in reads(scope)}
             if follows or captured & self._moving:
-                raise refuse(self.labels[index], "input-size-body", operator=node.op_type)
+                raise refuse(self.labels[index], "origins.input-size-body", operator=node.op_type)
             self._as_stored(node)
             return
         n = NodeReading(self, index, node, self.labels[index])
@@ -188,7 +188,7 @@ class Flow:
             known = self.operands.known(Place(n.index, 0), node.input[0]) if node.input and node.input[0] else None
             if known is not None:
                 return [None] * len(node.output)
-            raise refuse(n.label, "input-size-operator", operator=node.op_type)
+            raise refuse(n.label, "origins.input-size-operator", operator=node.op_type)
         try:
             return list(row(n))
         except UnknownRankError:

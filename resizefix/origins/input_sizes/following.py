@@ -60,7 +60,7 @@ class Following:
     ) -> int:
         found = self.sizes.at(dim, point, memo)
         if found is None:
-            raise refuse("the model", "input-size-data")
+            raise refuse("the model", "origins.input-size-data")
         return int(found[0])
 
     def numbers(self, symbols: Symbols) -> Numbers:
@@ -136,7 +136,7 @@ class Following:
         broken = broken_at(self.flow, symbols)
         if broken is not None:
             rule = self.rule(symbols)
-            raise refuse(broken.node, "input-size-misfit", why=broken.why, rule=rule.text)
+            raise refuse(broken.node, "origins.input-size-misfit", why=broken.why, rule=rule.text)
 
     def rule(self, symbols: Symbols) -> SizeRule:
         """Which sizes of the input fit, and the nearest to a given one."""
@@ -201,7 +201,9 @@ def _table(flow: Flow, place: Place, known: list[Sequence]) -> Table:
         if not np.array_equal(table.make(lambda dim: dim.old or 0), array):
             raise NoGridError
     except NoGridError:
-        raise refuse(label, "input-size-table", name=use.name, shape=list(flow.operands.shape_of(use.name))) from None
+        raise refuse(
+            label, "origins.input-size-table", name=use.name, shape=list(flow.operands.shape_of(use.name))
+        ) from None
     return table
 
 

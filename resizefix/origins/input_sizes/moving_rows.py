@@ -82,7 +82,7 @@ def split(n: NodeReading) -> list[DimList]:
         for found, given in zip(parts, n.listed(1), strict=True):
             n.meet(given, found)
     elif n.sizes.fixed(dim) is None:
-        raise n.refuse("input-size-attribute", name="split")
+        raise n.refuse("origins.input-size-attribute", name="split")
     return [(*dims[:axis], part, *dims[axis + 1 :]) for part in parts]
 
 
@@ -102,7 +102,7 @@ def _parts(n: NodeReading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
     if len(few) == len(lengths) - 1:
         rest = n.sizes.plus(dim, -sum(few))
         return [n.const(length) if _is_few(length, dim.old or 0) else rest for length in lengths]
-    raise n.refuse("input-size-cut", old=dim.old, numbers=list(lengths))
+    raise n.refuse("origins.input-size-cut", old=dim.old, numbers=list(lengths))
 
 
 def _prefix(n: NodeReading, dim: Dim, length: int) -> Dim | None:
@@ -145,13 +145,13 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
     if old is None or start.old is None or end.old is None:
         return sizes.opaque()
     if sizes.fixed(dim) is not None and sizes.fixed(end) is None and not sizes.unknowns(end) and dim.old == end.old:
-        raise n.refuse("input-size-cut", old=old, numbers=[start.old, end.old])
+        raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
     if sizes.fixed(dim) is not None:
         return n.const(len(slice_positions(start.old, end.old, step, old)))
     if step < 0:
         if start.old in (-1, old - 1, _ENDLESS) and (end.old < -old or abs(end.old) >= _ENDLESS - 1) and step == -1:
             return dim
-        raise n.refuse("input-size-cut", old=old, numbers=[start.old, end.old])
+        raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
     first = _first(n, dim, start)
     if (
         first.kind != "const"
@@ -185,7 +185,7 @@ def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:
         return found
     if n.sizes.resolve(start).kind == "var" and not _is_few(number, old):
         if 2 * number != old or number <= _FEW:
-            raise n.refuse("input-size-cut", old=old, numbers=[number])
+            raise n.refuse("origins.input-size-cut", old=old, numbers=[number])
         n.flow.halves.append((n.label, start, dim))
     return start
 
@@ -220,7 +220,7 @@ def gather(n: NodeReading) -> list[DimList]:
     if n.sizes.fixed(dims[axis]) is None and n.flow.operands.is_constant(n.node.input[1]):
         numbers = n.numbers(1) or []
         if any(number >= _FEW for number in numbers):
-            raise n.refuse("input-size-indices", old=dims[axis].old)
+            raise n.refuse("origins.input-size-indices", old=dims[axis].old)
     return [(*dims[:axis], *indices, *dims[axis + 1 :])]
 
 
@@ -243,7 +243,7 @@ def scatter(n: NodeReading) -> list[DimList]:
         shape = n.flow.operands.shape_of(n.node.input[1])
         array = n.flow.operands.array(n.node.input[1])
         if array is None or (len(shape) and array.size > 0 and int(array.max()) >= _FEW):
-            raise n.refuse("input-size-indices", old=max(dim.old or 0 for dim in dims))
+            raise n.refuse("origins.input-size-indices", old=max(dim.old or 0 for dim in dims))
     return [dims]
 
 
@@ -312,7 +312,7 @@ def top_k(n: NodeReading) -> list[DimList]:
     axis = axis_of(n.attribute("axis", -1), len(dims))
     count = n.listed(1)[0] if n.has(1) else n.const(n.attribute("k", 1))
     if count.old == dims[axis].old and n.sizes.fixed(dims[axis]) is None:
-        raise n.refuse("input-size-all-of-axis", old=count.old)
+        raise n.refuse("origins.input-size-all-of-axis", old=count.old)
     return [(*dims[:axis], count, *dims[axis + 1 :])] * len(n.node.output)
 
 

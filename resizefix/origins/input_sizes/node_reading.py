@@ -141,7 +141,7 @@ class NodeReading:
             return sizes.resolve(ones[0]) if ones else dims[0]
         for dim in ones:
             if sizes.varies(dim):
-                raise self.refuse("input-size-one-sample", old=long[0].old)
+                raise self.refuse("origins.input-size-one-sample", old=long[0].old)
             self.require(dim, "an operand that is broadcast")
         for dim in long[1:]:
             self.meet(long[0], dim)

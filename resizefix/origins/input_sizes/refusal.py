@@ -15,4 +15,4 @@ class SizeRefusedError(Exception):
 
 def refuse(node: str, code: str, /, **arguments: object) -> SizeRefusedError:
     """The error with the sentence of `code`."""
-    return SizeRefusedError(node, Diagnostic(f"origins.{code}", **arguments))
+    return SizeRefusedError(node, Diagnostic(code, **arguments))

@@ -111,7 +111,7 @@ def _shared(n: NodeReading, atom: Dim, need: int, left: list[Dim]) -> Dim:
     if size % need:
         raise UnknownRankError
     if any(n.sizes.varies(part) for part in together):
-        raise n.refuse("input-size-reshape", old=[part.old for part in together], new=need)
+        raise n.refuse("origins.input-size-reshape", old=[part.old for part in together], new=need)
     for part in together:
         n.require(part, "the sizes of its Reshape")
     left.insert(0, n.const(size // need))

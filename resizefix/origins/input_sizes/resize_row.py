@@ -37,7 +37,7 @@ def resize(n: NodeReading) -> list[DimList]:
     dims = n.dims(0)
     axes = [axis_of(axis, len(dims)) for axis in n.attribute("axes", range(len(dims)))]
     if n.attribute("keep_aspect_ratio_policy", b"stretch") != b"stretch":
-        raise n.refuse("input-size-attribute", name="keep_aspect_ratio_policy")
+        raise n.refuse("origins.input-size-attribute", name="keep_aspect_ratio_policy")
     sizes_at = 3 if n.node.op_type == "Resize" and n.opset >= 11 else None
     if sizes_at is not None and n.has(sizes_at):
         return [_by_sizes(n, dims, axes, sizes_at)]

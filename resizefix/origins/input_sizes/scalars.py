@@ -178,13 +178,13 @@ class _Search:
         if node.op_type == "Mul":
             uses = [use for use in uses if use.form in _SHARES or meeting == place.node]
             if array.dtype.kind == "f" and not taint.is_share and any(use.form not in _SHARES for use in uses):
-                raise refuse(self.flow.labels[place.node], "input-size-scalar-or", value=value.item())
+                raise refuse(self.flow.labels[place.node], "origins.input-size-scalar-or", value=value.item())
         different: list[ScalarUse] = []
         for use in uses:
             if not any(self._same(use, other) for other in different):
                 different.append(use)
         if len(different) > 1:
-            raise refuse(self.flow.labels[place.node], "input-size-scalar", value=value.item())
+            raise refuse(self.flow.labels[place.node], "origins.input-size-scalar", value=value.item())
         if different:
             self.found[place] = different[0]
             taint.is_share = taint.is_share or node.op_type in ("Div", "Reciprocal") or different[0].form in _SHARES

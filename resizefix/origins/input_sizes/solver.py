@@ -85,15 +85,17 @@ class Solver:
         for unknown in sizes.unknowns(dim):
             self.bind(unknown, sizes.const(unknown.old or 0))
         if sizes.fixed(dim) is None:
-            raise refuse(node, "input-size-weights", what=what, old=dim.old, formula=describe(sizes, dim))
+            raise refuse(node, "origins.input-size-weights", what=what, old=dim.old, formula=describe(sizes, dim))
 
     def _conflict(self, node: str, one: Dim, other: Dim) -> None:
         sizes = self.sizes
         fixed = next((size for size in (one, other) if sizes.fixed(size) is not None), None)
         moving = one if fixed is other else other
         if fixed is not None:
-            raise refuse(node, "input-size-fixed-partner", old=fixed.old, formula=describe(sizes, moving))
-        raise refuse(node, "input-size-conflict", old=one.old, one=describe(sizes, one), other=describe(sizes, other))
+            raise refuse(node, "origins.input-size-fixed-partner", old=fixed.old, formula=describe(sizes, moving))
+        raise refuse(
+            node, "origins.input-size-conflict", old=one.old, one=describe(sizes, one), other=describe(sizes, other)
+        )
 
     def _by_parts(self, node: str, one: Dim, other: Dim) -> bool:
         sizes = self.sizes

@@ -57,7 +57,7 @@ def conv_transpose(n: NodeReading) -> list[DimList]:
     count = len(dims) - 2
     n.require(dims[1], "its weights")
     if n.attribute("output_shape") is not None:
-        raise n.refuse("input-size-attribute", name="output_shape")
+        raise n.refuse("origins.input-size-attribute", name="output_shape")
     strides, dilations = (n.attribute(name, [1] * count) for name in ("strides", "dilations"))
     extra, pads = n.attribute("output_padding", [0] * count), n.attribute("pads", [0] * 2 * count)
     same = n.attribute("auto_pad", b"NOTSET") in (b"SAME_UPPER", b"SAME_LOWER")

@@ -1,6 +1,6 @@
 """What is said of dialects."""
 
 SENTENCES = {
-    "dialects.cannot-say-it": "{label}: {name} cannot express it: {why}",
-    "dialects.input-they-exist-opset": "{name} has no input for {value}; such inputs exist from opset {first} on",
+    "dialects.not-expressible": "{label}: {name} cannot express it: {why}",
+    "dialects.no-input-for-extent": "{name} has no input for {value}; such inputs exist from opset {first} on",
 }

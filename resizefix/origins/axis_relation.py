@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import Lengths, inference_lengths, kernel_lengths
 from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
@@ -88,9 +89,8 @@ def _value_in_file(subject: Subject, entry: Entry) -> float | int | None:
 def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None) -> AxisRelation:
     name = axis_names([axis], subject.rank)
     if value <= 0:
-        return AxisRelation(
-            axis, figure(value), None, value, None, f"are {figure(value)} for its {name}; they must be above 0"
-        )
+        refused = Diagnostic("origins.not-above-zero", value=figure(value), axis=name)
+        return AxisRelation(axis, figure(value), None, value, None, refused)
     if subject.kind is ExtentKind.SCALES:
         return AxisRelation(axis, _multiple_text(value), value, value, value)
     if fixed is None:
@@ -104,17 +104,12 @@ def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None
 def _no_scale_at(subject: Subject, value: float | int, fixed: int) -> str:
     """Why no scale stands for the size that the chain makes of the one that the file fixes."""
     if subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
-        return f"make {fixed} into {value}, and tf_crop_and_resize reads scales otherwise than sizes"
-    return (
-        f"make {fixed} into {value}, which no float32 scale does under every runtime's rule and with the same samples"
-    )
+        return Diagnostic("origins.crop-reads-otherwise", fixed=fixed, value=value)
+    return Diagnostic("origins.no-float32-scale", fixed=fixed, value=value)
 
 
 def _whatever_the_input(name: str, length: str) -> str:
-    return (
-        f"make its {name} {length} whatever the size of its input, which the file does not fix: no scale says that. "
-        "Fix the sizes of the model's input first"
-    )
+    return Diagnostic("origins.whatever-the-input", axis=name, length=length)
 
 
 def _at_fixed(subject: Subject, value: float | int, fixed: int) -> float | None:
@@ -164,10 +159,8 @@ def _of_multiple(
     if differs_at is None:
         return AxisRelation(axis, text, multiple.scale, value, multiple.robust, caveat=caveat)
     size, sampled = differs_at
-    why = (
-        f"make its {axis_names([axis], subject.rank)} {text}, and at {size}, say, onnxruntime samples by {sampled}: "
-        f"as a constant, {figure(multiple.scale)} gives other numbers there. Fix the sizes of the model's input first"
-    )
+    example = {"size": size, "sampled": sampled, "scale": figure(multiple.scale)}
+    why = Diagnostic("origins.samples-differ", axis=axis_names([axis], subject.rank), length=text, **example)
     return AxisRelation(axis, text, multiple.scale, value, None, why, caveat)
 
 
@@ -213,8 +206,10 @@ def _caveat(multiple: Multiple) -> str | None:
         return None
     lengths = np.array([size], np.int64)
     kernel, inferred = (int(rule(multiple.scale, lengths)[0]) for rule in (kernel_lengths, inference_lengths))
-    made = str(kernel) if kernel == inferred else f"{kernel} in onnxruntime's kernels and {inferred} in shape inference"
-    return f"as a constant, {figure(multiple.scale)} makes {size} into {made}, the chain makes it {multiple.made(size)}"
+    numbers = {"scale": figure(multiple.scale), "size": size, "kernel": kernel, "chain": multiple.made(size)}
+    if kernel == inferred:
+        return Diagnostic("origins.constant-rounds", **numbers)
+    return Diagnostic("origins.constant-rounds-twice", inferred=inferred, **numbers)
 
 
 def _formula(subject: Subject, entry: Entry, axis: int, own: Size) -> tuple[str, str]:
@@ -229,11 +224,11 @@ def _formula(subject: Subject, entry: Entry, axis: int, own: Size) -> tuple[str,
     else:
         text = written(aim, lambda size: _size_name(size, axis, own, subject.rank))
     if others:
-        why = f"follow the size of {listed(map(repr, others))}, which no constant can"
+        why: str = Diagnostic("origins.follows-another", others=listed(map(repr, others)))
     elif isinstance(aim, Number):
         why = _whatever_the_input(name, text)
     else:
-        why = f"make its {name} {text}, which is no constant multiple of the input's size"
+        why = Diagnostic("origins.no-multiple", axis=name, length=text)
     return text, why
 
 
@@ -261,7 +256,7 @@ def says(statements: Sequence[AxisRelation], rank: int) -> str:
     """All statements in one sentence, axes that say the same together, axes that are not resized left out."""
     moving = [statement for statement in statements if not statement.is_plain]
     if not moving:
-        return "the output is as large as the input"
+        return Diagnostic("origins.as-large-as-input")
     groups: dict[str, list[int]] = {}
     for statement in moving:
         groups.setdefault(statement.text, []).append(statement.axis)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnx import NodeProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.constants import Constant, NotConstant
 from resizefix.document.operator_semantics.table import SHAPE_READERS
@@ -35,7 +36,7 @@ class Classifier:
         """The origin of tensor `operand` as `reader` reads it in `scope`, and its value where it is constant."""
         definition = self._view.scopes.definition(scope, operand)
         if definition is None:
-            return Origin(OriginKind.RUNTIME, operand, reason=f"nothing in the model defines {operand!r}"), None
+            return Origin(OriginKind.RUNTIME, operand, reason=Diagnostic("origins.undefined", operand=operand)), None
         while (argument := self._view.calls.argument(definition)) is not None:
             definition = argument
         found = self._view.constants.value_of(definition.scope, definition.name)
@@ -72,7 +73,7 @@ class Classifier:
         if walk.controls:
             return Origin(OriginKind.GRAPH_INPUT, walk.controls[0], chain=chain)
         if chain == ("Constant",):
-            return Origin(OriginKind.CONSTANT, operand, reason=f"differ from call to call: {why.reason}")
+            return Origin(OriginKind.CONSTANT, operand, reason=Diagnostic("origins.differs-by-call", why=why.reason))
         return Origin(OriginKind.COMPUTED, operand, chain=chain)
 
 
@@ -125,16 +126,15 @@ class _Walk:
         if result is not None:
             return [result]
         if node.domain not in DEFAULT_DOMAINS:
-            self.data.append(
-                f"{definition.name!r} is computed by {node.domain}::{node.op_type}, an operator unknown here"
-            )
+            called = {"domain": node.domain, "operator": node.op_type}
+            self.data.append(Diagnostic("origins.unknown-operator", name=definition.name, **called))
             return []
         branches = self._view.calls.branches(definition)
         if branches is not None:
             chosen = self._tracer.chosen(definition)
             return [chosen] if chosen is not None else [*self._operands(definition, node), *branches]
         if any(True for _ in subgraphs(node)):
-            self.data.append(f"{definition.name!r} is computed at run time by a {node.op_type} node")
+            self.data.append(Diagnostic("origins.run-time-node", name=definition.name, operator=node.op_type))
             return []
         return [] if node.op_type in SHAPE_READERS else self._operands(definition, node)
 
@@ -146,12 +146,12 @@ class _Walk:
         name = definition.name
         if definition.scope is not self._view.scopes.main:
             where = definition.scope.path.steps[-1]
-            several = " whose calls give it different things" if definition.scope.in_function else ""
-            self.data.append(f"it comes from {name!r}, an input of {where}{several}")
+            code = "origins.input-of-function" if definition.scope.in_function else "origins.input-of-body"
+            self.data.append(Diagnostic(code, name=name, where=where))
         elif direct or _is_few(self._view.shapes.dims(definition.key)):
             self.controls.append(name)
         else:
-            self.data.append(f"it depends on the values of the input {name!r}")
+            self.data.append(Diagnostic("origins.depends-on-values", what="the input", name=name))
 
 
 def _is_few(dims: Dims | None) -> bool:

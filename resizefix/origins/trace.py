@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.constants import Constant
 from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
@@ -32,6 +33,14 @@ class Untraced:
     reason: str
 
 
+def _undefined(name: str) -> Untraced:
+    return Untraced(Diagnostic("origins.undefined", operand=name))
+
+
+def _circular(name: str) -> Untraced:
+    return Untraced(Diagnostic("origins.cycle", name=name))
+
+
 class Tracer:
     """Answers `trace` over one state of a document; results are remembered.
 
@@ -48,13 +57,12 @@ class Tracer:
     def trace(self, scope: Scope, name: str) -> Known | Untraced:
         """What `name`, read in `scope`, is."""
         definition = self.scopes.definition(scope, name)
-        return Untraced(f"nothing in the model defines {name!r}") if definition is None else self.follow(definition)
+        return _undefined(name) if definition is None else self.follow(definition)
 
     def follow(self, definition: Definition) -> Known | Untraced:
         """What a definition is."""
         for current, circular in operands_first(definition, self.sources, self._known):
-            why = Untraced(f"{current.name!r} depends on itself")
-            self._known[current.key] = why if circular else self._combined(current)
+            self._known[current.key] = _circular(current.name) if circular else self._combined(current)
         return self._known[definition.key]
 
     def constant(self, definition: Definition) -> npt.NDArray[np.generic] | None:
@@ -99,15 +107,15 @@ class Tracer:
                 return Known.constant(value)
             over = self.view.calls.argument(definition) or self.view.calls.result(definition)
             if over is not None:
-                return self._known.get(over.key, Untraced(f"{over.name!r} depends on itself"))
+                return self._known.get(over.key) or _circular(over.name)
             return self._computed(definition)
         except UntraceableError as error:
-            return Untraced(f"{definition.name!r}: {error}")
+            return Untraced(Diagnostic("origins.at-value", name=definition.name, why=error.diagnostic))
 
     def _computed(self, definition: Definition) -> Known | Untraced:
         node = definition.node
         if node is None:
-            return Untraced(f"{definition.name!r} is an input")
+            return Untraced(Diagnostic("origins.is-an-input", name=definition.name))
         if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
             return self._argument_constant(definition)
         if node.domain not in DEFAULT_DOMAINS:
@@ -144,8 +152,8 @@ class Tracer:
     def _operand(self, definition: Definition, name: str) -> Known | Untraced:
         source = self.scopes.definition(definition.scope, name)
         if source is None:
-            return Untraced(f"nothing in the model defines {name!r}")
-        return self._known.get(source.key, Untraced(f"{name!r} depends on itself"))
+            return _undefined(name)
+        return self._known.get(source.key) or _circular(name)
 
     def _sizes(self, definition: Definition) -> Known:
         assert definition.node is not None

@@ -15,6 +15,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.operator_semantics.operand import Array
+from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
     Definition,
@@ -324,20 +325,17 @@ class _Collector:
     def _above(self, start: Definition) -> list[Definition]:
         """What decides the value of a computed operand, itself first; nothing behind a Shape, nor behind a node that
         holds a body or is another domain's."""
-        found = {start.key: start}
-        pending = [start]
-        while pending:
-            definition = pending.pop()
+
+        def operands(definition: Definition) -> list[Definition]:
             node = definition.node
             if node is None or node.domain not in DEFAULT_DOMAINS or node.op_type in ("Shape", "Size"):
-                continue
+                return []
             if any(True for _ in subgraphs(node)):
-                continue
-            operands = (self._scopes.definition(definition.scope, name) for name in node.input if name)
-            fresh = [operand for operand in operands if operand is not None and operand.key not in found]
-            found.update((operand.key, operand) for operand in fresh)
-            pending.extend(fresh)
-        return list(found.values())
+                return []
+            found = (self._scopes.definition(definition.scope, name) for name in node.input if name)
+            return [operand for operand in found if operand is not None]
+
+        return list(readers_first(start, operands))
 
     def _is_of_integers_with_length(self, scope: Scope, name: str) -> bool:
         """Whether an operand is computed from integer inputs of fixed length and from nothing else that varies but

@@ -42,10 +42,6 @@ def _resizes_batch(f: SiteFacts) -> bool:
     return f.rank is not None and f.rank > 3 and any(axis == 0 for axis, *_ in resized(f))
 
 
-def _policy_changes(f: SiteFacts) -> bool:
-    return f.keep_aspect_ratio_policy != "stretch" and f.by_sizes
-
-
 _UPSAMPLED = old_upsample("half_pixel", "round_prefer_floor", ("nearest",))
 _BEFORE = (without_exclusion, without_antialias)
 

@@ -38,11 +38,6 @@ def layer_normalization(n: NodeReading) -> list[DimList]:
     return [dims] + [ones] * (len(n.node.output) - 1)
 
 
-def softmax(n: NodeReading) -> list[DimList]:
-    """The sizes of the input."""
-    return [n.dims(0)]
-
-
 def matmul(n: NodeReading) -> list[DimList]:
     """[…, M, K] × […, K, N]"""
     at = 3 if n.node.op_type == "QLinearMatMul" else 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
@@ -41,6 +41,8 @@ from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from resizefix.verification.proof import Prover
 
 
 @operation
@@ -86,106 +88,164 @@ def promote_scales(
     if opset is not None and opset < current:
         raise UsageError("library.opset-not-lowered", current=current, opset=opset)
     view = ModelView(document)
-    sites = select(sites_in(view), node)
-    integers = Integers(denominator) if for_ == "tensorrt" else None
+    call = _Call(
+        model,
+        view,
+        select(sites_in(view), node),
+        None if form is None else Form(form),
+        Naming(input_name, shared),
+        keep_default,
+        Integers(denominator) if for_ == "tensorrt" else None,
+        opset or 0,
+        allow_coupled,
+        verify,
+    )
+    return call.verified(at, run) if verify else call.unverified(at, run)
 
-    @cache
-    def by_sizes() -> dict[Key, Coupling]:
-        return couplings_of(view, sites)
 
-    @cache
-    def taken() -> list[bool]:
-        judged = (judge(target_named("tensorrt-rtx"), facts) for facts in facts_in(view))
-        return [all(violation.effect is not Effect.REJECTED for violation in violations) for violations in judged]
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """What one call promotes, and how."""
 
-    def advised(outcome: Outcome, site: Site) -> Outcome:
-        """With the options of another form, and what they need besides where the promotion is verified."""
-        words = outcome.retry_args
-        if not verify or not words:
-            return outcome
-        if integers is not None and "--for" not in words and not (taken()[site.index] and _is_taken(document)):
-            return replace(outcome, retry_args=())
-        coupled = not allow_coupled and by_sizes()[site.key].verdict is not Freedom.FREE  # unknown: it may be
-        return replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled else outcome
+    model: Model
+    view: ModelView
+    sites: Sequence[Site]
+    form: Form | None
+    naming: Naming
+    keep_default: bool
+    integers: Integers | None
+    opset: int
+    allow_coupled: bool
+    verify: bool
 
-    def promoted(refused: Mapping[int, Refusal], *, share: bool = shared) -> Promotion:
-        made = promote(
-            document,
-            sites,
-            form=None if form is None else Form(form),
-            naming=Naming(input_name, share),
-            keep_default=keep_default,
-            integers=integers,
-            refused=refused,
-            target=None if integers is None else target_named("tensorrt-rtx"),
-            opset=opset or 0,
-            view=view,
-        )
-        told = zip(made.outcomes, sites, strict=True)
-        outcomes = (one if one.index in refused else advised(one, site) for one, site in told)
-        return replace(made, outcomes=tuple(outcomes))
-
-    candidate = promoted({})
-    if candidate.inputs and not verify and not allow_coupled:
-        # What a run would show, as far as the sizes show it.
-        candidate, _ = without_coupled(
-            candidate,
-            sites,
-            promoted,
-            lambda _: _by_sizes_for(by_sizes(), shared),
-            shared=shared,
-            retry_args=lambda: _options_by_sizes(by_sizes(), shared),
-            by_sizes=by_sizes,
-        )
-    if not candidate.inputs or not verify:
+    def unverified(self, at: Sequence[Sequence[float]], run: RunOptions) -> Result:
+        """The promotion of the sites that sizes do not show to be coupled."""
+        candidate = self.promoted({})
+        if candidate.inputs and not self.allow_coupled:
+            candidate, _ = without_coupled(
+                candidate,
+                self.sites,
+                self.promoted,
+                lambda _: _by_sizes_for(self.by_sizes, self.naming.shared),
+                shared=self.naming.shared,
+                retry_args=lambda: _options_by_sizes(self.by_sizes, self.naming.shared),
+                by_sizes=lambda: self.by_sizes,
+            )
         asked_trials(candidate.inputs, at)
         reason = "nothing was promoted" if not candidate.inputs else "switched off (--no-verify)"
-        return _result(
-            view, candidate, sites, model, Verification(Status.SKIPPED, reason), integers, run.get("shape") or {}
-        )
+        return self._result(candidate, Verification(Status.SKIPPED, reason), run.get("shape") or {})
 
-    from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
+    def verified(self, at: Sequence[Sequence[float]], run: RunOptions) -> Result:
+        """The promotion of the sites that a run shows to be free, compared with the original."""
+        candidate = self.promoted({})
+        if not candidate.inputs:
+            asked_trials(candidate.inputs, at)
+            skipped = Verification(Status.SKIPPED, "nothing was promoted")
+            return self._result(candidate, skipped, run.get("shape") or {})
 
-    try:
-        prover = Prover(candidate.before, conditions(at, **run))
+        from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
+
+        document = self.view.document
+        try:
+            prover = Prover(candidate.before, conditions(at, **run))
+            candidate, coupling = self._free(candidate, prover)
+        except BrokenOffError as error:
+            reason = f"{error}, before it was known which nodes can be promoted"
+            result = Result(document, (), (), Verification(Status.FAILED, reason))
+            raise VerificationFailedError("library.verification-failed", why=reason, result=result) from error
+        if candidate.inputs and candidate.base is not document:
+            _require_raised_alike(document, candidate, self.sites, conditions((), **run))
+        if not candidate.inputs:
+            nothing = Diagnostic("library.nothing-promoted")
+            skipped = Verification(Status.SKIPPED, nothing, coupling=tuple(coupling.values()))
+            return self._result(candidate, skipped, {})
+        verification = prover.prove(candidate.after, candidate.inputs, coupling)
+        if not verification.passed:
+            result = Result(document, candidate.outcomes, candidate.inputs, verification)
+            raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
+        if self.integers is not None:
+            _ask_live(document, candidate, verification)
+        ran = verification.runs[0].shapes if verification.runs else {}
+        return self._result(candidate, verification, {**ran, **(run.get("shape") or {})})
+
+    def _free(self, candidate: Promotion, prover: Prover) -> tuple[Promotion, dict[Key, Coupling]]:
+        """The promotion of the free sites alone, and what a run says of each."""
+        document, shared = self.view.document, self.naming.shared
 
         def probe(made: Promotion) -> dict[Key, Coupling]:
             return named_in_original(prover.couplings(made.after, made.inputs), made.document, document)
 
         def retry_args() -> tuple[str, ...]:
-            together = candidate if shared else promoted({}, share=True)
+            together = candidate if shared else self.promoted({}, share=True)
             drives_several = not shared and any(len(source.sites) > 1 for source in together.inputs)
-            if integers is not None and not _is_taken(together.document):
+            if self.integers is not None and not _is_taken(together.document):
                 return ()
             if drives_several and all(found.verdict is Freedom.FREE for found in probe(together).values()):
                 return ("--shared",)
             return ("--allow-coupled",)
 
-        if allow_coupled:
-            coupling = probe(candidate)
-        else:
-            candidate, coupling = without_coupled(
-                candidate, sites, promoted, probe, shared=shared, retry_args=retry_args, by_sizes=by_sizes
-            )
-    except BrokenOffError as error:
-        reason = f"{error}, before it was known which nodes can be promoted"
-        result = Result(document, (), (), Verification(Status.FAILED, reason))
-        raise VerificationFailedError("library.verification-failed", why=reason, result=result) from error
-    if candidate.inputs and candidate.base is not document:
-        _require_raised_alike(document, candidate, sites, conditions((), **run))
-    if not candidate.inputs:
-        nothing = Verification(
-            Status.SKIPPED, Diagnostic("library.nothing-promoted"), coupling=tuple(coupling.values())
+        if self.allow_coupled:
+            return candidate, probe(candidate)
+        return without_coupled(
+            candidate,
+            self.sites,
+            self.promoted,
+            probe,
+            shared=shared,
+            retry_args=retry_args,
+            by_sizes=lambda: self.by_sizes,
         )
-        return _result(view, candidate, sites, model, nothing, integers, {})
-    verification = prover.prove(candidate.after, candidate.inputs, coupling)
-    if not verification.passed:
-        result = Result(document, candidate.outcomes, candidate.inputs, verification)
-        raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
-    if integers is not None:
-        _ask_live(document, candidate, verification)
-    ran = verification.runs[0].shapes if verification.runs else {}
-    return _result(view, candidate, sites, model, verification, integers, {**ran, **(run.get("shape") or {})})
+
+    def promoted(self, refused: Mapping[int, Refusal], *, share: bool | None = None) -> Promotion:
+        """All sites but these; with one input for all where `share` says so, else as the user wishes."""
+        made = promote(
+            self.view.document,
+            self.sites,
+            form=self.form,
+            naming=self.naming if share is None else replace(self.naming, shared=share),
+            keep_default=self.keep_default,
+            integers=self.integers,
+            refused=refused,
+            target=None if self.integers is None else target_named("tensorrt-rtx"),
+            opset=self.opset,
+            view=self.view,
+        )
+        told = zip(made.outcomes, self.sites, strict=True)
+        outcomes = (one if one.index in refused else self._advised(one, site) for one, site in told)
+        return replace(made, outcomes=tuple(outcomes))
+
+    @cached_property
+    def by_sizes(self) -> dict[Key, Coupling]:
+        """What sizes alone say of the sites."""
+        return couplings_of(self.view, self.sites)
+
+    @cached_property
+    def _taken(self) -> list[bool]:
+        """Of each site, whether the rules of TensorRT take it as it is."""
+        judged = (judge(target_named("tensorrt-rtx"), facts) for facts in facts_in(self.view))
+        return [all(violation.effect is not Effect.REJECTED for violation in violations) for violations in judged]
+
+    def _advised(self, outcome: Outcome, site: Site) -> Outcome:
+        """With the options of another form, and what they need besides where the promotion is verified."""
+        words = outcome.retry_args
+        if not self.verify or not words:
+            return outcome
+        for_tensorrt = self.integers is not None and "--for" not in words
+        if for_tensorrt and not (self._taken[site.index] and _is_taken(self.view.document)):
+            return replace(outcome, retry_args=())
+        coupled = not self.allow_coupled and self.by_sizes[site.key].verdict is not Freedom.FREE  # unknown: it may be
+        return replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled else outcome
+
+    def _result(self, promotion: Promotion, verification: Verification, shapes: Mapping[str, Sequence[int]]) -> Result:
+        profile = None
+        if self.integers is not None and promotion.inputs:
+            profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
+        # What is resized is read by the product of its shape and an integer, too.
+        moved = self.sites if self.integers is not None else without_their_chain(self.sites)
+        outcomes = measured(promotion.outcomes, moved, verification)
+        made = returned(promotion.document, self.model)
+        seen = self.view, promotion.after
+        return Result(made, outcomes, promotion.inputs, verification, profile=profile, seen=seen)
 
 
 def _by_sizes_for(found: Mapping[Key, Coupling], shared: bool) -> dict[Key, Coupling]:
@@ -230,22 +290,3 @@ def _is_taken(document: Document) -> bool:
     """Whether TensorRT's parser has nothing against the model, or is not installed."""
     found = live_verdict(document)
     return isinstance(found, LiveUnavailable) or found.accepted
-
-
-def _result(
-    view: ModelView,
-    promotion: Promotion,
-    sites: Sequence[Site],
-    like: Model,
-    verification: Verification,
-    integers: Integers | None,
-    shapes: Mapping[str, Sequence[int]],
-) -> Result:
-    profile = None
-    if integers is not None and promotion.inputs:
-        profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
-    moved = sites if integers is not None else without_their_chain(sites)  # integers times the shape of what is resized
-    outcomes = measured(promotion.outcomes, moved, verification)
-    model = returned(promotion.document, like)
-    seen = view, promotion.after
-    return Result(model, outcomes, promotion.inputs, verification, profile=profile, seen=seen)

@@ -136,9 +136,13 @@ class ResizeNode:
 
     @cached_property
     def input_dims(self) -> Dims | None:
-        """The sizes of X as far as they are known."""
+        """The sizes of X as far as they are known; of a function's input, those of what all its calls give it."""
         definition = self.definition(self.node.input[0]) if self.node.input else None
-        return None if definition is None else self.view.shapes.dims(definition.key)
+        if definition is None:
+            return None
+        dims = self.view.shapes.dims(definition.key)
+        argument = self.view.calls.argument(definition) if dims is None else None
+        return dims if argument is None else self.view.shapes.dims(argument.key)
 
     @property
     def rank(self) -> int | None:

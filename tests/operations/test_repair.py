@@ -513,6 +513,17 @@ def test_a_stored_size_that_is_the_whole_part_of_the_product_does_not_contradict
     assert scales[2] == np.float32(1.8)
 
 
+def test_too_few_scales_in_a_function_are_named():
+    broken = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13, "d" : 1]> g (float[1,3,8,8] x) => (float[a,b,c,e] y) { y = d.F (x) }'
+        '<domain: "d", opset_import: ["" : 13]> F (h) => (z) {'
+        ' s = Constant <value = float[2] {2, 2}> () z = Resize (h, "", s) }'
+    )
+    (outcome,) = resizefix.repair(broken).outcomes
+    assert outcome.status is Status.REFUSED
+    assert "it has 2 scales, and its input has 4 axes" in (outcome.reason or "")
+
+
 def test_scales_nearly_one_in_a_function_are_one():
     broken = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 13, "d" : 1]> g (float[1,3,8,8] x) => (float[a,b,c,e] y) { y = d.F (x) }'

@@ -163,9 +163,35 @@ def sizes_of_parts(n: Net, h: int, w: int) -> str:
     return n.add("Reshape", small, n.const([1, 4, h // 2, w // 2]))
 
 
+def frozen_scales(n: Net, h: int, w: int) -> str:
+    """Sizes over the shape at run time: what torch writes for interpolate(size=...) before opset 11."""
+    skip = n.conv("x", 3, 4)
+    deep = n.conv(skip, 4, 4, 2)
+    shape = n.add("Slice", n.add("Shape", deep), n.const([2]), n.const([4]), n.const([0]))
+    scales = n.add("Div", n.const([h, w], np.float32), n.add("Cast", shape, to=TensorProto.FLOAT))
+    scales = n.add("Concat", n.const([1, 1], np.float32), scales, axis=0)
+    return n.add("Add", n.add("Resize", deep, "", scales, mode="nearest"), skip)
+
+
+def same_padded(n: Net, h: int, w: int) -> str:
+    """Pads of "SAME" that tf2onnx wrote as numbers: an even size is padded behind alone, an odd one on both sides."""
+    pads = [(0 if size % 2 == 0 else 1) for size in (h, w)] + [1, 1]
+    y = n.add("Conv", "x", n.weight(4, 3, 3, 3), pads=pads, strides=[2, 2])
+    return n.add("Relu", y)
+
+
+def stretched(n: Net, h: int, w: int) -> str:
+    """A global pool that is stretched over a map by scales, at an opset without sizes."""
+    y = n.conv("x", 3, 4, 2)
+    pooled = n.add("GlobalAveragePool", y)
+    back = n.add("Resize", pooled, "", n.const([1, 1, h // 2, w // 2], np.float32), mode="nearest")
+    return n.add("Concat", y, back, axis=1)
+
+
 FOLLOWING = [
     unet, to_input, flat, shuffle, heads, global_pool, grid, linspace_channels, divided, mean, windows,
-    pixel_unshuffle, fixed_target, pyramid, sizes_of_parts,
+    pixel_unshuffle, fixed_target, pyramid, sizes_of_parts, frozen_scales,
+    same_padded, stretched,
 ]  # fmt: skip
 
 
@@ -201,11 +227,44 @@ def test_odd_sizes_follow_the_map_that_is_met():
         assert run(result.model, size).tobytes() == run(built(unet, size), size).tobytes()
 
 
+def test_pads_of_same_follow_to_an_odd_size():
+    for size in ((33, 49), (64, 51)):
+        fixed = resizefix.input_size(built(same_padded, OLD), size=size)
+        free = resizefix.input_size(built(same_padded, OLD), size="any")
+        truth = run(built(same_padded, size), size)
+        assert run(fixed.model, size).tobytes() == run(free.model, size).tobytes() == truth.tobytes()
+
+
 def test_any_batch_with_a_fixed_size():
     result = resizefix.input_size(built(windows, OLD), size=NEW, batch="any")
     assert [run(result.model, NEW, batch).shape[0] for batch in (1, 4)] == [1, 4]
     shape = result.model.graph.input[0].type.tensor_type.shape
     assert [dim.dim_param or dim.dim_value for dim in shape.dim] == ["batch", 3, *NEW]
+
+
+def decimal(n: Net, h: int, w: int) -> str:
+    """interpolate(scale_factor=1.7, recompute_scale_factor=True) leaves nothing but sizes in the file."""
+    y = n.conv("x", 3, 2)
+    return n.add("Resize", y, "", "", n.const([1, 2, h * 17 // 10, w * 17 // 10]), mode="linear")
+
+
+def halved(n: Net, h: int, w: int) -> str:
+    """A resize to 16x16 of 32x32: a fixed thumbnail, or half of the image."""
+    return n.add("Resize", n.conv("x", 3, 2), "", "", n.const([1, 2, h // 2, w // 2]), mode="linear")
+
+
+@pytest.mark.parametrize(("build", "old"), [(decimal, OLD), (halved, (32, 32))], ids=["decimal", "halved"])
+def test_two_readings_are_refused_until_the_user_chooses_one(build, old):
+    model = built(build, old)
+    result = resizefix.input_size(model, size=NEW)
+    (outcome,) = result.outcomes
+    assert (outcome.status, outcome.node) == (Status.REFUSED, "Resize_1")
+    assert "--keep NODE" in (outcome.reason or "")
+    assert "--follow NODE" in (outcome.reason or "")
+    kept = resizefix.input_size(model, size=NEW, keep=["Resize_*"])
+    followed = resizefix.input_size(model, size=NEW, follow_input=["Resize_*"])
+    assert run(kept.model, NEW).shape == run(model, old).shape
+    assert run(followed.model, NEW).tobytes() == run(built(build, NEW), NEW).tobytes()
 
 
 def dense(n: Net, h: int, w: int) -> str:

@@ -172,6 +172,11 @@ class _Dynamic:
         uses = {use: dim for use, dim in self.flow.attributes.items() if use.node == index}
         if all(self.samples.number(dim) is not None for dim in uses.values()):
             return
+        if {use.name for use in uses} == {"pads"}:
+            kept = [attribute for attribute in node.attribute if attribute.name not in ("pads", "auto_pad")]
+            del node.attribute[:]
+            node.attribute.extend([*kept, helper.make_attribute("auto_pad", "SAME_UPPER")])
+            return
         dims = self.flow.dims_of(Place(index, 0), node.input[0]) or ()
         kernel = {use.axis: dim for use, dim in uses.items() if use.name == "kernel_shape"}
         whole = all(axis in kernel and self._equal(kernel[axis], dim) for axis, dim in enumerate(dims[2:]))
@@ -217,7 +222,18 @@ class _Dynamic:
         if node.op_type != "Resize" or self.flow.operands.opset < 11:
             raise refuse(use.label, "origins.input-size-scales")
         dims = self.flow.dims.get(node.output[0])
+        source = self.flow.dims_of(Place(use.node, 0), node.input[0])
         assert dims is not None
+        assert source is not None
+        assert use.position is not None
+        if node.op_type != "Resize" or self.flow.operands.opset < 11:
+            large, small = (
+                self.builder.add("Cast", self.sizes.vector([of[axis] for axis in use.listed], use.label), to=1)
+                for of in (dims, source)
+            )
+            self.unread.append((MAIN, node.input[use.position]))
+            set_input(node, use.position, self.builder.add("Div", large, small, wanted="scales"))
+            return True
         sizes = self.sizes.vector([dims[axis] for axis in use.listed], use.label)
         self.unread.append((MAIN, node.input[2]))
         # Before opset 13 the scales may be empty, but not left out.

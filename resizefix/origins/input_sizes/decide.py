@@ -19,6 +19,7 @@ from resizefix.origins.input_sizes.solver import Split, describe
 
 # A pool of so few samples is a step down of the network; a larger one that tiles its map may be an adaptive pool.
 _STEP_DOWN = 3
+_FINEST = 1000  # no factor that somebody writes has a larger denominator
 
 
 class Choices(NamedTuple):
@@ -151,10 +152,12 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             continue
         said = choices.of(use.label)
         targets: Sequence[Dim | None] | None = None if said == "keep" else _targets(flow, use, moving, choices)
-        if targets is None and said == "follow":
-            targets = [
-                _share(flow.sizes, before, Fraction(after.old or 0, before.old or 1)) for _, before, after in moving
-            ]
+        factor = None if said == "keep" or use.is_scale else _common_factor(flow.sizes, moving)
+        if targets is None and said == "follow" and factor is not None:
+            targets = [_share(flow.sizes, before, factor) for _, before, _ in moving]
+        elif targets is None and said is None and factor is not None:
+            sizes = [after.old for _, _, after in moving]
+            raise refuse(use.label, "input-size-resize-factor", sizes=sizes, factor=f"{float(factor):.4g}")
         for (_, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
             if target is not None:
                 _bind(flow, after, target)
@@ -194,6 +197,19 @@ def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]],
     if all(sizes.varies(before) for _, before, _ in moving) and len(own) == 1 and _is_simple(next(iter(own))):
         share = own.pop()
         return [_share(sizes, before, share) for _, before, _ in moving]
+    return None
+
+
+def _common_factor(sizes: Sizes, moving: Sequence[tuple[int, Dim, Dim]]) -> Fraction | None:
+    """The plainest factor that makes every size, rounded down, of the one that is resized; None where there is none."""
+    if not all(sizes.varies(before) for _, before, _ in moving):
+        return None
+    least = max(Fraction(after.old or 0, before.old or 1) for _, before, after in moving)
+    most = min(Fraction((after.old or 0) + 1, before.old or 1) for _, before, after in moving)
+    for denominator in range(1, _FINEST):
+        numerator = -(-least.numerator * denominator // least.denominator)
+        if Fraction(numerator, denominator) < most:
+            return Fraction(numerator, denominator)
     return None
 
 
@@ -303,6 +319,9 @@ def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
         raise refuse(use.node, "origins.input-size-no-padding")
     if use.total > 3 and whole % 8 == 0 and old % 8 and choices.of(use.node) != "keep":
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
+        raise refuse(use.node, "input-size-padding", old=old, total=use.total, whole=whole)
+    if use.after.old == (use.before.old or 0) + 1 and choices.of(use.node) != "keep":
+        flow.parities.append((use.node, use.dim))  # Keras pads an odd size by one more in front of a window
     for amount in (use.before, use.after):
         _bind(flow, amount, sizes.const(amount.old or 0))
     _bind(flow, use.made, sizes.plus(use.dim, use.total))

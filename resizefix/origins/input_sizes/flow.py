@@ -64,6 +64,7 @@ class Flow:
         self.pads: list[PadUse] = []
         self.limits: list[tuple[str, Dim, int]] = []
         self.cuts: list[tuple[str, Dim, Dim, Dim]] = []
+        self.parities: list[tuple[str, Dim]] = []
         self.quotients: list[tuple[str, Dim, Dim]] = []
         self.halves: list[tuple[str, Dim, Dim]] = []
         self.pools: list[tuple[int, str, tuple[Dim, ...], tuple[Dim, ...]]] = []

@@ -174,7 +174,7 @@ class _Search:
             return
         if self._is_stride(node, float(value), taint):
             return
-        uses = [use for use in self._readings(array, taint) if self._is_large(node, use)]
+        uses = [use for use in self._readings(array, taint) if self._is_large(node, use, taint)]
         if node.op_type == "Mul":
             uses = [use for use in uses if use.form in _SHARES or meeting == place.node]
             if array.dtype.kind == "f" and not taint.is_share and any(use.form not in _SHARES for use in uses):
@@ -193,8 +193,10 @@ class _Search:
         one = self.sizes.plus(use.dim, -use.less), self.sizes.plus(other.dim, -other.less)
         return use.form == other.form and bool(self.sizes.same(*one))
 
-    def _is_large(self, node: NodeProto, use: ScalarUse) -> bool:
+    def _is_large(self, node: NodeProto, use: ScalarUse, taint: _Taint) -> bool:
         length = (use.dim.old or 0) - use.less
+        if node.op_type == "Div" and use.form == "whole" and use.dim in taint.summed and not use.less:
+            return True  # a sum is divided by as many as it has, be it one
         return length > _SMALL or (node.op_type in ("Div", "Reciprocal") and length > 2)
 
     def _is_stride(self, node: NodeProto, value: float, taint: _Taint) -> bool:
@@ -227,7 +229,8 @@ class _Search:
                 for form in _FORMS:
                     use = ScalarUse(dim, less, form, array.dtype, array.shape)
                     length = (dim.old or 0) - less
-                    possible = length > 1 and (array.dtype.kind == "f" or form == "whole")
+                    least = 1 if dim in taint.summed else 2
+                    possible = length >= least and (array.dtype.kind == "f" or form == "whole")
                     if possible and np.array_equal(use.make(dim.old or 0), array):
                         yield use
 

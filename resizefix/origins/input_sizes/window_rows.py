@@ -16,13 +16,52 @@ def _window(n: NodeReading, dims: DimList, kernel: Sequence[int]) -> DimList:
     auto_pad = n.attribute("auto_pad", b"NOTSET")
     pads = [0] * 2 * count if auto_pad == b"VALID" else n.attribute("pads", [0] * 2 * count)
     made: list[Dim] = []
+    same = auto_pad == b"NOTSET" and _was_same(n, dims, kernel, strides, dilations, pads)
     for axis, dim in enumerate(dims[2:]):
+        if same:
+            extent = dilations[axis] * (kernel[axis] - 1) + 1
+            made.append(_same_padded(n, dim, axis, count, extent, strides[axis]))
+            continue
         if auto_pad in (b"SAME_UPPER", b"SAME_LOWER"):
             made.append(n.sizes.ceil_div(dim, strides[axis]))
             continue
         extent = dilations[axis] * (kernel[axis] - 1) + 1
         made.append(_slid(n, dim, pads[axis], pads[axis + count], extent, strides[axis]))
     return tuple(made)
+
+
+def _was_same(
+    n: NodeReading,
+    dims: DimList,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads: Sequence[int],
+) -> bool:
+    """Whether the pads are those that "SAME" makes of the size here, which a converter wrote as numbers: more behind
+    than before, or any in a file of tf2onnx. No other exporter pads a window unevenly."""
+    count = len(kernel)
+    if all(stride == 1 for stride in strides) or any(dim.old is None for dim in dims[2:]):
+        return False
+    for axis, dim in enumerate(dims[2:]):
+        size, stride = dim.old or 0, strides[axis]
+        total = max((-(-size // stride) - 1) * stride + dilations[axis] * (kernel[axis] - 1) + 1 - size, 0)
+        if (pads[axis], pads[axis + count]) != (total // 2, total - total // 2):
+            return False
+    uneven = any(pads[axis] != pads[axis + count] for axis in range(count))
+    return uneven or (n.flow.view.model.producer_name == "tf2onnx" and any(pads))
+
+
+def _same_padded(n: NodeReading, dim: Dim, axis: int, count: int, extent: int, stride: int) -> Dim:
+    """The size that "SAME" makes; the pads follow."""
+    sizes = n.sizes
+    made = sizes.ceil_div(dim, stride)
+    reach = sizes.plus(sizes.product([made, n.const(stride)]), extent - stride)
+    total = sizes.greatest(sizes.minus(reach, dim), n.const(0))
+    before = sizes.floor_div(total, 2)
+    n.flow.attributes[AttributeUse(n.index, "pads", axis)] = before
+    n.flow.attributes[AttributeUse(n.index, "pads", axis + count)] = sizes.minus(total, before)
+    return made
 
 
 def _slid(n: NodeReading, dim: Dim, before: int, after: int, extent: int, stride: int) -> Dim:

@@ -64,7 +64,6 @@ SENTENCES = {
     "origins.input-size-resize": "it resizes to {sizes}: either always, or to {share} of the input. --keep NODE chooses the first, --follow NODE the second",
     "origins.input-size-resize-scale": "its scales make {sizes}: either it always scales by them, or always makes this size. --keep NODE chooses the second",
     "origins.input-size-no-range": "its table follows the input by a formula that has no nodes at this opset; ask for a fixed size",
-    "origins.input-size-scales": "its scales would have to be computed from sizes, which its opset has no operand for; raise it to opset 11 first",
     "origins.input-size-resize-map": "it resizes to {sizes}: either always, or to the size of another map that is as large here. --keep NODE chooses the first",
     "origins.input-size-quotient": "no float32 scale makes {size} into {made}",
     "origins.differs-by-call": "differ from call to call: {why}",
@@ -84,4 +83,6 @@ SENTENCES = {
     "origins.follows-another": "follow the size of {others}, which no constant can",
     "origins.no-multiple": "make its {axis} {length}, which is no constant multiple of the input's size",
     "origins.as-large-as-input": "the output is as large as the input",
+    "origins.input-size-resize-factor": "it resizes to {sizes}: either always, or by {factor} whatever comes in. --keep NODE chooses the first, --follow NODE the second",
+    "origins.input-size-parity": "it pads {old} by one more behind, and how it pads {new} is not in the file (--keep NODE: in the same way),",
 }

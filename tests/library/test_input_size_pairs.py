@@ -1,0 +1,55 @@
+"""Real exports of one network at two sizes: what `input_size` makes of the one is the other, bit by bit."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+
+import resizefix
+from resizefix.outcome import Status
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "sizes"
+PAIRS = json.loads((FOLDER / "index.json").read_text())["pairs"]
+
+
+def outputs(model: onnx.ModelProto, shape: list[int]) -> list[np.ndarray]:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(model.SerializeToString(), options)
+    values = np.random.default_rng(11).random(shape, np.float32)
+    return session.run(None, {session.get_inputs()[0].name: values})
+
+
+def loaded(pair: dict, which: str) -> onnx.ModelProto:
+    return onnx.load(FOLDER / f"{pair['name']}_{which}.onnx")
+
+
+def shape_of(model: onnx.ModelProto) -> list[int]:
+    return [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
+
+
+@pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair["expected"] == "yes"], ids=lambda pair: pair["name"])
+@pytest.mark.parametrize("kind", ["fixed", "any"])
+def test_the_export_of_another_size_is_reached(pair, kind):
+    old, new = loaded(pair, "a"), loaded(pair, "b")
+    result = resizefix.input_size(old, size="any" if kind == "any" else tuple(pair["size_b"]))
+    for truth in [new, old] if kind == "any" else [new]:
+        for found, wanted in zip(outputs(result.model, shape_of(truth)), outputs(truth, shape_of(truth)), strict=True):
+            if kind == "any" and "avgpool" in pair["name"]:  # a global pool sums in another order
+                np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+            else:
+                assert found.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair["expected"] == "no"], ids=lambda pair: pair["name"])
+@pytest.mark.parametrize("kind", ["fixed", "any"])
+def test_weights_and_rules_that_are_not_in_the_file_are_refused_with_their_node(pair, kind):
+    model = loaded(pair, "a")
+    result = resizefix.input_size(model, size="any" if kind == "any" else tuple(pair["size_b"]))
+    (outcome,) = result.outcomes
+    assert outcome.status is Status.REFUSED
+    assert outcome.node in {node.name for node in model.graph.node}
+    assert outcome.reason

@@ -17,7 +17,7 @@ from live_runtimes import require  # noqa: E402
 
 from benchmarks.runtime_cases import ANSWERS, model_of, rows  # noqa: E402
 from benchmarks.runtimes import CASES, MEASURED, TABLE, VERSIONS, changed, of_the_rows, reference, told  # noqa: E402
-from benchmarks.runtimes_page import page_of  # noqa: E402
+from benchmarks.runtimes_page import CAUSES, page_of  # noqa: E402
 from resizefix.runtimes.answers import Ending, RuntimeAnswer  # noqa: E402
 from resizefix.runtimes.catalogue import RUNTIMES  # noqa: E402
 from resizefix.runtimes.runtime import Runtime  # noqa: E402
@@ -50,7 +50,9 @@ def test_the_rules_agree_with_what_was_measured_and_accept_nothing_that_is_compu
         did = {key: ANSWERS[row[name]] for key, row in table.items() if row.get(name) and row[name] != "not-run"}
         odd = [key for key in did if did[key] != answers[key]]
         assert len(odd) <= 0.02 * len(did), (name, odd)
-        assert [key for key in odd if answers[key] == "fine"] == [], name
+        assert set(odd) <= CAUSES.keys(), name
+        # Case 328 of ncnn: whether it differs depends on a size that the file leaves open.
+        assert [key for key in odd if answers[key] == "fine"] == (["328"] if name == "ncnn" else []), name
 
 
 def test_a_cell_that_a_new_version_changes_against_the_rules_is_told(table, said):

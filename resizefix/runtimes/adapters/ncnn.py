@@ -51,7 +51,8 @@ def load(model: ModelToLoad, options: Options) -> Run:
         extractor = net.create_extractor()
         for index, value in enumerate(feeds.values()):
             blob = f"in{index}"
-            if blob in batch and extractor.input(blob, ncnn.Mat(value, **batch[blob]).clone()) != 0:
+            # Its layers compute in single precision, and take what bytes they get for that.
+            if blob in batch and extractor.input(blob, ncnn.Mat(value.astype("f4"), **batch[blob]).clone()) != 0:
                 raise RefusedError(f"the input {blob} was not taken")
         return [_extracted(extractor, f"out{index}", batch) for index in range(len(model.outputs))]
 

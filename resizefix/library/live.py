@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies, node_label
 from resizefix.errors import UsageError
 from resizefix.library.live_profile import Plan, Profile, checked, planned
-from resizefix.library.live_runtimes import Pythons, runtime_verdict
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.answers import LiveUnavailable
@@ -18,6 +18,9 @@ from resizefix.runtimes.catalogue import RUNTIMES
 from resizefix.runtimes.tensorrt import LiveParser, LiveVerdict
 from resizefix.runtimes.tensorrt_errors import LiveError
 from resizefix.verification.conditions import Conditions
+
+if TYPE_CHECKING:  # with it comes onnxruntime, which most calls need not load
+    from resizefix.library.live_runtimes import Pythons
 
 # The targets that the TensorRT which can be installed speaks for, and what it is called then.
 SPEAKS_FOR = {
@@ -93,6 +96,8 @@ def live_verdicts(
             answers[target] = asked if isinstance(asked, LiveUnavailable) else replace(asked, parser=called)
         elif target in RUNTIMES:
             python = (pythons or {}).get(target)
+            from resizefix.library.live_runtimes import runtime_verdict
+
             answers[target] = runtime_verdict(
                 document, RUNTIMES[target], Conditions(), python=python, time_limit=time_limit
             )

@@ -55,6 +55,13 @@ def long_enough(model: onnx.ModelProto) -> list[int]:
     return [20 if dim.dim_param else dim.dim_value for dim in dims]
 
 
+def is_empty(model: onnx.ModelProto) -> bool:
+    """Whether the output has no elements whatever the model computes."""
+    sizes = [dim.dim_value or 20 for dim in model.graph.input[0].type.tensor_type.shape.dim]
+    scales = onnx.numpy_helper.to_array(model.graph.initializer[0])
+    return any(int(size * scale) == 0 for size, scale in zip(sizes, scales, strict=True))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_written_unverified_passes_verification_and_is_accepted(seed: int) -> None:
     """Of every model for every target; what several targets are given alike is verified once."""
@@ -80,7 +87,7 @@ def assert_as_verified(
     if not made.changed:
         return
     onnx.checker.check_model(made.model, full_check=True)
-    if "not verifiable here" in (made.outcomes[0].condition or ""):
+    if "not verifiable here" in (made.outcomes[0].condition or "") and not is_empty(model):
         with pytest.raises(VerificationFailedError):
             operation(model, **options)
     else:

@@ -157,7 +157,7 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             targets = [_share(flow.sizes, before, factor) for _, before, _ in moving]
         elif targets is None and said is None and factor is not None:
             sizes = [after.old for _, _, after in moving]
-            raise refuse(use.label, "input-size-resize-factor", sizes=sizes, factor=f"{float(factor):.4g}")
+            raise refuse(use.label, "origins.input-size-resize-factor", sizes=sizes, factor=f"{float(factor):.4g}")
         for (_, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
             if target is not None:
                 _bind(flow, after, target)
@@ -319,7 +319,7 @@ def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
         raise refuse(use.node, "origins.input-size-no-padding")
     if use.total > 3 and whole % 8 == 0 and old % 8 and choices.of(use.node) != "keep":
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
-        raise refuse(use.node, "input-size-padding", old=old, total=use.total, whole=whole)
+        raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
     if use.after.old == (use.before.old or 0) + 1 and choices.of(use.node) != "keep":
         flow.parities.append((use.node, use.dim))  # Keras pads an odd size by one more in front of a window
     for amount in (use.before, use.after):

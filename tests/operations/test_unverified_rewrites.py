@@ -56,10 +56,10 @@ def long_enough(model: onnx.ModelProto) -> list[int]:
 
 
 def is_empty(model: onnx.ModelProto) -> bool:
-    """Whether the output has no elements whatever the model computes."""
+    """Whether the output has no elements at the smallest sizes that are fed, whatever the model computes."""
     sizes = [dim.dim_value or 20 for dim in model.graph.input[0].type.tensor_type.shape.dim]
-    scales = onnx.numpy_helper.to_array(model.graph.initializer[0])
-    return any(int(size * scale) == 0 for size, scale in zip(sizes, scales, strict=True))
+    scales = [onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer if tensor.name == "s"]
+    return any(int(size * scale) == 0 for each in scales for size, scale in zip(sizes, each, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -87,9 +87,10 @@ def assert_as_verified(
     if not made.changed:
         return
     onnx.checker.check_model(made.model, full_check=True)
-    if "not verifiable here" in (made.outcomes[0].condition or "") and not is_empty(model):
-        with pytest.raises(VerificationFailedError):
-            operation(model, **options)
+    if "not verifiable here" in (made.outcomes[0].condition or ""):
+        if not is_empty(model):  # whose outputs agree where both models load
+            with pytest.raises(VerificationFailedError):
+                operation(model, **options)
     else:
         proven = operation(model, shape={"x": long_enough(model)}, **options)
         assert proven.verification.passed, onnx.printer.to_text(model)

@@ -235,6 +235,21 @@ def test_pads_of_same_follow_to_an_odd_size():
         assert run(fixed.model, size).tobytes() == run(free.model, size).tobytes() == truth.tobytes()
 
 
+def test_scales_before_opset_11_are_computed():
+    def at(size: tuple[int, int]) -> ModelProto:
+        n = Net(*size)
+        y = n.conv("x", 3, 4, 2)
+        scales = n.const([1, 1, size[0] // 2, size[1] // 2], np.float32)
+        back = n.add("Resize", n.add("GlobalAveragePool", y), scales, mode="nearest")
+        model = n.model(n.add("Concat", y, back, axis=1))
+        model.opset_import[0].version = 10
+        return model
+
+    result = resizefix.input_size(at(OLD), size="any")
+    for size in (OLD, NEW, (64, 32)):
+        assert run(result.model, size).tobytes() == run(at(size), size).tobytes()
+
+
 def test_any_batch_with_a_fixed_size():
     result = resizefix.input_size(built(windows, OLD), size=NEW, batch="any")
     assert [run(result.model, NEW, batch).shape[0] for batch in (1, 4)] == [1, 4]

@@ -219,8 +219,6 @@ class _Dynamic:
         )
         if stays:
             return True
-        if node.op_type != "Resize" or self.flow.operands.opset < 11:
-            raise refuse(use.label, "origins.input-size-scales")
         dims = self.flow.dims.get(node.output[0])
         source = self.flow.dims_of(Place(use.node, 0), node.input[0])
         assert dims is not None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.image_sizes import size_option
 from resizefix.cli.many import many_written
 from resizefix.cli.options import FeedOption, manner_of, running, shared_options, subcommand, writing
 from resizefix.cli.written import No, why_not_all, written
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "values", type=FeedOption(), multiple=True, help="Freeze this input at this value, INPUT=2,2 (repeatable)."
 )
+@size_option
 @writing
 @running
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
@@ -38,7 +40,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     def make() -> Result:
         from resizefix.library.freeze_scales import freeze_scales
 
-        return freeze_scales(model, set=dict(options["values"]), **shared_options(options))
+        return freeze_scales(model, set=dict(options["values"]), size=options["size"], **shared_options(options))
 
     def why_not(result: Result) -> No | None:
         nothing = "there is nothing to do: the scales of every selected node are constants already"

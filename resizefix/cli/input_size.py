@@ -7,41 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.image_sizes import BatchType, SizeType
 from resizefix.cli.options import manner_of, run_options, running, subcommand, writing
 from resizefix.cli.written import More, No, written
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
-
-
-class SizeType(click.ParamType):  # type: ignore[type-arg]
-    """HEIGHTxWIDTH, or `any`."""
-
-    name = "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The two numbers, or the word."""
-        if isinstance(value, tuple) or str(value).lower() == "any":
-            return value if isinstance(value, tuple) else "any"
-        parts = str(value).lower().replace("×", "x").split("x")
-        if len(parts) != 2 or not all(part.isdigit() and 0 < int(part) < 1 << 31 for part in parts):
-            self.fail(f"{value!r} is no size; write height x width, as 720x1280, or any", param, ctx)
-        return int(parts[0]), int(parts[1])
-
-
-class BatchType(click.ParamType):  # type: ignore[type-arg]
-    """A number from 1, or `any`."""
-
-    name = "N|any"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, or the word."""
-        if isinstance(value, int) or str(value).lower() == "any":
-            return value if isinstance(value, int) else "any"
-        if not str(value).isdigit() or not 0 < int(value) < 1 << 31:
-            self.fail(f"{value!r} is no batch; write a number from 1, or any", param, ctx)
-        return int(value)
 
 
 @subcommand("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.image_sizes import size_option
 from resizefix.cli.many import many_written
 from resizefix.cli.options import (
     manner_of,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where the runtime of TARGET is installed, also run the result there.",
 )
+@size_option
 @rewriting
 @writing
 @running
@@ -50,7 +52,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     def make() -> Result:
         from resizefix.library.rewrite import legalize
 
-        own = {name: options[name] for name in ("target", "opset", "live")}
+        own = {name: options[name] for name in ("target", "opset", "live", "size")}
         return legalize(model, **own, **rewrite_options(options), **shared_options(options))
 
     def why_not(result: Result) -> No | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.image_sizes import size_option
 from resizefix.cli.many import many_written
 from resizefix.cli.options import (
     manner_of,
@@ -41,6 +42,7 @@ _TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
     help="Report whether this TensorRT (5.0 to 7.2) accepts the result; `list` prints the names.",
 )
 @click.option("--hybrid", is_flag=True, help="Import opset 9, as old tutorials do; the file is not valid ONNX.")
+@size_option
 @rewriting
 @writing
 @running
@@ -61,7 +63,9 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     def make() -> Result:
         from resizefix.library.rewrite import trt_legacy
 
-        return trt_legacy(model, hybrid=options["hybrid"], **rewrite_options(options), **shared_options(options))
+        return trt_legacy(
+            model, hybrid=options["hybrid"], size=options["size"], **rewrite_options(options), **shared_options(options)
+        )
 
     def verdicts(result: Result, path: str | None, made: bool) -> More:
         from resizefix.library.check import check_all
@@ -88,7 +92,7 @@ def _why_not(result: Result) -> No | None:
         return No(Diagnostic("cli.no-resize"), True)
     if not refused and not result.blockers:
         nothing = code_of(result.verification.reason) == NOTHING_TO_DO.code
-        return No(Diagnostic("cli.in-this-form-already"), True) if nothing else None
+        return No(Diagnostic("cli.in-this-form-already"), True) if nothing and not result.resolution else None
     kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
     parts = [f"{outcome.node}: {reason(outcome)}" for outcome in refused[:1]]
     if len(refused) > 1:

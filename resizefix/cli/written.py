@@ -97,6 +97,8 @@ def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No |
     missed = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
     if not result.changed:
         if all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
+            if result.resolution is not None:  # the input has another size than before
+                return None
             return No(nothing, True)
         refused = next(outcome for outcome in missed if outcome.status is Status.REFUSED)
         why = f"no node was {done}; nothing was written. {refused.node}: {reason(refused)}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from resizefix.dialects.model_view import ModelView
 from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
+from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.plans import Plans
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
 
 
 @operation
+@at_size
 def freeze_scales(
     model: Model,
     *,
     set: Mapping[str, Sequence[float]] | None = None,
     node: Sequence[str] = (),
+    size: tuple[int, int] | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
 ) -> Result:
@@ -39,7 +42,8 @@ def freeze_scales(
 
     `set` gives the values of graph inputs that drive a resize (`{"Resize_2_scales": [1, 1, 2, 2]}`); one with a default
     keeps it. Computed scales become the constants that give the same sizes at every size the file allows. Proven in
-    onnxruntime: fed the same values, the model before computes what the frozen one does, bit for bit.
+    onnxruntime: fed the same values, the model before computes what the frozen one does, bit for bit. `size` is the
+    height and width that open axes of image inputs get first.
     Raises UsageError for values and patterns that do not fit, VerificationFailedError where the proof fails.
     """
     document = opened(model)

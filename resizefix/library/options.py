@@ -152,6 +152,13 @@ def _size(value: Any) -> tuple[int, int] | str:
     return height, width
 
 
+def _one_size(value: Any) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    height, width = _each(_whole(1))(value)
+    return height, width
+
+
 def _batch(value: Any) -> int | str:
     return "any" if value == "any" else int(_whole(1)(value))
 
@@ -221,5 +228,9 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
 
 # The same word for something else.
 _OF_ONE_CALL: dict[str, dict[str, tuple[Reader, str]]] = {
+    **{
+        call: {"size": (_one_size, "height and width, as (720, 1280)")}
+        for call in ("trt_legacy", "freeze_scales", "legalize")
+    },
     "set_interpolation": {name: (partial(read_setting, name), "") for name in (*READERS, *ALIASES)},
 }

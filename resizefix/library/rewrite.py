@@ -12,6 +12,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.errors import RefusedError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
+from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
@@ -44,6 +45,7 @@ NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
 
 
 @operation
+@at_size
 def legalize(
     model: Model,
     *,
@@ -53,6 +55,7 @@ def legalize(
     lower: bool = True,
     opset: int | None = None,
     live: bool = True,
+    size: tuple[int, int] | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
 ) -> Result:
@@ -62,7 +65,8 @@ def legalize(
     measured. `opset` raises the model to that version of ai.onnx first, which is verified with the rest.
     Where TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Where another runtime is
     meant and installed, the result runs there, unless `live` is False: a rewritten node that differs there fails the
-    proof; what else is found stands in `verification.reason`. Raises UsageError for a target or pattern that does not
+    proof; what else is found stands in `verification.reason`. `size` is the height and width that open axes of image
+    inputs get first. Raises UsageError for a target or pattern that does not
     exist, VerificationFailedError where the proof fails.
     """
     document = opened(model)
@@ -126,6 +130,7 @@ def _advised(
 
 
 @operation
+@at_size
 def trt_legacy(
     model: Model,
     *,
@@ -133,6 +138,7 @@ def trt_legacy(
     hybrid: bool = False,
     allow_inexact: bool = False,
     lower: bool = True,
+    size: tuple[int, int] | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
 ) -> Result:
@@ -140,7 +146,8 @@ def trt_legacy(
 
     Where any node or operator stands in the way nothing is converted: `result.changed` is False and the outcomes and
     `result.blockers` name everything at once. `hybrid` imports opset 9 all the same, as old tutorials do: invalid ONNX,
-    so its twin of opset 8 is verified. Raises VerificationFailedError where the proof fails.
+    so its twin of opset 8 is verified. `size` is the height and width that open axes of image inputs get first, so that
+    sizes computed from them are constants. Raises VerificationFailedError where the proof fails.
     """
     document = opened(model)
     made = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node)

@@ -55,6 +55,14 @@ def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
     ]
 
 
+def open_images(model: ModelProto) -> list[ImageInput]:
+    """The image inputs whose height or width the file leaves open."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    values = [value for value in model.graph.input if value.name not in constants]
+    images = (_image(model, value) for value in values if not _is_weight(model, value.name))
+    return [image for image in images if image and None in (image.old("height"), image.old("width"))]
+
+
 def _shape(value: ValueInfoProto) -> list[int | str | None]:
     return list(dims_of(value.type))
 

@@ -38,6 +38,8 @@ SENTENCES = {
     "library.feed-no-such-input": "{name}: the model has no such input to feed; it has {known}",
     "library.raised-otherwise": "the model raised to opset {opset} does not compute what it did: {why}",
     "library.input-size-same": "the input has this size already",
+    "library.size-is-fixed": "{name} has the fixed size {has}, not {wanted}; resizefix input-size gives it another one",
+    "library.size-was-compared": "no node was rewritten; the model of this size computes what the original does",
     "library.input-size-nothing": "nothing was changed",
     "library.message-is-text": "the message must be a text that is not empty, not {value}; paste what the runtime printed",
     "library.input-size-rule": "sizes go in steps ({steps}): others fail where two maps meet",

@@ -17,8 +17,17 @@ WRITES = {
     "trt-legacy": ["trt-legacy", "--no-verify"],
     "legalize": ["legalize", "--no-verify", "--target", "tensorrt-7.0"],
     "repair": ["repair", "--no-verify", "--remove-identity"],
+    "set": ["set", "--no-verify"],
+    "input-size": ["input-size", "--no-verify"],
 }
-REPORTS = {"inspect": [], "check": [], "verify": ["other.onnx"], "diff": ["other.onnx"]}
+AFTER_THE_FILES = {"set": ["mode=nearest"], "input-size": ["40x48"]}
+TAKES_SEVERAL = [command for command in WRITES if command != "input-size"]
+REPORTS = {"inspect": [], "check": [], "verify": ["other.onnx"], "diff": ["other.onnx"], "set": ["other.html.onnx"]}
+
+
+def options_of(name: str) -> set[str]:
+    command = group.get_command(None, name)  # type: ignore[arg-type]
+    return {option for param in command.params for option in param.opts}
 
 
 def test_every_command_that_writes_is_held_to_this():
@@ -26,11 +35,8 @@ def test_every_command_that_writes_is_held_to_this():
     assert takes_out == WRITES.keys()
     takes_reports = {name for name in group.list_commands(None) if "--html" in options_of(name)}  # type: ignore[arg-type]
     assert takes_reports == REPORTS.keys()
-
-
-def options_of(name: str) -> set[str]:
-    command = group.get_command(None, name)  # type: ignore[arg-type]
-    return {option for param in command.params for option in param.opts}
+    takes_several = {name for name in WRITES if "--output-dir" in options_of(name)}
+    assert takes_several == set(TAKES_SEVERAL)
 
 
 @pytest.fixture
@@ -66,6 +72,10 @@ def answered(capsys, *words: str) -> tuple[int, str]:
     return int(done.value.code or 0), capsys.readouterr().err
 
 
+def written(capsys, command: str, *words: str) -> tuple[int, str]:
+    return answered(capsys, *WRITES[command], *words, *AFTER_THE_FILES.get(command, []))
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -76,24 +86,27 @@ def test_no_path_to_the_model_or_to_its_data_is_taken_for_another_file(folder, c
     before = contents(folder)
     for name, says in (("model.onnx", "is the input model"), ("weights.bin", "holds the data of tensor")):
         for out in spellings(name):
-            code, err = answered(capsys, *WRITES[command], "model.onnx", out, *force)
+            code, err = written(capsys, command, "model.onnx", out, *force)
             assert (code, says in err) == (2, True), (out, err)
             assert "--force" not in err
             assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", REPORTS)
-@pytest.mark.parametrize("report", ["--html", "--markdown"])
+@pytest.mark.parametrize(
+    ("command", "report"),
+    [(name, report) for name in REPORTS for report in ("--html", "--markdown") if report in options_of(name)],
+)
 def test_no_report_replaces_a_model_or_its_data(folder, capsys, command, report):
     before = contents(folder)
     for name in ("model.onnx", "weights.bin"):
         for out in spellings(name):
-            code, err = answered(capsys, command, "model.onnx", *REPORTS[command], report, out, "--force")
+            after = [*REPORTS[command], *AFTER_THE_FILES.get(command, [])]
+            code, err = answered(capsys, command, "model.onnx", *after, report, out, "--force")
             assert code == 2, (out, err)
             assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", WRITES)
+@pytest.mark.parametrize("command", TAKES_SEVERAL)
 def test_of_several_models_none_is_written_over_another_or_its_data(folder, tmp_path, capsys, command):
     (tmp_path / "new").mkdir()
     for name in ("model.onnx", "weights.bin"):
@@ -102,11 +115,11 @@ def test_of_several_models_none_is_written_over_another_or_its_data(folder, tmp_
             link(folder / name, out)
             before = contents(folder)
             words = ["model.onnx", "other.onnx", "--output-dir", "../new", "--jobs", "2", "--force"]
-            code, err = answered(capsys, *WRITES[command], *words)
+            code, err = written(capsys, command, *words)
             assert code == 2, err
             assert contents(folder) == before
             out.unlink()
-    code, err = answered(capsys, *WRITES[command], "model.onnx", "other.onnx", "--output-dir", ".", "--force")
+    code, err = written(capsys, command, "model.onnx", "other.onnx", "--output-dir", ".", "--force")
     assert (code, "name another folder" in err) == (2, True)
 
 
@@ -119,11 +132,11 @@ def test_names_that_differ_in_case_alone_are_one_file_to_some_systems(folder, ca
 @pytest.mark.parametrize("command", WRITES)
 def test_in_place_leaves_no_other_name_with_the_old_model(folder, capsys, command):
     before = contents(folder)
-    code, err = answered(capsys, *WRITES[command], "model.onnx", "--in-place")
+    code, err = written(capsys, command, "model.onnx", "--in-place")
     assert (code, "another name (a hard link)" in err) == (2, True)
     assert contents(folder) == before
     os.unlink("hard-model.onnx")
-    code, err = answered(capsys, *WRITES[command], "model.onnx", "--in-place")
+    code, err = written(capsys, command, "model.onnx", "--in-place")
     changed = Path("model.onnx").read_bytes() != before["model.onnx"]
     assert changed == (code == 0 and command != "repair"), err  # without a fault its OUT is a copy
 

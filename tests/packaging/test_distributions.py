@@ -69,7 +69,7 @@ def test_the_metadata_say_for_which_pythons_it_is_and_what_else_can_be_installed
         name for name in classifiers if "3." in name
     ]
     runtimes = {"mnn", "ncnn", "opencv", "openvino", "tensorrt", "tract", "tvm"}
-    assert set(metadata.get_all("Provides-Extra")) == {"bench", "docs", "test", *runtimes}
+    assert set(metadata.get_all("Provides-Extra")) == {"bench", "docs", "images", "test", *runtimes}
     required = [name for name in metadata.get_all("Requires-Dist") if "extra ==" not in name]
     assert sorted(name.split(">")[0] for name in required) == [
         "click", "numpy", "onnx", "onnx-graphsurgeon", "onnxruntime", "rich",

@@ -147,9 +147,9 @@ MESSAGES = (
         _PROMOTE,
     ),
     _row(
-        ("Got invalid dimensions for input: … Got: 364 Expected: 518", "Got invalid dimensions for input: …"),
+        ("Got invalid dimensions for input: … Got: 364 Expected: 518", "Got invalid dimensions for input"),
         "The file fixes the size of its input, and you feed another. The input and constants that follow its size must change.",
-        "docs/reference/cli.md",
+        "got-invalid-dimensions-for-input",
         ("input-size", SIZE),
         ("input-size", "any"),
     ),

@@ -40,7 +40,8 @@ def at_size(function: F) -> F:
         result = _joined(function, document, fixed, options)
         if not _writes(result):
             return replace(result, model=returned(document, model))
-        return replace(result, model=returned(result.model, model), resolution=Resolution(size))
+        resolution = None if fixed is document else Resolution(size)
+        return replace(result, model=returned(result.model, model), resolution=resolution)
 
     return call  # type: ignore[return-value]
 

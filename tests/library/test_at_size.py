@@ -100,3 +100,12 @@ def test_a_model_that_only_needs_its_size_is_written_with_it(tmp_path):
         main(["legalize", str(dynamic), str(tmp_path / "o.onnx"), "--target", "onnxruntime", "--size", "25x34"])
     assert ended.value.code in (0, None)
     assert sizes(onnx.load(tmp_path / "o.onnx")) == list(SIZE)
+
+
+def test_a_model_that_has_the_size_and_is_accepted_needs_nothing(tmp_path, capsys):
+    has = "x".join(map(str, sizes(onnx.load(STATIC))))
+    with pytest.raises(SystemExit) as ended:
+        main(["legalize", str(STATIC), str(tmp_path / "o.onnx"), "--target", "onnxruntime", "--size", has])
+    assert ended.value.code == 1
+    assert "nothing to do" in capsys.readouterr().err
+    assert not (tmp_path / "o.onnx").exists()

@@ -162,7 +162,7 @@ def comparable(site: dict[str, Any]) -> str:
 
 
 def test_the_index_lists_every_file() -> None:
-    # fixtures/broken and fixtures/sizes have an index of their own (tests/operations/test_repair.py,
+    # fixtures/broken and fixtures/sizes have an index of their own (tests/operations/test_repaired_files.py,
     # tests/library/test_input_size_pairs.py)
     every = {path.relative_to(FIXTURES).as_posix() for path in FIXTURES.rglob("*.onnx")}
     files = {name for name in every if not name.startswith(("broken/", "sizes/"))}

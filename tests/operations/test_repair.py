@@ -1,194 +1,19 @@
-"""Files that real converters broke, and a small model for each fault: wrong before, right after."""
+"""A small model for each fault: wrong before, right after; and the faults that are refused."""
 
-import json
-import re
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnx.parser
-import onnxruntime as ort
 import pytest
 from onnx import numpy_helper
+from test_repaired_files import BROKEN, session
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.faults import attributes, channels, conversions, extents, operators, types
 from resizefix.faults.table import FINDERS, faults_in
 from resizefix.outcome import Status
 
-BROKEN = Path(__file__).parents[2] / "fixtures" / "broken"
-CASES = {case["id"]: case for case in json.loads((BROKEN / "index.json").read_text())}
-KINDS = {"tensor(float)": "float32", "tensor(double)": "float64"}
-REPAIRED = [name for name, case in CASES.items() if case["expected"] == "repaired" and "refuse" not in case["also_ok"]]
-
-
-def session(model: onnx.ModelProto, *, optimized: bool = True) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    if not optimized:
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-
-
-def feeds_of(case: dict, shapes: dict, opened: ort.InferenceSession) -> dict[str, np.ndarray]:
-    rng = np.random.RandomState(0)
-    feeds = {}
-    for entry in opened.get_inputs():
-        kind = np.dtype(KINDS.get(entry.type, entry.type[len("tensor(") : -1]))
-        shape = shapes[entry.name]
-        whole = kind.kind in "iu"
-        values = rng.randint(2, 5, size=shape) if whole and not isinstance(shape, dict) else None
-        if values is None:
-            values = np.array(shape["values"]) if isinstance(shape, dict) else rng.rand(*shape)
-        feeds[entry.name] = values.astype(kind)
-    return feeds
-
-
-@pytest.mark.parametrize("name", REPAIRED)
-def test_what_a_real_converter_broke_computes_what_its_reference_does(name):
-    case = CASES[name]
-    result = resizefix.repair(BROKEN / f"{name}.onnx", prefer=case.get("prefer"))
-    assert result.changed
-    assert result.verification.passed
-    made = result.model.to_proto()
-    reference = onnx.load(BROKEN / "reference" / f"{name}.onnx")
-    for shapes in case["compare"]["feeds"]:
-        for optimized in (False, True):
-            wanted, found = session(reference, optimized=optimized), session(made, optimized=optimized)
-            feeds = feeds_of(case, shapes, wanted)
-            for before, after in zip(wanted.run(None, feeds), found.run(None, feeds), strict=True):
-                assert before.shape == after.shape
-                span = float(np.ptp(before.astype(np.float64))) or 1.0
-                allowed = case["compare"]["tol"] or (1e-6 if optimized else 0.0)
-                assert np.abs(before.astype(np.float64) - after).max() <= allowed * span
-
-
-@pytest.mark.parametrize("name", REPAIRED)
-def test_before_the_repair_onnxruntime_says_what_the_index_says(name):
-    case = CASES[name]
-    model = onnx.load(BROKEN / f"{name}.onnx")
-    if case["onnxruntime"]["state"] == "load_fail":
-        with pytest.raises(Exception, match=r".") as failure:
-            session(model)
-        assert str(failure.value)[:60] == case["onnxruntime"]["says"][:60]
-        return
-    reference, opened = onnx.load(BROKEN / "reference" / f"{name}.onnx"), session(model, optimized=False)
-    feeds = feeds_of(case, case["compare"]["feeds"][-1], opened)
-    if case["onnxruntime"]["state"] == "run_fail":
-        with pytest.raises(Exception, match=r"Resize|broadcast"):
-            opened.run(None, feeds)
-        return
-    wanted = session(reference, optimized=False).run(None, feeds)
-    found = opened.run(None, feeds)
-    assert any(a.shape != b.shape or not np.array_equal(a, b) for a, b in zip(wanted, found, strict=True))
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_repaired_file_has_no_fault_left_and_a_second_repair_changes_nothing(name):
-    case = CASES[name]
-    try:
-        result = resizefix.repair(BROKEN / f"{name}.onnx", prefer=case.get("prefer"))
-    except resizefix.VerificationFailedError:
-        assert "refuse" in (case["expected"], *case["also_ok"])
-        return
-    assert result.changed or "refuse" in case["also_ok"] or case["expected"] != "repaired"
-    again = resizefix.repair(result.model, prefer=case.get("prefer"))
-    assert not again.changed
-    assert again.model.to_proto() == result.model.to_proto()
-
-
-def near_resizes(model: onnx.ModelProto) -> set[str]:
-    """Names that resizes read and write, what computes their operands, and names that several nodes write."""
-    nodes = list(model.graph.node)
-    made = {name: node for node in nodes for name in node.output}
-    found: set[str] = set()
-    for node in nodes:
-        if node.op_type in ("Resize", "Upsample"):
-            found |= {*node.input, *node.output}
-            todo = list(node.input[1:])
-            while todo:
-                name = todo.pop()
-                if name in made and made[name].op_type not in ("Shape", "Size"):
-                    todo += [source for source in made[name].input if source not in found]
-                    found |= {*made[name].input, *made[name].output}
-    written = Counter(name for node in nodes for name in node.output)
-    return (found | {name for name, count in written.items() if count > 1}) - {""}
-
-
-@pytest.mark.parametrize("name", REPAIRED)
-def test_what_is_not_the_resizes_is_byte_for_byte_what_it_was(name):
-    before = onnx.load(BROKEN / f"{name}.onnx")
-    after = resizefix.repair(BROKEN / f"{name}.onnx", prefer=CASES[name].get("prefer")).model.to_proto()
-    near = near_resizes(before) | near_resizes(after)
-    for one, other in ((before, after), (after, before)):
-        there = Counter(node.SerializeToString() for node in other.graph.node)
-        for node in one.graph.node:
-            if there[node.SerializeToString()]:
-                there[node.SerializeToString()] -= 1
-            elif not any(attribute.HasField("g") for attribute in node.attribute):  # bodies hold resizes of their own
-                assert {*node.input, *node.output} & near, node
-    kept = {tensor.name: tensor.SerializeToString() for tensor in after.graph.initializer}
-    for tensor in before.graph.initializer:
-        assert tensor.name in near or kept.get(tensor.name) == tensor.SerializeToString()
-    outside = ("producer_name", "producer_version", "doc_string", "model_version", "domain")
-    assert [getattr(before, field) for field in outside] == [getattr(after, field) for field in outside]
-    assert list(before.graph.input) == list(after.graph.input)
-    assert list(before.metadata_props) == list(after.metadata_props)
-
-
-# Faults that no converter makes that can still be had: the files that show them are written by hand (TEXTS below).
-BY_HAND = {
-    "operand-type": "edits with onnx-graphsurgeon in numpy's default types",
-    "attribute-type": "editors that write what was typed",
-    "unknown-attribute": "habits of other frameworks, and opsets lowered by hand",
-    "both-extents": "edits after the idiom of opset 10",
-    "no-extent": "a constant that was dropped",
-    "short-extent": "edits that name height and width alone",
-    "placeholder-size": "edits after the idiom of Reshape",
-    "impossible-extent": "edits",
-    "unit-scale": "scales that were divided, or stored in 16 bits",
-    "identity": "no fault; removed on request",
-}
-
-
-def test_every_fault_has_a_file_of_the_converter_that_makes_it_or_is_made_by_hand_alone():
-    by_converter = set()
-    for name in REPAIRED:
-        for outcome in resizefix.repair(
-            BROKEN / f"{name}.onnx", prefer=CASES[name].get("prefer"), verify=False
-        ).outcomes:
-            by_converter |= set((outcome.fault or "").split(", ")) - {""}
-    all_faults = {
-        value
-        for module in (attributes, channels, conversions, extents, operators, types)
-        for name, value in vars(module).items()
-        if name.isupper() and not name.startswith("_") and isinstance(value, str)
-    }
-    softer = {"cast-pair", "duplicate-output", "quantised-extent", "stale-type"}  # in files that may be refused
-    assert all_faults == by_converter | set(BY_HAND) | softer
-    assert not (by_converter | softer) & set(BY_HAND)
-
-
-def test_the_page_names_a_file_and_its_converter_for_every_fault_that_a_converter_makes():
-    page = (BROKEN.parents[1] / "docs" / "repair.md").read_text(encoding="utf-8")
-    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if re.match(r"\| `[a-z0-9-]+`", line)]
-    by_hand = {fault for row in rows if "by hand" in row[1] for fault in re.findall(r"`([a-z0-9-]+)`", row[0])}
-    assert by_hand == BY_HAND.keys() - {"identity"}
-    makers = page.split("## Who makes them")[1].split("## Refused")[0]
-    rows = [line.strip("| ").split(" | ") for line in makers.splitlines() if line.startswith("| `")]
-    files = {row[0].strip("`"): row for row in rows if "by hand" not in row[1]}
-    assert len(files) == 13
-    for fault, (_, converters, file) in files.items():
-        case = CASES[file.strip("`")]
-        result = resizefix.repair(BROKEN / f"{case['id']}.onnx", prefer=case.get("prefer"), verify=False)
-        found = {name for outcome in result.outcomes for name in (outcome.fault or "").split(", ")}
-        assert fault in found
-        assert case["version"] in converters or any(word in converters for word in case["converter"].split())
-
-
-# One model for each fault: opset, the resize and what it reads, the fault, the node afterwards.
 SCALES = "float[4] s = {1, 1, 2, 2}"
 TEXTS = {
     "Upsample beyond opset 9": (13, "y = Upsample <mode = \"nearest\"> (x, s)", SCALES, "wrong-opset"),

@@ -27,7 +27,8 @@ from onnx import ModelProto, NodeProto, parser
 import resizefix
 
 sys.path.append(str(Path(__file__).parent))
-from repair_breakers import BREAKERS, CONTROLS, NotHere
+from repair_breakers import BREAKERS, CONTROLS
+from resize_nodes import NotHere
 
 NUMPY = {
     "float": np.float32,

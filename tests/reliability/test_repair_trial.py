@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import onnx.parser
 import pytest
-from repair_breakers import BREAKERS, CONTROLS, NotHere
+from repair_breakers import BREAKERS, CONTROLS
 from repair_trial import Verdict, judge, made, outputs, trials, valid_models
+from resize_nodes import NotHere
 
 import resizefix
 

@@ -3,7 +3,8 @@
 import random
 
 import pytest
-from set_pairs import drawn, judged
+from set_cases import drawn
+from set_pairs import judged
 
 
 @pytest.mark.parametrize("first", range(0, 120, 20))

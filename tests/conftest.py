@@ -1,11 +1,14 @@
 """What some tests measure belongs to a version: with an older one they are skipped, and the reason is printed."""
 
+import signal
 from importlib.metadata import version
 
 import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script; commands inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     said = "measured_on(package, first, otherwise): the first version that behaves so, and how older ones behave"
     config.addinivalue_line("markers", said)
 

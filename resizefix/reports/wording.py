@@ -6,6 +6,7 @@ import shlex
 import unicodedata
 from collections.abc import Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
@@ -17,8 +18,9 @@ from resizefix.origins.origin import Origin, OriginKind
 from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
-from resizefix.runtimes.answers import Ending
-from resizefix.runtimes.tensorrt import LiveVerdict
+
+if TYPE_CHECKING:  # only live answers need it
+    from resizefix.runtimes.tensorrt import LiveVerdict
 
 _MOST_NAMES = 3
 _MOST_OPERATORS = 6
@@ -254,6 +256,8 @@ def live_verdict(live: LiveVerdict) -> str:
     """What a real parser or runtime does with the model: `takes the model`."""
     if live.taken:
         return "runs the model and computes the same" if live.nodes else "takes the model"
+    from resizefix.runtimes.answers import Ending
+
     if any(node.ending is Ending.RAN and not node.agrees for node in live.nodes):
         return "computes something else, without an error"
     return "refuses the model"

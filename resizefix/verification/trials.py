@@ -96,6 +96,7 @@ class _Step(Enum):
     UP = "a whole step up"
     UP_FRACTION = "a fraction up"
     DOWN = "a whole step down"
+    DOWN_FRACTION = "a fraction down"
 
 
 def _moved(driven: InputBinding, step: _Step) -> tuple[float, ...]:

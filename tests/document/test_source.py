@@ -65,5 +65,5 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path):
 
 def test_reading_beyond_the_end_says_where_the_end_is(tmp_path):
     (tmp_path / "model").write_bytes(b"content")
-    with pytest.raises(UnreadableModelError, match="ends at byte 7, 3 more were expected"):
+    with pytest.raises(UnreadableModelError, match="ends at byte 7; 3 more bytes were expected"):
         Source(tmp_path / "model").read(2, 10)

@@ -34,7 +34,7 @@ def test_a_call_is_looked_up_without_running_or_drawing_anything(name):
 # All that `inspect` of a model with one constant scale imports of these rooms. What only a suggestion, a repair, a
 # plan, a downgrade or a run needs is imported where it is used: each module costs about half a millisecond.
 FOR_INSPECT = {
-    "equivalences": {"output_size"},
+    "equivalences": {"index_map", "output_size"},
     "library": {"coupling", "plans", "size_coupling", "verdict"},
     "operations": {"forms", "site", "sites"},
     "opsets": {"evaluation", "inference", "node_schema", "signatures"},
@@ -42,7 +42,9 @@ FOR_INSPECT = {
     "runtimes": {"inputs"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "operators", "target", "tensorrt"}
     | {"conditions", "shared_rules"}
-    | {f"tensorrt_{part}" for part in ("extent", "form", "sampling", "sources", "tensors")},
+    | {f"tensorrt_{part}" for part in ("extent", "form", "sampling", "sources", "tensors")}
+    | {"as_written", "deviations", "sampling", "shared_deviations", "static_values"}
+    | {"migraphx", "mnn", "ncnn", "opencv", "openvino", "phone_providers", "qnn", "rknn", "tidl", "tract", "tvm"},
     "verification": {"sizing", "trials"},
 }
 NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports.screen"}

@@ -232,7 +232,7 @@ def test_onnxruntime_is_asked_itself() -> None:
 def test_what_cannot_be_asked_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match=r"there is no target 'tensorrt-99'"):
         check(SRCNN, target="tensorrt-99", live=True)
-    with pytest.raises(UsageError, match="tensorrt-rtx or tensorrt-10 alone"):
+    with pytest.raises(UsageError, match="tensorrt-rtx or tensorrt-10 only"):
         check(SRCNN, target="tensorrt-8.0", build=True, profile={"input": {"opt": [1]}})
 
 

@@ -47,10 +47,10 @@ def test_a_profile_that_is_none_is_a_usage_error(given: dict[str, dict[str, list
 @pytest.mark.parametrize(
     ("entry", "opt", "says"),
     [
-        (X, [1, 3, 8], "of shape 1x3x\\?x\\?; 1x3x8 does not fit"),
+        (X, [1, 3, 8], "has shape 1x3x\\?x\\?; 1x3x8 does not fit"),
         (X, [1, 4, 8, 8], "1x4x8x8 does not fit"),
         (NetworkInput("x", (1,), decides_shapes=True), [1, 2], "range is of its 1 value"),
-        (NetworkInput("other", ()), [1, 3, 8, 8], "'x' has a default, which TensorRT takes for a constant"),
+        (NetworkInput("other", ()), [1, 3, 8, 8], "'x' has a default, which TensorRT treats as a constant"),
     ],
 )
 def test_a_range_that_does_not_fit_its_input_is_a_usage_error(entry: NetworkInput, opt: list[int], says: str) -> None:

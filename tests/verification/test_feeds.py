@@ -187,5 +187,7 @@ def test_numbers_that_do_not_fit_are_a_wrong_argument(target: TensorInput, given
 
 def test_an_input_that_no_memory_holds_is_refused_with_its_size() -> None:
     huge = entry("x", 1, 1, 2**31, 2**31)
-    with pytest.raises(TooLargeError, match=r"'x' is float\[1,1,2147483648,2147483648\]: 4.6e\+18 elements are more"):
+    with pytest.raises(
+        TooLargeError, match=r"'x' is float\[1,1,2147483648,2147483648\]: 4.6e\+18 elements need too much memory"
+    ):
         first(huge)

@@ -23,7 +23,7 @@ from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.runtimes.inputs import model_inputs
-from resizefix.verification.conditions import RunOptions, conditions
+from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
@@ -91,11 +91,24 @@ def set_interpolation(
         skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
         return Result(returned(made.document, model), made.outcomes, (), skipped)
 
-    from resizefix.verification.changed_nodes import measure_change  # onnxruntime is imported where something is run
-
     rules = conditions(**run)
     if base is not document:
         require_raised_alike(document, base, made.outcomes, rules, feeds[0].values)
+    return _measured(model, document, base, made, feeds, notes, rules)
+
+
+def _measured(
+    model: Model,
+    document: Document,
+    base: Document,
+    made: Changed,
+    feeds: list[Feed],
+    notes: list[str],
+    rules: Conditions,
+) -> Result:
+    """The result with every difference that was measured; raises where a node does not compute what was asked for."""
+    from resizefix.verification.changed_nodes import measure_change  # onnxruntime is imported where something is run
+
     measured = measure_change(base, made.document, made.intended, feeds, rules)
     outcomes = _with_differences(made, measured)
     verification = replace(

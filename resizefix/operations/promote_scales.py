@@ -313,7 +313,7 @@ def _not_everywhere(driven: InputBinding) -> str | None:
         if driven.resized_dims[position] is None and not float(scale).is_integer():
             empty = ", and where nothing is left of an axis, no runtime takes the size 0" if scale < 1 else ""
             return (
-                f"TensorRT must be told sizes; at input sizes that the scale {scale:g} does not multiply to whole "
+                f"TensorRT must be given sizes; at input sizes that the scale {scale:g} does not multiply to whole "
                 f"numbers they are another scale, at which other points are sampled{empty}"
             )
     return None

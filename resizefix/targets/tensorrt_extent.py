@@ -199,7 +199,7 @@ EXTENT: tuple[Rule, ...] = (
         because="the {f.extent_name} are an initializer and a graph input of the same name: the parser takes the "
         "initializer, and the network has no such input any more",
         source="onnx-tensorrt a9a47bb … 96e7811, ModelImporter.cpp; " + MEASURED,
-        fix="leave it if nobody feeds that input; else freeze it and make it one that TensorRT takes",
+        fix="leave it if that input is never fed; else freeze it and make it one that TensorRT takes",
         effect=Effect.NOTED,
     ),
 )

@@ -100,7 +100,7 @@ def test_a_fed_scale_is_refused_with_the_mend():
     text = model("y = Resize (x, , s)").replace("float[1,3,8,8] x)", "float[1,3,8,8] x, float[4] s)")
     made = legal(text, "tensorrt-rtx")
     assert made.outcomes[0].status is Status.REFUSED
-    assert "To mend it" in (made.outcomes[0].reason or "")
+    assert "To fix it" in (made.outcomes[0].reason or "")
 
 
 def test_an_approximation_needs_permission_and_is_marked():

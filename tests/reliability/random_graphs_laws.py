@@ -148,7 +148,7 @@ def _stepped(source: Any) -> tuple[float, ...]:
 def assert_promoted_as_claimed(
     case: Case, tally: Tally, result: Any, said: Ran, values: dict[str, tuple[float, ...]], at: str
 ) -> None:
-    """What was computed is what the original computes with these scales; where TensorRT must be told sizes that are not
+    """What was computed is what the original computes with these scales; where TensorRT takes sizes that are not
     the scales, and the result says inexact, what it computes with these sizes."""
     operands, by_shape = {}, []
     for source in result.inputs:

@@ -55,7 +55,7 @@ SENTENCES = {
     "origins.input-size-empty": "its output would be {length} long",
     "origins.input-size-remainder": "{whole} is no multiple of {divisor}",
     "origins.input-size-rule": "The {symbol} must be a multiple of {step}; the nearest are {nearest}",
-    "origins.input-size-nearest": "The nearest {symbol} that fits is {nearest}",
+    "origins.input-size-nearest": "These values of {symbol} fit and are nearest: {nearest}",
     "origins.input-size-no-rule": "No single size explains it",
     "origins.input-size-table": "its constant {name!r} of shape {shape} has numbers for each position that follow no formula: a learned or unknown table",
     "origins.input-size-scalar": "its number {value} is two sizes at once here, and which of them it follows is not in the file",

@@ -172,15 +172,19 @@ class _Call:
         """The promotion of the free sites alone, and what a run says of each."""
         document, shared = self.view.document, self.naming.shared
 
-        def probe(made: Promotion) -> dict[Key, Coupling]:
-            return named_in_original(prover.couplings(made.after, made.inputs), made.document, document)
+        def probe(made: Promotion, together: bool = shared) -> dict[Key, Coupling]:
+            ran = prover.couplings(made.after, made.inputs)
+            # Where the model does not run as a whole, what sizes show holds.
+            by_sizes = {} if ran else _by_sizes_for(self.by_sizes, together)
+            coupled = {key: found for key, found in by_sizes.items() if found.verdict is Freedom.COUPLED}
+            return coupled | named_in_original(ran, made.document, document)
 
         def retry_args() -> tuple[str, ...]:
             together = candidate if shared else self.promoted({}, share=True)
             drives_several = not shared and any(len(source.sites) > 1 for source in together.inputs)
             if self.integers is not None and not _is_taken(together.document):
                 return ()
-            if drives_several and all(found.verdict is Freedom.FREE for found in probe(together).values()):
+            if drives_several and all(found.verdict is Freedom.FREE for found in probe(together, True).values()):
                 return ("--shared",)
             return ("--allow-coupled",)
 

@@ -77,3 +77,17 @@ def test_without_verification_what_sizes_show_to_be_coupled_is_refused_too(name)
     assert [outcome.status for outcome in unverified.outcomes] == [outcome.status for outcome in verified.outcomes]
     assert [outcome.reason for outcome in unverified.outcomes] == [outcome.reason for outcome in verified.outcomes]
     assert resizefix.promote_scales(path, verify=False, allow_coupled=True).changed
+
+
+def test_where_a_model_does_not_run_as_a_whole_what_sizes_show_to_be_coupled_is_refused():
+    """The Sum of two element types keeps onnxruntime from loading it."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,4,4] x, float16[1] h) => (float[1,1,8,8] y)
+        <float[4] s = {1, 1, 2, 2}>
+        { [first] a = Resize (x, , s) [second] b = Resize (x, , s) [add] y = Add (a, b) [bad] z = Mul (y, h) }"""
+    )
+    alone, together = resizefix.promote_scales(model), resizefix.promote_scales(model, shared=True)
+    assert [outcome.status for outcome in alone.outcomes] == [Status.REFUSED, Status.REFUSED]
+    assert all(outcome.retry_args == ("--shared",) for outcome in alone.outcomes)
+    assert together.changed
+    assert together.verification.passed

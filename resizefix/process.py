@@ -71,7 +71,8 @@ def be_watched() -> None:
 
 def note(**facts: Any) -> None:
     """Tell the watching process: `answered` (the exit code; the answer is being printed), `placed` (files have their
-    names), `staged` (files that are to be removed should this process be killed)."""
+    names), `staged` (files that are to be removed should this process be killed), `temporary` (a folder to be
+    removed)."""
     if _board is not None:
         _noted.update(facts)
         text = json.dumps(_noted).encode()
@@ -136,6 +137,10 @@ def _wait(child: int, ends: set[signal.Signals]) -> Ended:
         if status is not None:
             break
     facts = _facts()
+    if os.path.isdir(facts.get("temporary", "")):
+        import shutil
+
+        shutil.rmtree(facts["temporary"], ignore_errors=True)
     code = os.waitstatus_to_exitcode(status)
     for path in facts.get("staged", ()) if code < 0 else ():
         with contextlib.suppress(OSError):

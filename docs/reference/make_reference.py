@@ -100,6 +100,8 @@ def _cli() -> str:
         "Exit codes: 0 done (or: yes); 1 the answer is no (refused, nothing to do, verification failed, a target\n"
         "rejects, models differ); 2 unusable arguments or input. Nothing is written unless the exit code is 0. With\n"
         "`--json` stdout is one JSON document, as [the schemas](../schema/definitions.json) say.\n\n"
+        "`-` in place of a model reads it from stdin, and `-` as OUT writes it to stdout; then the report goes to\n"
+        "stderr. With `--json`, OUT must be a file.\n\n"
         "Whether the answer is read changes nothing: with `resizefix … | head -1`, or stdout closed, files are\n"
         "written whole and the exit code is that of the answer. An answer that cannot be printed, on a full disk, is\n"
         "a 2.\n"

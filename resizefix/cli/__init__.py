@@ -97,7 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _with_command(typed: tuple[str, ...]) -> tuple[str, ...]:
-    """A model alone is inspected: a first word that is no command, and is a file or written like one."""
+    """A model alone is inspected: a first word that is no command, and is a file or written like one, or `-`."""
+    if typed and typed[0] == "-":
+        return ("inspect", *typed)
     if not typed or typed[0].startswith("-") or typed[0] in {name for name, _, _ in _COMMANDS}:
         return typed
     like_a_file = typed[0].endswith(".onnx") or os.path.basename(typed[0]) != typed[0]

@@ -10,6 +10,7 @@ import click
 from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.many import many_read
 from resizefix.cli.options import F, manner_of, subcommand, target_option
+from resizefix.cli.piped_model import model_argument, shown
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 from resizefix.cli.runtime_options import runtime_python
 
@@ -45,7 +46,7 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
 
 
 @subcommand("check", example="resizefix check x3.onnx --target tensorrt-8.0")
-@click.argument("model", type=click.Path())
+@model_argument()
 @many_read
 @target_option(
     "--target",
@@ -106,6 +107,7 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFile
     faults = known_faults(model)
 
     def show() -> None:
+        from resizefix.document.document import Document
         from resizefix.reports.next_step import after_check
         from resizefix.reports.terminal import show_step
         from resizefix.reports.text import show_faults, show_matrix, show_verdicts
@@ -116,7 +118,7 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFile
             pass
         elif targets or how.verbose:
             show_verdicts(verdicts, chosen=None)
-            show_step(after_check(model, verdicts))
+            show_step(after_check(shown(model), Document.open(model), verdicts))
         else:
             show_matrix(verdicts)
         reports.told(how)
@@ -125,7 +127,7 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFile
         from resizefix.document.document import Document
         from resizefix.reports import matrix
 
-        made: str = getattr(matrix, written)(model, matrix.rows_of(Document.open(model), verdicts), verdicts)
+        made: str = getattr(matrix, written)(shown(model), matrix.rows_of(Document.open(model), verdicts), verdicts)
         return made
 
     files = reports.write(how, lambda: report("matrix_page"), lambda: report("matrix_markdown"))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.options import bounds, manner_of, subcommand
+from resizefix.cli.piped_model import model_argument, require_whole, shown
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
 @subcommand("diff", example="resizefix diff x3.onnx any.onnx --html changes.html")
-@click.argument("before", type=click.Path())
-@click.argument("after", type=click.Path())
+@model_argument("before")
+@model_argument("after")
 @reporting
 @bounds
 def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
@@ -27,6 +26,7 @@ def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, 
 
 def _work(before: str, after: str, how: Manner, reports: ReportFiles) -> Answer:
     reports.require_free([before, after])
+    require_whole(before, after)
     from resizefix.document.document import Document
     from resizefix.operations.diff import diff
     from resizefix.reports.json import change_json
@@ -38,13 +38,13 @@ def _work(before: str, after: str, how: Manner, reports: ReportFiles) -> Answer:
         from resizefix.reports.comparison import compare
         from resizefix.reports.html import diff_page
 
-        return diff_page(before, after, compare(*documents, changes))
+        return diff_page(shown(before), shown(after), compare(*documents, changes))
 
     def markdown() -> str:
         from resizefix.reports.comparison import compare
         from resizefix.reports.markdown import diff_markdown
 
-        return diff_markdown(before, after, compare(*documents, changes))
+        return diff_markdown(shown(before), shown(after), compare(*documents, changes))
 
     def show() -> None:
         from resizefix.reports.terminal import show_changes

@@ -6,7 +6,7 @@ import json
 import os
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import click
 
 from resizefix import process
 from resizefix.cli.next_command import after_error, after_no, after_wrong_words, show_error
+from resizefix.cli.piped_model import as_typed, shown
 from resizefix.cli.progress import close_progress
 from resizefix.errors import ResizefixError
 from resizefix.printable import printable
@@ -76,6 +77,7 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
     context = click.get_current_context()
     call, params = context.ensure_object(Call), context.params
     verifies = "shape" in params and not params.get("no_verify")
+    model = shown(model)
     try:
         process.bound(params.get("timeout"), params.get("memory_limit"), 1 if verifies else 2)
         answer = work()
@@ -84,12 +86,17 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
             step = after_no(command, model, answer.fields["outcomes"], call.typed)
     except ResizefixError as error:
         step = after_error(error, command, model, call.typed)
-        answer = Answer(error=str(error), exit_code=error.exit_code, fields=dict(getattr(error, "fields", {})))
+        answer = Answer(
+            error=str(error),
+            exit_code=error.exit_code,
+            fields=dict(getattr(error, "fields", {})),
+        )
     except Exception as error:  # the last resort, for files that nobody thought of: the one place that catches all
         answer = Answer(error=f"{model}: {why_unforeseen(error)}", exit_code=2)
         if manner.verbose:
             traceback.print_exc()
     close_progress()
+    answer = replace(answer, fields=as_typed(answer.fields), error=as_typed(answer.error))
     if manner.as_json:
         call.document = _envelope(command, model, answer)
     elif answer.show is not None and not manner.quiet:

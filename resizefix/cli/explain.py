@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import click
 
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.options import bounds, manner_of, subcommand
+from resizefix.cli.piped_model import DASH, PipedModel, as_typed, model_argument, shown
 
 
 @subcommand("explain", example="resizefix explain 'Resize scales must be an initializer!' x3.onnx")
 @click.argument("message")
-@click.argument("model", type=click.Path(), required=False)
+@model_argument(required=False)
 @bounds
 def command(message: str, model: str | None, as_json: bool, quiet: bool, verbose: bool, **_: object) -> None:
     """Say what a runtime's MESSAGE means, and which command helps.
@@ -21,6 +22,8 @@ def command(message: str, model: str | None, as_json: bool, quiet: bool, verbose
     Paste the message as it was printed, with its paths, numbers and line breaks; `-` reads it from stdin. With MODEL,
     the command is tried on the model, and nothing is written. Exit code 1: the message is not known.
     """
+    if message == DASH and isinstance(model, PipedModel):
+        raise click.UsageError("stdin holds the message or the model; name a file for the model")
     conduct("explain", model or "", manner_of(as_json, quiet, verbose), lambda: _work(message, model))
 
 
@@ -28,12 +31,14 @@ def _work(message: str, model: str | None) -> Answer:
     from resizefix.diagnostics import Diagnostic
     from resizefix.library.explain import explain
 
-    found = explain(sys.stdin.read() if message == "-" else message, model)
+    told = explain(sys.stdin.read() if message == DASH else message, model)
+    named = None if model is None else shown(model)
+    found = [replace(one, command=as_typed(one.command)) for one in told]
 
     def show() -> None:
         from resizefix.reports.explanations import show_explanations
 
-        show_explanations(found, model)
+        show_explanations(found, named)
 
-    unknown = None if found else Diagnostic("cli.message-is-not-known", model=model or "MODEL")
+    unknown = None if found else Diagnostic("cli.message-is-not-known", model=named or "MODEL")
     return Answer({"matches": [asdict(one) for one in found]}, show, error=unknown, exit_code=0 if found else 1)

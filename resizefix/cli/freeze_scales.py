@@ -10,6 +10,7 @@ from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.image_sizes import size_option
 from resizefix.cli.many import many_written
 from resizefix.cli.options import FeedOption, manner_of, running, shared_options, subcommand, writing
+from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import No, why_not_all, written
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @subcommand("freeze-scales", example="resizefix freeze-scales any.onnx x2.onnx --set scales=1,1,2,2")
-@click.argument("model", metavar="IN", type=click.Path())
+@model_argument(metavar="IN")
 @click.argument("out", required=False, type=click.Path())
 @many_written
 @click.option(

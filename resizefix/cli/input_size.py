@@ -9,6 +9,7 @@ import click
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.image_sizes import BatchType, SizeType
 from resizefix.cli.options import manner_of, run_options, running, subcommand, writing
+from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import More, No, written
 from resizefix.diagnostics import Diagnostic
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @subcommand("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280")
-@click.argument("model", metavar="IN", type=click.Path())
+@model_argument(metavar="IN")
 @click.argument("out", required=False, type=click.Path())
 @click.argument("size", required=False, metavar="SIZE")
 @click.option("--batch", type=BatchType(), help="Another batch, too: a number, or any.")
@@ -65,14 +66,16 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
 
 
 def _why_not(result: Result) -> No | None:
+    from resizefix.diagnostics import code_of
+    from resizefix.library.input_size import SAME_SIZE
     from resizefix.outcome import Status
     from resizefix.reports.wording import reason
 
     refused = next((outcome for outcome in result.outcomes if outcome.status is Status.REFUSED), None)
     if refused is not None:
         return No(Diagnostic("cli.nothing-written", why=f"{refused.node}: {reason(refused)}"), outcome=refused)
-    if not result.changed and result.verification.reason and not result.verification.runs:
-        return No(result.verification.reason, True)
+    if code_of(result.verification.reason) == SAME_SIZE.code:
+        return No(SAME_SIZE, True)
     return None
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.many import many_read
 from resizefix.cli.options import bounds, manner_of, subcommand
+from resizefix.cli.piped_model import model_argument, shown
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
 
 @subcommand("inspect", example="resizefix inspect x3.onnx --html x3.html")
-@click.argument("model", type=click.Path())
+@model_argument()
 @many_read
 @reporting
 @bounds
@@ -34,18 +33,18 @@ def _work(model: str, how: Manner, reports: ReportFiles) -> Answer:
     def html() -> str:
         from resizefix.reports.html import inspect_page
 
-        return inspect_page(model, found)
+        return inspect_page(shown(model), found)
 
     def markdown() -> str:
         from resizefix.reports.markdown import inspect_markdown
 
-        return inspect_markdown(model, found)
+        return inspect_markdown(shown(model), found)
 
     def show() -> None:
         from resizefix.reports.terminal import show_survey
 
         if not reports.on_stdout:
-            show_survey(model, found, verbose=how.verbose)
+            show_survey(shown(model), found, verbose=how.verbose)
         reports.told(how)
 
     written = reports.write(how, html, markdown)

@@ -20,6 +20,7 @@ from resizefix.cli.options import (
     target_option,
     writing,
 )
+from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import No, why_not_all, written
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @subcommand("legalize", example="resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
-@click.argument("model", metavar="IN", type=click.Path())
+@model_argument(metavar="IN")
 @click.argument("out", required=False, type=click.Path())
 @many_written
 @target_option("--target", required=True, help="What must accept the result; `list` prints them all.")

@@ -19,6 +19,7 @@ import click
 from resizefix import process
 from resizefix.cli.envelope import Call
 from resizefix.cli.next_command import after_error, show_error
+from resizefix.cli.piped_model import DASH, ModelArgument, shown
 from resizefix.cli.target_file import require_apart
 from resizefix.errors import UsageError
 from resizefix.printable import printable
@@ -55,6 +56,8 @@ def _many(function: F, *, writes: bool) -> F:
         try:
             if writes and output_dir is None:
                 raise UsageError("cli.several-models")
+            if DASH in models:
+                raise UsageError("cli.stdout-of-several")
             calls = _calls(models, params, output_dir)
             answers = _answers(command, function.__module__, models, calls, jobs)
             _report(command, models, answers, as_json=params["as_json"], quiet=params["quiet"])
@@ -73,7 +76,10 @@ def _many(function: F, *, writes: bool) -> F:
         metavar="NUMBER",
         help="Work on this many models at a time.",
     )(call)
-    return cast(F, click.argument("more", nargs=-1, metavar="[IN]...", type=click.Path())(counted))
+    return cast(
+        F,
+        click.argument("more", nargs=-1, metavar="[IN]...", type=click.Path() if writes else ModelArgument())(counted),
+    )
 
 
 def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None) -> list[dict[str, Any]]:
@@ -118,7 +124,7 @@ def _answers(
         except WorkerEndedError as ended:
             seconds = params.get("timeout") or process.DEFAULT_TIMEOUT
             error = f"{model}: {process.why_ended(ended.code, seconds)}. Nothing was written."
-            answer = {**_envelope(command, 2, error, None), "model": model, "output": None}
+            answer = {**_envelope(command, 2, error, None), "model": shown(model), "output": None}
         return answer
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
@@ -152,7 +158,7 @@ def _report(
     for model, answer in zip(models, answers, strict=True):
         known.append(answer)
         if not as_json and not quiet:
-            click.echo(f"{_WORDS[answer['exit_code']]:<6} {printable(model)}: {printable(_in_words(answer))}")
+            click.echo(f"{_WORDS[answer['exit_code']]:<6} {printable(shown(model))}: {printable(_in_words(answer))}")
             for line in _violations(answer):
                 click.echo(f"         {printable(line)}")
     worst = max(answer["exit_code"] for answer in known)

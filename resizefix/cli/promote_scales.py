@@ -9,6 +9,7 @@ import click
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
 from resizefix.cli.options import NumbersOption, manner_of, opset_option, running, shared_options, subcommand, writing
+from resizefix.cli.piped_model import DASH, model_argument, shown
 from resizefix.cli.written import More, No, why_not_all, written
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _OWN = ("form", "opset", "input_name", "shared", "keep_default", "for_", "denomi
 
 
 @subcommand("promote-scales", example="resizefix promote-scales x3.onnx any.onnx --input-name scales")
-@click.argument("model", metavar="IN", type=click.Path())
+@model_argument(metavar="IN")
 @click.argument("out", required=False, type=click.Path())
 @many_written
 @click.option(
@@ -76,7 +77,8 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         from resizefix.library.tensorrt_profile import trtexec_flags
         from resizefix.reports.json import profile_json
 
-        out = path or options["out"] or options["output_option"] or model
+        out = path or options["out"] or options["output_option"] or shown(model)
+        out = "model.onnx" if out == DASH else out
         flags = None if result.profile is None else trtexec_flags(out, result.profile)
 
         def show() -> None:

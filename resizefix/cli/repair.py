@@ -9,6 +9,7 @@ import click
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
 from resizefix.cli.options import manner_of, opset_option, running, shared_options, subcommand, writing
+from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import No, why_not_all, written
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @subcommand("repair", example="resizefix repair fp16.onnx fixed.onnx")
-@click.argument("model", metavar="IN", type=click.Path())
+@model_argument(metavar="IN")
 @click.argument("out", required=False, type=click.Path())
 @many_written
 @click.option(

@@ -22,6 +22,7 @@ from resizefix.cli.options import (
     subcommand,
     writing,
 )
+from resizefix.cli.piped_model import ModelArgument, shown
 from resizefix.cli.report_files import ReportFiles
 from resizefix.cli.written import More, No, why_not_all, written
 from resizefix.errors import UsageError
@@ -45,7 +46,7 @@ class _WithSettings(Subcommand):
         if not files and not ctx.resilient_parsing:
             raise click.MissingParameter(ctx=ctx, param=next(p for p in self.params if p.name == "model"))
         several = ctx.params["output_dir"] is not None
-        ctx.params["model"] = files[0] if files else None
+        ctx.params["model"] = ModelArgument().convert(files[0], None, ctx) if files else None
         ctx.params["out"] = files[1] if len(files) > 1 and not several else None
         ctx.params["more"] = tuple(files[1:] if several else files[2:])
         ctx.params["settings"] = settings
@@ -111,7 +112,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         return answer
     from resizefix.reports.set_page import set_page
 
-    page.write(how, lambda: set_page(model, answer.output, options["settings"], made[-1]), lambda: "")
+    page.write(how, lambda: set_page(shown(model), answer.output, options["settings"], made[-1]), lambda: "")
     return replace(answer, fields={**answer.fields, "html": page.html}, show=_both(answer.show, lambda: page.told(how)))
 
 

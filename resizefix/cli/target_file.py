@@ -11,12 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from resizefix.cli.piped_model import DASH, PipedModel, shown
 from resizefix.errors import UnreadableModelError, UsageError
 
 
 @dataclass(frozen=True)
 class TargetFile:
-    """`path` is None for a dry run; `overwrite` if an existing file may be replaced."""
+    """`path` is None for a dry run, `-` for stdout; `overwrite` if an existing file may be replaced."""
 
     path: str | None
     overwrite: bool
@@ -33,9 +34,11 @@ def target_file_of(model: str, options: Mapping[str, Any], *, default: str | Non
         raise UsageError("cli.out-twice", out=out, option=option)
     path = out if out is not None else option
     if in_place and path is not None:
-        raise UsageError("cli.in-place-and-out", model=model, path=path)
+        raise UsageError("cli.in-place-and-out", model=shown(model), path=path)
     if options["dry_run"]:
         return TargetFile(None, overwrite=False)
+    if in_place and isinstance(model, PipedModel):
+        raise UsageError("cli.stdin-in-place")
     if in_place:
         links = os.stat(model).st_nlink - 1 if os.path.isfile(model) else 0
         if links:
@@ -45,6 +48,8 @@ def target_file_of(model: str, options: Mapping[str, Any], *, default: str | Non
     path = path if path is not None else default
     if path is None:
         raise UsageError("cli.no-out", retry_args=("--dry-run",))
+    if path == DASH:
+        return TargetFile(DASH, overwrite=False)
     instead = "name another file, or give --in-place instead of OUT to replace it"
     require_free(path, (model,), force=options["force"], instead=instead)
     return TargetFile(path, overwrite=options["force"])

@@ -20,6 +20,7 @@ from resizefix.cli.options import (
     target_option,
     writing,
 )
+from resizefix.cli.piped_model import DASH, PipedModel, model_argument
 from resizefix.cli.written import More, No, written
 from resizefix.diagnostics import Diagnostic
 from resizefix.outcome import Status
@@ -31,7 +32,7 @@ _TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
 
 
 @subcommand("trt-legacy", example="resizefix trt-legacy bisenet.onnx bisenet_legacy.onnx")
-@click.argument("model", metavar="IN", type=click.Path())
+@model_argument(metavar="IN")
 @click.argument("out", required=False, type=click.Path())
 @many_written
 @target_option(
@@ -49,7 +50,7 @@ _TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
 def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
     """Write IN as TensorRT's first ONNX parsers read it: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 
-    OUT defaults to IN's name with the suffix .trt-legacy.onnx.
+    OUT defaults to IN's name with the suffix .trt-legacy.onnx, or to - for a model on stdin.
     """
     conduct(
         "trt-legacy",
@@ -78,7 +79,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         told = [verdict for verdict in found if verbose or verdict.target.name == options["target"]]
         return More(shown, lambda: show_verdicts(told, chosen=options["target"]))
 
-    out = os.path.splitext(model)[0] + ".trt-legacy.onnx"
+    out = DASH if isinstance(model, PipedModel) else os.path.splitext(model)[0] + ".trt-legacy.onnx"
     return written(model, options, make, _why_not, verbose=verbose, out=out, more=verdicts)
 
 

@@ -8,6 +8,7 @@ import click
 
 from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.options import FeedOption, manner_of, run_options, running, subcommand
+from resizefix.cli.piped_model import model_argument, require_whole, shown
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 from resizefix.cli.runtime_options import runtime_python
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @subcommand("verify", example="resizefix verify x3.onnx any.onnx --feed scales=1,1,3,3")
-@click.argument("before", type=click.Path())
-@click.argument("after", type=click.Path(), required=False)
+@model_argument("before")
+@model_argument("after", required=False)
 @click.option(
     "--runtime",
     metavar="NAME",
@@ -48,6 +49,7 @@ def command(before: str, after: str | None, as_json: bool, quiet: bool, verbose:
 
 def _work(before: str, after: str | None, how: Manner, reports: ReportFiles, options: dict[str, Any]) -> Answer:
     reports.require_free([before] if after is None else [before, after])
+    require_whole(before, after or before)
     from resizefix.library.verify import verify
     from resizefix.reports.json import drift_json, verification_json
 
@@ -67,15 +69,15 @@ def _work(before: str, after: str | None, how: Manner, reports: ReportFiles, opt
         from resizefix.reports.html import diff_page, runtime_page
 
         if after is None:
-            return runtime_page(before, verification)
-        return diff_page(before, after, _compared(before, after), verification)
+            return runtime_page(shown(before), verification)
+        return diff_page(shown(before), shown(after), _compared(before, after), verification)
 
     def markdown() -> str:
         from resizefix.reports.markdown import diff_markdown, runtime_markdown
 
         if after is None:
-            return runtime_markdown(before, verification)
-        return diff_markdown(before, after, _compared(before, after), verification)
+            return runtime_markdown(shown(before), verification)
+        return diff_markdown(shown(before), shown(after), _compared(before, after), verification)
 
     def show() -> None:
         from resizefix.reports.text import show_verification

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
+
 from resizefix.cli.envelope import Answer
+from resizefix.cli.piped_model import DASH, ModelOnStdout, require_whole
 from resizefix.cli.target_file import target_file_of
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import VerificationFailedError
@@ -48,6 +51,9 @@ def written(
     `out` is OUT where none is given. `more` gets the result, the path to write to and whether the answer is yes.
     """
     target = target_file_of(model, options, default=out)
+    as_json, as_external_data = click.get_current_context().params["as_json"], options["save_as_external_data"]
+    on_stdout = ModelOnStdout(as_json=as_json, as_external_data=as_external_data) if target.path == DASH else None
+    require_whole(model)
     from resizefix.reports.json import blocker_json, input_json, outcome_json, verification_json
 
     try:
@@ -78,8 +84,10 @@ def written(
         elif made:
             show_written(target.path)
 
-    if made and target.path is not None:
-        result.model.save(target.path, overwrite=target.overwrite, as_external_data=options["save_as_external_data"])
+    if made and on_stdout is not None:
+        on_stdout.save(result.model)
+    elif made and target.path is not None:
+        result.model.save(target.path, overwrite=target.overwrite, as_external_data=as_external_data)
     if made or no is None:
         return Answer(fields, show, target.path)
     return Answer(fields, show, None, no.reason, 1)

@@ -184,6 +184,10 @@ class Document:
                 raise CannotWriteError("document.not-read-back", out=out)
             write.commit()
 
+    def data_files(self) -> list[str]:
+        """The files beside the model that hold data of it, as the model names them."""
+        return sorted({reference.location for reference in self._own_references(self._canonical())})
+
     def require_apart(self, path: str | os.PathLike[str]) -> None:
         """Raises UsageError if writing `path` would destroy data of the model, as it is or as it was opened."""
         if self._home is not None and os.path.exists(path):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 ANY = "any"
+SAME_SIZE = Diagnostic("library.input-size-same")
 _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at
 
 
@@ -68,7 +69,7 @@ def input_size(
         skipped = Verification(Status.SKIPPED, Diagnostic("library.input-size-nothing"))
         return Result(returned(document, model), (work.refused(error),), (), skipped, resolution=resolution)
     if work.document is document:
-        nothing = Verification(Status.SKIPPED, Diagnostic("library.input-size-same"))
+        nothing = Verification(Status.SKIPPED, SAME_SIZE)
         return Result(returned(document, model), (), (), nothing, resolution=resolution)
     resolution = replace(resolution, inferred=tuple(work.inferred), rule=work.rule)
     if not verify:

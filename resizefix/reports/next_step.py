@@ -10,6 +10,7 @@ from resizefix.beside import beside
 from resizefix.printable import printable
 
 if TYPE_CHECKING:
+    from resizefix.document.document import Document
     from resizefix.library.verdict import Verdict
     from resizefix.operations.site import Site
     from resizefix.reports.survey import Survey, Surveyed
@@ -64,15 +65,17 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
     return NextStep(f"see the rules of {_MODERN}, which accepts them", ("check", model, "--target", _MODERN))
 
 
-def after_check(model: str, verdicts: Sequence[Verdict]) -> NextStep | None:
-    """The command that changes what the first target with one refuses; None where none is known to succeed."""
-    from resizefix.document.document import Document
+def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> NextStep | None:
+    """The command that changes what the first target with one refuses; None where none is known to succeed.
+
+    `model` is how the user named the document.
+    """
     from resizefix.reports.survey import Survey
 
     refusing = [verdict.target for verdict in verdicts if not verdict.accepted]
     if not refusing:
         return None
-    survey = Survey(Document.open(model))
+    survey = Survey(document)
     sites = [surveyed.site for surveyed in survey.sites]
     for target in refusing:
         chosen = [site for site in sites if survey.plans.is_rewritable(site, target)]

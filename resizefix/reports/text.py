@@ -86,15 +86,14 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
 
 def show_copy(reason: str, path: str | None) -> None:
     """That OUT is the model as it was, and why; no path: that it would be."""
-    what, where = (
-        ("unchanged ", "nothing was written (--dry-run)")
-        if path is None
-        else (
-            "copied    ",
-            f"wrote {printable(path)} as a copy",
-        )
-    )
-    screen(2).wrapped((what, "dim"), f"{printable(reason)}; {where}", hang=4)
+    what = "unchanged " if path is None else "copied    "
+    screen(2).wrapped((what, "dim"), f"{printable(reason)}; {_where(path)}{' as a copy' if path else ''}", hang=4)
+
+
+def _where(path: str | None) -> str:
+    if path is None:
+        return "nothing was written (--dry-run)"
+    return "wrote the model to standard output" if path == "-" else f"wrote {printable(path)}"
 
 
 def show_profile(flags: str) -> None:
@@ -159,7 +158,7 @@ def show_verification(verification: Verification) -> None:
 
 def show_written(path: str | None) -> None:
     """Where the model was written; None: nowhere, as the user wished."""
-    screen(2).line("nothing was written (--dry-run)" if path is None else f"wrote {printable(path)}")
+    screen(2).line(_where(path))
 
 
 def show_lost_targets(lost: Sequence[Target], kept: Sequence[Target]) -> None:

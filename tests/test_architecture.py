@@ -60,7 +60,14 @@ DOORS = {
 }
 DOORS["onnxruntime"].add("runtimes/adapters/onnxruntime.py")
 # What runs in Pythons of others, which have their runtime and numpy alone; tvm's importer wants onnx besides.
-ABROAD = ("worker.py", "process.py", "runtimes/runtime_worker.py", "runtimes/confinement.py", "runtimes/adapters/")
+ABROAD = (
+    "worker.py",
+    "process.py",
+    "runtimes/runtime_worker.py",
+    "runtimes/confinement.py",
+    "runtimes/clock.py",
+    "runtimes/adapters/",
+)
 
 LATE = ("import_module", "find_spec")
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))

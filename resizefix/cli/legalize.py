@@ -21,7 +21,9 @@ from resizefix.cli.options import (
     writing,
 )
 from resizefix.cli.piped_model import model_argument
-from resizefix.cli.written import No, why_not_all, written
+from resizefix.cli.written import More, No, why_not_all, written
+from resizefix.diagnostics import Diagnostic
+from resizefix.errors import UsageError
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
@@ -31,7 +33,12 @@ if TYPE_CHECKING:
 @model_argument(metavar="IN")
 @click.argument("out", required=False, type=click.Path())
 @many_written
-@target_option("--target", required=True, help="What must accept the result; `list` prints them all.")
+@target_option("--target", help="What must accept the result; `list` prints them all.")
+@click.option(
+    "--fastest",
+    is_flag=True,
+    help="Time every form that computes the same in TARGET (default: onnxruntime); keep the fastest.",
+)
 @opset_option
 @click.option(
     "--live/--no-live",
@@ -50,14 +57,29 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+    if options["target"] is None:
+        if not options["fastest"]:
+            raise UsageError("cli.no-target")
+        options = {**options, "target": "onnxruntime"}
+
     def make() -> Result:
         from resizefix.library.rewrite import legalize
 
-        own = {name: options[name] for name in ("target", "opset", "live", "size")}
+        own = {name: options[name] for name in ("target", "fastest", "opset", "live", "size")}
         return legalize(model, **own, **rewrite_options(options), **shared_options(options))
 
     def why_not(result: Result) -> No | None:
-        nothing = f"there is nothing to do: {options['target']} accepts every selected node as it is"
+        nothing: str = f"there is nothing to do: {options['target']} accepts every selected node as it is"
+        if options["fastest"]:
+            nothing = Diagnostic("cli.nothing-faster", target=options["target"])
         return why_not_all(result, named=bool(options["node"]), done="rewritten", nothing=nothing)
 
-    return written(model, options, make, why_not, verbose=verbose)
+    def more(result: Result, path: str | None, is_yes: bool) -> More | None:
+        speed = result.speed
+        if speed is None:
+            return None
+        from resizefix.reports.speed import show_speed, speed_json
+
+        return More({"speed": speed_json(speed)}, lambda: show_speed(speed))
+
+    return written(model, options, make, why_not, verbose=verbose, more=more)

@@ -192,7 +192,7 @@ _NONE = frozenset(
     )
 )
 _FLAGS = (
-    "shared", "keep_default", "allow_coupled", "verify", "hybrid", "allow_inexact", "lower", "live", "build",
+    "shared", "keep_default", "allow_coupled", "verify", "hybrid", "allow_inexact", "lower", "fastest", "live", "build",
     "remove_identity",
 )  # fmt: skip
 _OPTIONS: dict[str, tuple[Reader, str]] = {
@@ -228,9 +228,10 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
 
 # The same word for something else.
 _OF_ONE_CALL: dict[str, dict[str, tuple[Reader, str]]] = {
-    **{
-        call: {"size": (_one_size, "height and width, as (720, 1280)")}
-        for call in ("trt_legacy", "freeze_scales", "legalize")
+    **{call: {"size": (_one_size, "height and width, as (720, 1280)")} for call in ("trt_legacy", "freeze_scales")},
+    "legalize": {
+        "size": (_one_size, "height and width, as (720, 1280)"),
+        "target": (lambda value: None if value is None else target_named(value).name, ""),
     },
     "set_interpolation": {name: (partial(read_setting, name), "") for name in (*READERS, *ALIASES)},
 }

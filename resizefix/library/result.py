@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.library.speed import Speed
 from resizefix.library.tensorrt_profile import Range
 from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome, Status
@@ -57,6 +58,8 @@ class Result(Generic[ModelT]):
     """Planes of what the changed nodes and the model computed before and after (`set_interpolation`)."""
     resolution: Resolution | None = None
     """The size that was asked for (`input_size`)."""
+    speed: Speed | None = None
+    """What was measured (`legalize` with `fastest`)."""
     seen: tuple[ModelView, ModelView] | None = None
     """The documents before and after with what was worked out of them, for reports that look again."""
 

@@ -10,7 +10,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
-from resizefix.errors import RefusedError, VerificationFailedError
+from resizefix.errors import RefusedError, UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
@@ -18,6 +18,9 @@ from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.raising import raised, with_raised
 from resizefix.library.result import Result
+from resizefix.library.speed import Speed
+from resizefix.operations.candidates import LARGEST_BOUND
+from resizefix.operations.legalize import Legalization
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.site import Site
@@ -49,10 +52,11 @@ NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
 def legalize(
     model: Model,
     *,
-    target: str,
+    target: str | None = None,
     node: Sequence[str] = (),
     allow_inexact: bool = False,
     lower: bool = True,
+    fastest: bool = False,
     opset: int | None = None,
     live: bool = True,
     size: tuple[int, int] | None = None,
@@ -66,31 +70,56 @@ def legalize(
     Where TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Where another runtime is
     meant and installed, the result runs there, unless `live` is False: a rewritten node that differs there fails the
     proof; what else is found stands in `verification.reason`. `size` is the height and width that open axes of image
-    inputs get first. Raises UsageError for a target or pattern that does not
-    exist, VerificationFailedError where the proof fails.
+    inputs get first. `fastest`: of all forms that compute the same, each node gets the one that is measured fastest in
+    the target's runtime, onnxruntime where none is named. It is kept only if the whole model is 5 % faster, and `speed`
+    of the result has the times. Raises UsageError for a target or pattern that does not exist, VerificationFailedError
+    where the proof fails.
     """
+    if target is None:
+        if not fastest:
+            raise UsageError("library.no-target")
+        target = "onnxruntime"
     document = opened(model)
     base = raised(document, opset)
     view = ModelView(base)
     given = sites = select(sites_in(view), node)
     allowance = Allowance(allow_inexact, lower)
     made = make_legal(base, sites, target_named(target), allowance=allowance, view=view)
+    speed, rules = None, conditions(**run)
+    if fastest:
+        made, speed = _fastest(view, sites, made, target_named(target), allowance, rules)
     if base is not document:
         given = select(find_sites(document), node)
         made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
     else:
         made = replace(made, outcomes=_advised(document, made.outcomes, target_named(target), allowance))
     changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
-    rules = conditions(**run) if verify else None
     if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)
         if refusal is not None:
             result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))
             raise VerificationFailedError("library.verification-refused", refusal=refusal, result=result)
-    result = _proven(model, document, made.document, made.outcomes, changed, allow_inexact, rules)
-    if rules is None or not changed or not live:
+    after, outcomes, ran = made.document, made.outcomes, rules if verify else None
+    allowed = LARGEST_BOUND if fastest else None
+    result = _proven(model, document, after, outcomes, changed, allow_inexact, ran, allowed=allowed)
+    result = replace(result, speed=speed)
+    if not verify or not changed or not live:
         return result
     return _proven_live(result, document, made.document, changed, target_named(target), rules)
+
+
+def _fastest(
+    view: ModelView,
+    sites: Sequence[Site],
+    made: Legalization,
+    target: Target,
+    allowance: Allowance,
+    rules: Conditions,
+) -> tuple[Legalization, Speed]:
+    from resizefix.library.fastest import fastest  # onnxruntime is imported where something is run
+
+    found = fastest(view, sites, made, target, allowance, rules)
+    return found.made, found.speed
 
 
 def _proven_live(
@@ -193,7 +222,10 @@ def _proven(
     rules: Conditions | None,
     *,
     always: bool = False,
+    allowed: float | None = None,
 ) -> Result:
+    """The result if it is proven. `allowed` is the largest difference for a rewrite that is not exact, as a part of an
+    output's largest value; None: what `allow_inexact` means otherwise."""
     if not changed and not always:
         return Result(
             returned(before, model), outcomes, (), Verification(Status.SKIPPED, Diagnostic("library.nothing-rewritten"))
@@ -205,7 +237,10 @@ def _proven(
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
     exact = all(outcome.exact for outcome in outcomes)
-    allowed = INEXACT_BOUND if allow_inexact and not exact else 0.0 if exact else LOWERED_BOUND
+    if exact:
+        allowed = 0.0
+    elif allowed is None:
+        allowed = INEXACT_BOUND if allow_inexact else LOWERED_BOUND
     allowed = max(allowed, half_units(site.elem_type for site in changed))
     verification = prove_rewrite(before, after, {site.key: site.input for site in changed}, allowed, rules)
     told = measured(outcomes, changed, verification)

@@ -71,7 +71,7 @@ def legalize(
     looked at again until nothing changes: a second call would find nothing to do. `view` is the document's, where
     the caller has one.
     """
-    made = rewrite(view or ModelView(document), sites, _Legalize(target, allowance or Allowance()))
+    made = rewrite(view or ModelView(document), sites, Legalize(target, allowance or Allowance()))
     return Legalization(made.document, made.outcomes)
 
 
@@ -79,13 +79,15 @@ def rewritable(view: ModelView, sites: Sequence[Site], target: Target, *, exactl
     """The indices of the sites that `legalize` can rewrite for the target (`exactly`: bit for bit); no document is
     made."""
     facts, names = facts_in(view), FreshNames(names_in(view.model))
-    found = ((site, _Legalizer(site, facts[site.index], target, Allowance(), names.fresh).plan()) for site in sites)
+    found = ((site, Legalizer(site, facts[site.index], target, Allowance(), names.fresh).plan()) for site in sites)
     return frozenset(
         site.index for site, plan in found if isinstance(plan, Replacement) and (plan.exact or not exactly)
     )
 
 
-class _Legalize(Operation[Replacement]):
+class Legalize(Operation[Replacement]):
+    """Each site becomes the smallest form that the target accepts."""
+
     looks_again = True
 
     def __init__(self, target: Target, allowance: Allowance) -> None:
@@ -93,10 +95,18 @@ class _Legalize(Operation[Replacement]):
         self._allowance = allowance
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
+        """What becomes of each site, by the facts of the model as it is now."""
         facts, fresh = facts_in(view), FreshNames(names_in(view.model)).fresh
-        return [_Legalizer(site, facts[site.index], self._target, self._allowance, fresh).plan() for site in sites]
+        return [
+            self.plan_of(Legalizer(site, facts[site.index], self._target, self._allowance, fresh)) for site in sites
+        ]
+
+    def plan_of(self, legalizer: Legalizer) -> Replacement | Outcome:
+        """What becomes of one site."""
+        return legalizer.plan()
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, Replacement]]) -> Sequence[Outcome]:
+        """Writes the replacements, and what later nodes need to know of them."""
         replace_sites(document, plans)
         mend_shapes(document, [site for site, _ in plans])
         told = store_scan_ranks(document, [site.key for site, _ in plans])
@@ -111,6 +121,7 @@ class _Legalize(Operation[Replacement]):
         }
 
     def later(self, first: Outcome, now: Outcome) -> Outcome:
+        """Says where the others had to be rewritten first."""
         if now.status is first.status:
             return first
         if first.status is Status.UNCHANGED:
@@ -126,33 +137,33 @@ def _refusal(target: Target, violations: Sequence[Violation]) -> tuple[Violation
     return first, f"{target.name} refuses it ({first.rule}): {first.because}"
 
 
-class _Legalizer:
+class Legalizer:
     """One site under one target."""
 
     def __init__(self, site: Site, facts: SiteFacts, target: Target, allowance: Allowance, fresh: Fresh) -> None:
-        self._site = site
-        self._facts = facts
-        self._target = target
-        self._allowance = allowance
-        self._fresh = fresh
+        self.site = site
+        self.facts = facts
+        self.target = target
+        self.allowance = allowance
+        self.fresh = fresh
 
     def plan(self) -> Replacement | Outcome:
         """What takes the site's place; or its outcome where nothing does."""
-        site, violations = self._site, judge(self._target, self._facts)
+        site, violations = self.site, judge(self.target, self.facts)
         before = node_text(site.node)
         if accepted(violations):
-            reason = f"{self._target.name} accepts it as it is"
+            reason = f"{self.target.name} accepts it as it is"
             return Outcome(site.index, site.label, Status.UNCHANGED, reason, before)
         try:
             made = self._replacement(violations)
         except RefusedError as error:
             return Outcome(site.index, site.label, Status.REFUSED, str(error), before)
         how = f"{made.how} for {', '.join(violation.rule for violation in violations)}"
-        return replace(made, how=how, conditions=(*made.conditions, *why_unverifiable(self._facts)))
+        return replace(made, how=how, conditions=(*made.conditions, *why_unverifiable(self.facts)))
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
-        first, why = _refusal(self._target, violations)
-        site = self._site
+        first, why = _refusal(self.target, violations)
+        site = self.site
         if site.scope.in_function:
             raise RefusedError("operations.in-local-function", why=why, node=site.label)
         try:
@@ -161,22 +172,22 @@ class _Legalizer:
             raise RefusedError(
                 "operations.rewrite-failed", why=why, mend=first.fix, error=error, node=site.label, rule=first.rule
             ) from error
-        why += self._dispute(subject)
+        why += self.dispute(subject)
         try:
             return self._made(subject)
         except RefusedError as error:
             name = TensorProto.DataType.Name(site.elem_type or 0).lower()
-            if site.elem_type not in self._target.edge_types or subject.interpolation.mode is not Mode.NEAREST:
+            if site.elem_type not in self.target.edge_types or subject.interpolation.mode is not Mode.NEAREST:
                 raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
-            if not self._allowance.lowered:
+            if not self.allowance.lowered:
                 raise RefusedError("operations.casts-forbidden", why=why) from error
-            if not self._facts.is_at_the_edges:
-                edges = f"{self._target.name} takes {name} only as inputs and outputs of the network"
+            if not self.facts.is_at_the_edges:
+                edges = f"{self.target.name} takes {name} only as inputs and outputs of the network"
                 raise RefusedError(
                     "operations.convert-image-first", why=why, error=error, edges=edges, node=site.label
                 ) from error
-        as_floats = _Legalizer(
-            site, replace(self._facts, elem_type=TensorProto.FLOAT), self._target, self._allowance, self._fresh
+        as_floats = Legalizer(
+            site, replace(self.facts, elem_type=TensorProto.FLOAT), self.target, self.allowance, self.fresh
         )
         try:
             made = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
@@ -184,34 +195,32 @@ class _Legalizer:
             raise RefusedError(
                 "operations.as-floats-refused", why=why, error=error, node=site.label, rule=first.rule
             ) from error
-        return between_casts(made, site, self._fresh)
+        return between_casts(made, site, self.fresh)
 
     def _made(self, subject: ResizeSpec) -> Replacement:
         """By a chain of equivalences, else by other operators."""
-        site, dialect = self._site, self._site.read.dialect
-        end = rewritten(
-            subject, lambda other: not self._dispute(other) and self._accepts(other, dialect), self._allowance
-        )
+        site, dialect = self.site, self.site.read.dialect
+        end = rewritten(subject, lambda other: not self.dispute(other) and self.accepts(other, dialect), self.allowance)
         if end is not None:
-            return self._spelled(subject, end[0], end[1], dialect)
+            return self.spelled(subject, end[0], end[1], dialect)
         found = lowered(
             subject,
             site,
-            fresh=self._fresh,
-            target=self._target,
-            accepts=lambda other: self._accepts(other, dialect),
+            fresh=self.fresh,
+            target=self.target,
+            accepts=lambda other: self.accepts(other, dialect),
         )
-        if not self._allowance.lowered:
+        if not self.allowance.lowered:
             raise RefusedError("operations.no-lower", node=site.label)
-        return self._findable(found)
+        return self.findable(found)
 
-    def _dispute(self, subject: ResizeSpec) -> str:
+    def dispute(self, subject: ResizeSpec) -> str:
         """What shape inference would get wrong if it read these scales, which it could not before (5 times 1.8).
 
         Loaders believe it, onnxruntime's own too: the neighbours no longer fit, or a buffer is too small. Where it read
         the scales already the file stays as right or wrong as it was.
         """
-        was_read = self._site.extent.kind is ExtentKind.SCALES and self._site.origin.kind in _READ_BY_INFERENCE
+        was_read = self.site.extent.kind is ExtentKind.SCALES and self.site.origin.kind in _READ_BY_INFERENCE
         if was_read or subject.extent is not ExtentKind.SCALES:
             return ""
         for axis in subject.listed:
@@ -222,28 +231,29 @@ class _Legalizer:
                 return f" (constant scales would make {axis.size} {inferred} for shape inference, {axis.out} when run)"
         return ""
 
-    def _findable(self, made: Replacement) -> Replacement:
+    def findable(self, made: Replacement) -> Replacement:
         """With Constant nodes instead of new initializers where the target's parser would not find these: from IR 4 on
         they are no graph inputs, and one that is none would make it refuse the nodes it takes now, too."""
         unlisted, listed = (
-            judge(self._target, replace(self._facts, initializers_are_inputs=as_inputs)) for as_inputs in (False, True)
+            judge(self.target, replace(self.facts, initializers_are_inputs=as_inputs)) for as_inputs in (False, True)
         )
-        if self._facts.ir_version < FIRST_IR_WITH_DEFAULTS or len(unlisted) == len(listed):
+        if self.facts.ir_version < FIRST_IR_WITH_DEFAULTS or len(unlisted) == len(listed):
             return made
         constants = tuple(helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in made.initializers)
         return replace(made, nodes=(*constants, *made.nodes), initializers=())
 
-    def _accepts(self, subject: ResizeSpec, dialect: Dialect) -> bool:
-        operands = operands_of(subject, self._site, dialect, "extent", "roi", "empty")
+    def accepts(self, subject: ResizeSpec, dialect: Dialect) -> bool:
+        """Whether the target takes the site written as `subject`."""
+        operands = operands_of(subject, self.site, dialect, "extent", "roi", "empty")
         try:
-            node = write(subject.interpolation, operands, dialect, name=self._site.node.name, output=self._site.output)
+            node = write(subject.interpolation, operands, dialect, name=self.site.node.name, output=self.site.output)
         except RefusedError:
             return False
-        return accepted(judge(self._target, _facts_as(self._facts, subject, node)))
+        return accepted(judge(self.target, _facts_as(self.facts, subject, node)))
 
-    def _spelled(self, start: ResizeSpec, subject: ResizeSpec, chain: Sequence[Step], dialect: Dialect) -> Replacement:
+    def spelled(self, start: ResizeSpec, subject: ResizeSpec, chain: Sequence[Step], dialect: Dialect) -> Replacement:
         """The node in its own dialect, its extent one FLOAT or INT64 initializer."""
-        node, initializers = spelled(subject, self._site, dialect, self._fresh)
+        node, initializers = spelled(subject, self.site, dialect, self.fresh)
         return chain_replacement(node, initializers, start, chain)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from onnx import NodeProto, TensorProto, helper
@@ -20,7 +20,7 @@ from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
-from resizefix.lowerings.lowering import Lowering
+from resizefix.lowerings.lowering import Lowered, Lowering
 from resizefix.lowerings.table import lower, lowerings_for
 from resizefix.operations.site import Site
 from resizefix.origins.origin import OriginKind
@@ -152,10 +152,35 @@ def lowered(
 
     The `target` must take its operators; a simpler resize node that a lowering keeps must be one that `accepts` takes.
     """
+    _require_known(subject)
+    opset, among = site.scope.opset, lowerings_for(target.name if target else None)
+    why_not = _why_not(subject, target, accepts)
+    return _of(lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among, why_not=why_not))
+
+
+def every_lowered(
+    subject: ResizeSpec, site: Site, *, fresh: Fresh, target: Target, accepts: Callable[[ResizeSpec], bool]
+) -> Iterator[Replacement]:
+    """All replacements by other operators that the target takes, the preferred first. Raises RefusedError where nothing
+    is known of the tensor."""
+    _require_known(subject)
+    opset, why_not = site.scope.opset, _why_not(subject, target, accepts)
+    for lowering in lowerings_for(target.name):
+        if lowering.applies(subject, opset) is None and why_not(lowering) is None:
+            yield _of(lowering.build(subject, x=site.input, y=site.output, opset=opset, fresh=fresh))
+
+
+def _require_known(subject: ResizeSpec) -> None:
     if subject.shape is None:
         raise RefusedError("operations.rank-unknown", rule="lowering")
     if subject.element_type is None:
         raise RefusedError("operations.type-unknown", rule="lowering")
+
+
+def _why_not(
+    subject: ResizeSpec, target: Target | None, accepts: Callable[[ResizeSpec], bool]
+) -> Callable[[Lowering], str | None]:
+    """What says of a lowering why the target does not take its operators; None: it does."""
     resizes = frozenset({"Upsample", "Resize"})
 
     def why_not(lowering: Lowering) -> str | None:
@@ -164,9 +189,10 @@ def lowered(
         elem_type = TensorProto.FLOAT if lowering.computes else subject.element_type
         return target.why_not(lowering.operators, elem_type or 0, len(subject.axes)) if target else None
 
-    opset = site.scope.opset
-    among = lowerings_for(target.name if target else None)
-    found = lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among, why_not=why_not)
+    return why_not
+
+
+def _of(found: Lowered) -> Replacement:
     near = found.error
     return Replacement(
         found.nodes, found.initializers, near.exact, near.bound, found.lowering, near.note, near.conditions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from resizefix.runtimes.inputs import Array
@@ -61,3 +61,23 @@ class NodeAnswer:
     max_rel_diff: float | None = None
     agrees: bool = False
     same_shape: bool = True
+
+
+@dataclass(frozen=True)
+class TimedModel:
+    """One of several models that were timed in turns: the seconds of its fastest run in each round, and what its first
+    run gave. No times: it was not run, and `reason` says why."""
+
+    times: tuple[float, ...] = ()
+    outputs: Mapping[str, Array] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Models timed against each other in `runtime`, in the order in which they were given; none where the runtime came
+    to no end, for the `reason`."""
+
+    runtime: str
+    models: tuple[TimedModel, ...] = ()
+    reason: str = ""

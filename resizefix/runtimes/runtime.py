@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.process import free_memory
-from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer
+from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer, TimedModel, Timings
 from resizefix.runtimes.catalogue import RuntimeRow
 from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.runtime_worker import packed, unpacked
@@ -31,6 +32,25 @@ WORKER = "resizefix.runtimes.runtime_worker:work"
 _LEAST_MEMORY = 2**30
 _MOST_SAID = 800  # characters of a message
 _PLAIN_KINDS = "biuf"  # numbers that every numpy knows
+
+
+@dataclass(frozen=True)
+class ModelToTime:
+    """A model file, what it is fed, and its outputs in order; `shown`: what its first run gives is wanted."""
+
+    path: Path
+    feeds: Feeds
+    outputs: tuple[str, ...]
+    shown: bool = False
+
+
+@dataclass(frozen=True)
+class _Said:
+    """The messages of a process; `ended`: with which code it ended before it had answered; `late`: time was up."""
+
+    messages: Sequence[Mapping[str, Any]]
+    ended: int | None
+    late: bool
 
 
 class Runtime(contextlib.AbstractContextManager["Runtime"]):
@@ -62,14 +82,42 @@ class Runtime(contextlib.AbstractContextManager["Runtime"]):
         if unfit is not None:
             reason = Diagnostic("runtimes.input-is-no-tensor-of-numbers", runtime=self.row.title, name=unfit)
             return RuntimeAnswer(self.row.title, Ending.REFUSED_RUN, reason)
-        request = {
-            "adapter": self.row.adapter,
-            "options": dict(self.row.options),
-            "folder": str(self.folder),
-            "memory": self.memory,
+        fields = {
             "path": str(path),
             "outputs": list(outputs),
             "feeds": [{name: packed(value) for name, value in one.items()} for one in feeds],
+        }
+        said = self._asked(fields, {})
+        return said if isinstance(said, LiveUnavailable) else self._answer(said, outputs)
+
+    def time(self, models: Sequence[ModelToTime], rounds: int, seconds: float) -> Timings | LiveUnavailable:
+        """Load the models and run them in turns, on as many threads as the runtime takes unasked.
+
+        There are `rounds`, and more until `seconds` are over. What is hopelessly slower than the fastest has fewer.
+        """
+        fields = {
+            "models": [
+                {
+                    "path": str(model.path),
+                    "outputs": list(model.outputs),
+                    "feeds": {name: packed(value) for name, value in model.feeds.items()},
+                    "shown": model.shown,
+                }
+                for model in models
+            ],
+            "rounds": rounds,
+            "seconds": seconds,
+        }
+        said = self._asked(fields, {"threads": "default"})
+        return said if isinstance(said, LiveUnavailable) else self._timings(said, models)
+
+    def _asked(self, fields: Mapping[str, Any], options: Mapping[str, str]) -> _Said | LiveUnavailable:
+        request = {
+            "adapter": self.row.adapter,
+            "options": {**self.row.options, **options},
+            "folder": str(self.folder),
+            "memory": self.memory,
+            **fields,
         }
         said: list[dict[str, Any]] = []
         ended: int | None = None
@@ -84,27 +132,42 @@ class Runtime(contextlib.AbstractContextManager["Runtime"]):
             return LiveUnavailable(
                 Diagnostic("runtimes.python-does-not-start", runtime=self.row.title, python=self.python, error=error)
             )
-        return self._answer(said, outputs, ended, late)
+        unavailable = next((message for message in said if message["stage"] == "unavailable"), None)
+        return _Said(said, ended, late) if unavailable is None else self._unavailable(unavailable)
 
-    def _answer(
-        self, said: Sequence[Mapping[str, Any]], outputs: Sequence[str], ended: int | None, late: bool
-    ) -> RuntimeAnswer | LiveUnavailable:
-        stages = {message["stage"]: message for message in said}
-        if "unavailable" in stages:
-            return self._unavailable(stages["unavailable"])
+    def _timings(self, said: _Said, models: Sequence[ModelToTime]) -> Timings:
+        stages = {message["stage"]: message for message in said.messages}
+        runtime = stages["started"]["runtime"] if "started" in stages else self.row.title
+        if "timed" not in stages:
+            if said.late:
+                return Timings(runtime, (), Diagnostic("runtimes.too-slow", parser=runtime, time_limit=self.time_limit))
+            doing = {"runtime": runtime, "ended": _epitaph(said.ended or 0), "doing": "timed"}
+            why = stages["refused"]["reason"] if "refused" in stages else Diagnostic("runtimes.crashed", **doing)
+            return Timings(runtime, (), _with_printed(why, self._worker.printed))
+        kept = {message["number"]: message["outputs"] for message in said.messages if message["stage"] == "kept"}
+        dropped = {message["number"]: message["reason"] for message in said.messages if message["stage"] == "dropped"}
+        times = stages["timed"]["times"]
+        found = []
+        for number, model in enumerate(models):
+            outputs = dict(zip(model.outputs, map(unpacked, kept.get(number) or ()), strict=False))
+            found.append(TimedModel(tuple(times.get(number, ())), outputs, dropped.get(number, "")))
+        return Timings(runtime, tuple(found))
+
+    def _answer(self, said: _Said, outputs: Sequence[str]) -> RuntimeAnswer:
+        stages = {message["stage"]: message for message in said.messages}
         runtime = stages["started"]["runtime"] if "started" in stages else self.row.title
         results = tuple(
             dict(zip(outputs, map(unpacked, message["outputs"]), strict=True))
-            for message in said
+            for message in said.messages
             if message["stage"] == "ran"
         )
         loaded = "loaded" in stages
-        if late:
+        if said.late:
             reason = Diagnostic("runtimes.too-slow", parser=runtime, time_limit=self.time_limit)
             return RuntimeAnswer(runtime, Ending.LATE, reason, results)
-        if ended is not None:
+        if said.ended is not None:
             doing = "ran" if loaded else "loaded" if "started" in stages else "started, before it loaded"
-            reason = Diagnostic("runtimes.crashed", runtime=runtime, ended=_epitaph(ended), doing=doing)
+            reason = Diagnostic("runtimes.crashed", runtime=runtime, ended=_epitaph(said.ended), doing=doing)
             ending = Ending.CRASHED_RUN if loaded else Ending.CRASHED_LOAD
             return RuntimeAnswer(runtime, ending, _with_printed(reason, self._worker.printed), results)
         if "refused" in stages:

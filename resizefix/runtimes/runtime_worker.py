@@ -3,6 +3,7 @@
 It may be another Python than this package's own, which has the runtime and numpy and none of our dependencies. The
 answer comes in stages, each sent before the next step, because a later step may crash the process: `started` (or
 `unavailable`, and nothing more), `loaded`, then `ran` for each set of feeds; `refused` wherever the runtime raised.
+Models that are timed against each other are `kept` or `dropped`, each with its number, then `timed` once for all.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ _confined = False
 
 
 def work(request: Mapping[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
-    """Answer one request: `adapter`, `options`, `folder`, `memory`, `path` of the model, `outputs`, a list `feeds`."""
+    """Answer one request: `adapter`, `options`, `folder`, `memory`; and `path` of the model, `outputs`, a list `feeds`;
+    or a list `models` of such, each with its own `feeds`, and `rounds` and `seconds` to time them."""
     global _confined
     if not _confined:
         confine(request["folder"], request["memory"])
@@ -34,7 +36,10 @@ def work(request: Mapping[str, Any], send: Callable[[dict[str, Any]], None]) -> 
         say("unavailable", missing=isinstance(error, ModuleNotFoundError), reason=_text(error))
         return
     try:
-        _load_and_run(adapter, request, say)
+        if "models" in request:
+            _load_and_time(adapter, request, say)
+        else:
+            _load_and_run(adapter, request, say)
     except Exception as error:  # the runtime's own exceptions share no base class
         say("refused", reason=_text(error))
 
@@ -52,6 +57,34 @@ def _load_and_run(adapter: Any, request: Mapping[str, Any], say: Callable[..., N
         if len(results) != len(outputs):
             raise ValueError(f"the model has {len(outputs)} outputs, and {len(results)} came")
         say("ran", outputs=[packed(value) for value in results])
+
+
+def _load_and_time(adapter: Any, request: Mapping[str, Any], say: Callable[..., None]) -> None:
+    """All models loaded and run once, for what they give; then those that ran, in turns."""
+    import os
+
+    from resizefix.runtimes.adapters.loading import ModelToLoad
+    from resizefix.runtimes.clock import take_turns
+
+    runs: dict[int, Callable[[], object]] = {}
+    for number, one in enumerate(request["models"]):
+        folder = os.path.join(request["folder"], f"model-{number}")  # some write files beside the model
+        os.makedirs(folder, exist_ok=True)
+        feeds = {name: unpacked(value) for name, value in one["feeds"].items()}
+        try:
+            run = adapter.load(ModelToLoad(one["path"], folder, feeds, tuple(one["outputs"])), request["options"])
+            results = list(run(feeds))
+        except Exception as error:
+            say("dropped", number=number, reason=_text(error))
+            continue
+        say("kept", number=number, outputs=[packed(value) for value in results] if one["shown"] else None)
+        runs[number] = _again(run, feeds)
+    times = take_turns(list(runs.values()), request["rounds"], request["seconds"]) if runs else []
+    say("timed", times=dict(zip(runs, times, strict=True)))
+
+
+def _again(run: Callable[[Any], Any], feeds: Any) -> Callable[[], object]:
+    return lambda: run(feeds)
 
 
 def _text(error: Exception) -> str:

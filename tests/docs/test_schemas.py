@@ -8,6 +8,8 @@ import pytest
 from referencing import Registry, Resource
 
 from resizefix.cli import group, main
+from resizefix.runtimes.answers import TimedModel, Timings
+from resizefix.runtimes.runtime import Runtime
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {path.stem: json.loads(path.read_text()) for path in (ROOT / "docs" / "schema").glob("*.json")}
@@ -112,3 +114,14 @@ def test_an_answer_that_lacks_what_is_promised_is_told_apart(answer):
     del found["sites"][0]["promotable"]
     with pytest.raises(jsonschema.ValidationError, match="'promotable' is a required property"):
         validator("inspect").validate(found)
+
+
+def test_times_are_as_the_schema_says(answer, monkeypatch):
+    def told(runtime, models, rounds, seconds):
+        return Timings("a clock", tuple(TimedModel((1.0,) * rounds) for _ in models))
+
+    monkeypatch.setattr(Runtime, "time", told)
+    path = str(ROOT / "fixtures" / "srcnn_x3_opset11.onnx")
+    found = answer("legalize", path, "--dry-run", "--fastest", "--allow-inexact")
+    assert found["speed"]["nodes"][0]["before"] == {"form": "as it is", "ms": 1000.0}
+    validator("legalize").validate(found)

@@ -36,4 +36,6 @@ SENTENCES = {
     "cli.stdout-not-written": "the model cannot be written to standard output: {why}",
     "cli.stdout-of-several": "with several models, - cannot be one of them; name files",
     "cli.nothing-written": "nothing was written. {why}",
+    "cli.no-target": "--target is missing: name what must accept the result (--target list prints all)",
+    "cli.nothing-faster": "there is nothing to do: no other form makes the model 5 % faster in {target}",
 }

@@ -64,4 +64,6 @@ SENTENCES = {
     "operations.set-form-of-computed": "form={form}: its {kind} are not constant; freeze-scales makes them constants",
     "operations.set-not-run": "onnxruntime would not run it ({rule_name}): {because}",
     "operations.input-size-constant": "{name}: {before} becomes {after}",
+    "operations.scales-at-run-time": "its scales are known at run time only, and stay as they are",
+    "operations.nodes-not-measured": "it stands in a body or a function, where nodes are not timed",
 }

@@ -38,10 +38,11 @@ def load(model: ModelToLoad, options: Options) -> Run:
     if not os.path.exists(converted):
         raise RefusedError("the converter wrote no model")
     expr = engine._expr
-    # No runtime manager; not dynamic, sizes may change, not rearranged; one thread.
+    threads = 4 if options.get("threads") == "default" else 1  # four, where nobody says otherwise (ScheduleConfig)
+    # No runtime manager; not dynamic, sizes may change, not rearranged.
     settings = (False, True, False, expr.Backend.CPU, expr.MemoryMode.Normal, expr.PowerMode.Normal)
     module = engine._nn.load_module_from_file(
-        None, list(model.feeds), list(model.outputs), converted, *settings, expr.PrecisionMode.High, 1
+        None, list(model.feeds), list(model.outputs), converted, *settings, expr.PrecisionMode.High, threads
     )
 
     def run(feeds: Arrays) -> Sequence[Any]:

@@ -38,7 +38,8 @@ def load(model: ModelToLoad, options: Options) -> Run:
     ncnn: Any = import_module("ncnn")
     said, written = _convert(model)
     net = ncnn.Net()
-    net.opt.num_threads = 1
+    if options.get("threads") != "default":
+        net.opt.num_threads = 1
     for option in _REDUCED:
         setattr(net.opt, option, False)
     param, weights = written("ncnn.param"), written("ncnn.bin")

@@ -15,10 +15,11 @@ def version(options: Options) -> str:
 
 
 def load(model: ModelToLoad, options: Options) -> Run:
-    """A session of one thread."""
+    """A session of one thread, or of as many as onnxruntime takes unasked."""
     onnxruntime: Any = import_module("onnxruntime")
     settings = onnxruntime.SessionOptions()
-    settings.intra_op_num_threads = 1
+    if options.get("threads") != "default":
+        settings.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model.path, settings, providers=["CPUExecutionProvider"])
 
     def run(feeds: Arrays) -> Sequence[Any]:

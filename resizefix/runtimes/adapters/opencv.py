@@ -21,7 +21,8 @@ def version(options: Options) -> str:
 def load(model: ModelToLoad, options: Options) -> Run:
     """Read by cv2.dnn.readNetFromONNX."""
     cv2: Any = import_module("cv2")
-    cv2.setNumThreads(1)
+    if options.get("threads") != "default":
+        cv2.setNumThreads(1)
     engine = options.get("engine")
     arguments = [getattr(cv2.dnn, f"ENGINE_{engine.upper()}")] if engine else []
     net = cv2.dnn.readNetFromONNX(model.path, *arguments)

@@ -1,4 +1,4 @@
-"""OpenVINO on the CPU, in single precision and one thread."""
+"""OpenVINO on the CPU, in single precision."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from resizefix.runtimes.adapters.loading import Arrays, ModelToLoad, Options, Run
 
 # The plugin would choose bfloat16 where the processor has it.
-_CONFIGURATION = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
+_PRECISION = {"INFERENCE_PRECISION_HINT": "f32"}
+_ONE_THREAD = {"INFERENCE_NUM_THREADS": 1}
 
 
 def version(options: Options) -> str:
@@ -21,7 +22,8 @@ def load(model: ModelToLoad, options: Options) -> Run:
     """Read by OpenVINO's ONNX front end, compiled for the CPU."""
     openvino: Any = import_module("openvino")
     core = openvino.Core()
-    compiled = core.compile_model(core.read_model(model.path), "CPU", _CONFIGURATION)
+    configuration = _PRECISION if options.get("threads") == "default" else {**_PRECISION, **_ONE_THREAD}
+    compiled = core.compile_model(core.read_model(model.path), "CPU", configuration)
     inputs = [name for name in model.feeds if any(name in entry.get_names() for entry in compiled.inputs)]
 
     def run(feeds: Arrays) -> Sequence[Any]:

@@ -1,0 +1,71 @@
+"""Times of `legalize --fastest`, as JSON and as a table for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from resizefix.printable import printable
+from resizefix.reports.screen import screen
+
+if TYPE_CHECKING:
+    from resizefix.library.speed import FormTime, Speed
+
+_HEADINGS = ("node", "before", "ms", "after", "ms")
+
+
+def speed_json(speed: Speed) -> dict[str, Any]:
+    """What was measured; times are milliseconds."""
+    whole = speed.whole
+    return {
+        "runtime": speed.runtime,
+        "whole": None
+        if whole is None
+        else {"before_ms": whole.before_ms, "after_ms": whole.after_ms, "kept": whole.kept},
+        "nodes": [
+            {
+                "index": row.index,
+                "node": row.node,
+                "before": _form_json(row.before),
+                "after": _form_json(row.after),
+                "measured": [_form_json(each) for each in row.measured],
+            }
+            for row in speed.nodes
+        ],
+    }
+
+
+def _form_json(form: FormTime) -> dict[str, Any]:
+    return {"form": form.form, "ms": form.ms}
+
+
+def rows(speed: Speed) -> list[tuple[str, str, str, str, str]]:
+    """Each node alone before and after, then the whole model; nodes of equal cells are one row, and counted."""
+    counted: dict[tuple[str, str, str, str], list[str]] = {}
+    for row in speed.nodes:
+        cells = (row.before.form, f"{row.before.ms:.3g}", row.after.form, f"{row.after.ms:.3g}")
+        counted.setdefault(cells, []).append(printable(row.node))
+    found = [
+        (names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} alike", *cells)
+        for cells, names in counted.items()
+    ]
+    if speed.whole is not None:
+        now = speed.whole.after_ms if speed.whole.kept else speed.whole.before_ms
+        found.append(("whole model", "", f"{speed.whole.before_ms:.3g}", "", f"{now:.3g}"))
+    return found
+
+
+def show_speed(speed: Speed) -> None:
+    """The table, columns aligned."""
+    if not speed.nodes:
+        return
+    out = screen(2)
+    out.line(f"times in {speed.runtime}, milliseconds; each node alone:")
+    table: Sequence[Sequence[str]] = [_HEADINGS, *rows(speed)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = [
+            cell.rjust(width) if heading == "ms" else cell.ljust(width)
+            for cell, width, heading in zip(row, widths, _HEADINGS, strict=True)
+        ]
+        out.line(f"  {'  '.join(cells)}".rstrip())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from resizefix.dialects.resize import RESIZE_10, RESIZE_11, RESIZE_13, RESIZE_18, RESIZE_19
 from resizefix.dialects.row import Attribute, Dialect, Input, Operands
 from resizefix.dialects.upsample import UPSAMPLE_1, UPSAMPLE_7, UPSAMPLE_9
@@ -21,6 +23,7 @@ DIALECTS: tuple[Dialect, ...] = (
 )
 
 
+@lru_cache(maxsize=64)
 def dialect_of(op_type: str, opset_version: int) -> Dialect:
     """The dialect of an Upsample or Resize node in a model that imports this version of the default opset.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from onnx import AttributeProto
 
@@ -75,17 +76,17 @@ class Dialect:
         """The modes it can say."""
         return frozenset(mode for _, mode in self.mode_spellings)
 
-    @property
+    @cached_property
     def roi_input(self) -> int | None:
         """The position of the input `roi`; None: there is none."""
         return self.position("roi")
 
-    @property
+    @cached_property
     def scales_input(self) -> int | None:
         """The position of the input `scales`; None: the scales are attributes."""
         return self.position("scales")
 
-    @property
+    @cached_property
     def sizes_input(self) -> int | None:
         """The position of the input `sizes`; None: there is none."""
         return self.position("sizes")

@@ -57,7 +57,9 @@ class Constants:
             why = NotConstant(f"{current.name!r} depends on itself")
             self._known[current.key] = why if circular else self._fold(current)
         found = self._known[definition.key]
-        return found if isinstance(found, NotConstant) else replace(found, chain=self._chain(definition))
+        if isinstance(found, NotConstant) or definition.node is None:
+            return found
+        return replace(found, chain=self._chain(definition))
 
     def _chain(self, definition: Definition) -> tuple[NodeProto, ...]:
         chain: list[NodeProto] = []

@@ -162,11 +162,11 @@ class _Promote(Operation[InputBinding]):
         self.inputs = _inputs(sites, by_index, self._naming, names, self._keep_default)
         outcomes = _apply(View(document.proto).scopes, sites, by_index, self.inputs, names)
         told = store_scan_ranks(document, [driven.key for _, driven in plans])
-        notes = {site.index: (outcomes[site.index].reason, told.get(driven.key)) for site, driven in plans}
-        return [
-            replace(outcomes[index], reason="; ".join(note for note in both if note) or None)
-            for index, both in notes.items()
-        ]
+        for site, driven in plans if told else ():
+            reasons = (outcomes[site.index].reason, told.get(driven.key))
+            reason = "; ".join(reason for reason in reasons if reason) or None
+            outcomes[site.index] = replace(outcomes[site.index], reason=reason)
+        return [outcomes[site.index] for site, _ in plans]
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """Sites that the target refuses for other reasons than their scales, each with what to do."""

@@ -35,7 +35,7 @@ from resizefix.verification.dependence import Dependence
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.probe import MOST_ALONE, Prober
-from resizefix.verification.reference_model import ComputedSizes, ConstantOperand, with_constant_operands
+from resizefix.verification.reference_model import ConstantOperand, Operand
 from resizefix.verification.room import Room
 from resizefix.verification.steps import Steps
 from resizefix.verification.told_sizes import told_sizes
@@ -70,6 +70,7 @@ class Bench:
         self._probed: tuple[Document, Session] | None = None  # the last promoted model that was probed
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
+        self._feeds_at: dict[int, tuple[Trial, Sequence[PromotedInput], Mapping[str, Value]]] = {}
         self._bounds: Mapping[str, Bound] | None = None
         self._by_sizes: list[tuple[Trial, float]] = []  # that differ from the original with scales, and by how much
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
@@ -123,8 +124,10 @@ class Bench:
         """
         asked = asked_trials(inputs, self._conditions.at)
         old = _at_old_values(inputs)
+        # What a node reads that a trial does not move, also where the original computes it from a size that moves.
+        as_exported = old.baked()
         tried: Tried = []
-        references: dict[int, Document] = {}
+        references: dict[int, PreparedModel] = {}
         for optimized in (False, True):
             try:
                 baseline = self._baseline(optimized)
@@ -146,9 +149,9 @@ class Bench:
                     expected: Outputs | CannotRunError | CannotLoadError = baseline
                 else:
                     if number not in references:
-                        references[number] = with_constant_operands(self._original, _operands(trial, inputs))
+                        references[number] = self._reference({**as_exported, **trial.baked()})
                     expected = self._expected(references[number], optimized)
-                yield from self._against(found, trial, expected, inputs, optimized)
+                yield from self._against(found, trial, expected, inputs, as_exported, optimized)
         self._note_sizes(promoted, inputs)
 
     def _result(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Outputs | CannotRunError:
@@ -158,9 +161,16 @@ class Bench:
                 "verification.too-large-to-run", label=session.label, too_large=too_large, reason=too_large
             )
         try:
-            return session.run({**self._feeds, **trial.feeds(inputs)})
+            return session.run(self._fed(trial, inputs))
         except CannotRunError as error:
             return error
+
+    def _fed(self, trial: Trial, inputs: Sequence[PromotedInput]) -> Mapping[str, Value]:
+        """What the promoted model is fed at a trial: at two levels, and told of in two runs."""
+        known = self._feeds_at.get(id(trial))
+        if known is None or known[0] is not trial or known[1] is not inputs:
+            known = self._feeds_at[id(trial)] = trial, inputs, {**self._feeds, **trial.feeds(inputs)}
+        return known[2]
 
     def _promoted(self, promoted: Document, optimized: bool) -> Session:
         """The promoted model opened; without optimisation the session that probed it, if it did."""
@@ -170,18 +180,22 @@ class Bench:
         del probed
         return self._open(promoted, optimized=optimized)
 
-    def _expected(self, reference: Document, optimized: bool) -> Outputs | CannotRunError | CannotLoadError:
+    def _reference(self, operands: Mapping[Key, Operand]) -> PreparedModel:
+        """The original that holds these scales or sizes as constants."""
+        return self._room.references.prepared(self._prepared_of(self._original), operands)
+
+    def _expected(self, reference: PreparedModel, optimized: bool) -> Outputs | CannotRunError | CannotLoadError:
         """What a reference model makes, or why it makes nothing.
 
         Where constants make it contradict itself when optimised, what its nodes compute counts.
         """
         if optimized:
             try:
-                return self._open(reference, optimized=True).run(self._feeds)
+                return self._open(self._original, reference, optimized=True).run(self._feeds)
             except (CannotLoadError, CannotRunError):
                 pass
         try:
-            return self._open(reference, optimized=False).run(self._feeds)
+            return self._open(self._original, reference, optimized=False).run(self._feeds)
         except (CannotLoadError, CannotRunError) as error:
             return error
 
@@ -194,27 +208,26 @@ class Bench:
         names = [ratio.data for ratio in ratios.values()]
         lengths: Mapping[str, Value] = {}
         if not any(path.is_body for path, _ in ratios):  # else the lengths are not seen
-            session = self._open(promoted, optimized=False, extra_outputs=names)
-            lengths = session.run({**self._feeds, **trial.feeds(inputs)})
+            session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
+            lengths = session.run(self._fed(trial, inputs))
         shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
         self.notes.append(sampled_by_sizes(trial, inputs, shapes, difference))
 
     def _fits(self, trial: Trial) -> bool:
         return self._room.why_not_at(self._feeds, trial) is None
 
-    def _open(self, document: Document, *, optimized: bool, extra_outputs: Sequence[str] = ()) -> Session:
+    def _prepared_of(self, document: Document) -> PreparedModel:
+        known = self._prepared.get(id(document))  # each is opened at two levels
+        if known is None:  # kept with the document, so that no other one gets its id
+            known = self._prepared[id(document)] = document, prepare_for_ort(document)
+        return known[1]
+
+    def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
         self._conditions.sessions.opened += 1
-        # Kept, so that no other document gets its id: each is opened at two levels.
-        known = self._prepared.get(id(document))
-        if known is None or extra_outputs:
-            known = document, prepare_for_ort(document, extra_outputs)
-        if not extra_outputs:
-            self._prepared[id(document)] = known
         return open_session(
             document,
-            prepared=known[1],
+            prepared=prepared or self._prepared_of(document),
             optimized=optimized,
-            extra_outputs=extra_outputs,
             custom_op_libraries=self._conditions.custom_op_libraries,
             limits=self._conditions.limits,
         )
@@ -270,9 +283,10 @@ class Bench:
         trial: Trial,
         expected: Outputs | CannotRunError | CannotLoadError,
         inputs: Sequence[PromotedInput],
+        as_exported: Mapping[Key, ConstantOperand],
         optimized: bool,
     ) -> Iterator[Run | str]:
-        feeds = {**self._feeds, **trial.feeds(inputs)}
+        feeds = self._fed(trial, inputs)
         told = {source.name: tuple(value) for source, value in trial.values}
         at = _said(told)
         level = "the default optimisation level" if optimized else "optimisation disabled"
@@ -292,11 +306,8 @@ class Bench:
         reference, from_scales = Reference.SCALES, None
         judged = self._judged(expected, found, inputs, optimized)
         if not judged.same and trial.by_sizes(inputs):
-            by_sizes: dict[Key, ConstantOperand | ComputedSizes] = {
-                **_operands(trial, inputs),
-                **trial.by_sizes(inputs),
-            }
-            sized = self._expected(with_constant_operands(self._original, by_sizes), optimized)
+            by_sizes: dict[Key, Operand] = {**as_exported, **trial.baked(), **trial.by_sizes(inputs)}
+            sized = self._expected(self._reference(by_sizes), optimized)
             if not isinstance(sized, (CannotRunError, CannotLoadError)):
                 reference, from_scales = Reference.SIZES, judged.comparison.max_abs_diff
                 self._by_sizes.append((trial, from_scales))
@@ -368,12 +379,6 @@ def _steps_of(values: Sequence[tuple[PromotedInput, Sequence[tuple[float, ...]]]
         Trial(tuple((source, found[min(step, len(found) - 1)]) for source, found in values if found))
         for step in range(max((len(found) for _, found in values), default=0))
     ]
-
-
-def _operands(trial: Trial, inputs: Sequence[PromotedInput]) -> dict[Key, ConstantOperand]:
-    """What every promoted node reads at the trial: the old value of an input that it does not move, also where the
-    original computes that value from a size which another input changes."""
-    return {**_at_old_values(inputs).baked(), **trial.baked()}
 
 
 def _most_inclusive(ran: Sequence[Trial], inputs: Sequence[PromotedInput]) -> list[Trial]:

@@ -116,6 +116,7 @@ class _Extraction:
     def __init__(self, source: _Source, open_sizes: bool) -> None:
         self._from = source
         self._view = source.view
+        self._definition = source.view.scopes.definition
         self._open_sizes = open_sizes
         self._have: set[str] = set()
         self._names: set[str] = set()
@@ -134,11 +135,13 @@ class _Extraction:
                 dims = tuple(None if isinstance(size, int) and size > _MOST_KEPT else size for size in dims)
             self._have.add(data)
             self._feed(helper.make_tensor_value_info(data, elem_type or TensorProto.FLOAT, dims))
-        definition = self._view.scopes.definition(scope, output)
+        definition = self._definition(scope, output)
         assert definition is not None
         self._bring(definition)
         elem_type = self._elem_types.get(data, TensorProto.UNDEFINED)
-        self.graph.output.append(helper.make_tensor_value_info(output, elem_type, None))
+        value = self.graph.output.add()
+        value.name = output
+        value.type.tensor_type.elem_type = elem_type
 
     def _source(self, scope: Scope, name: str) -> Definition | None:
         """What defines a name; of a function's argument, what all its calls pass."""
@@ -165,17 +168,20 @@ class _Extraction:
                 continue
             if current.node is not None and not sources_are_there:
                 pending.append((current, True))
-                sources = (self._view.scopes.definition(current.scope, name) for name in current.node.input if name)
-                pending.extend((source, False) for source in sources if source is not None)
+                for name in current.node.input:
+                    source = self._definition(current.scope, name) if name and name not in self._have else None
+                    if source is not None:
+                        pending.append((source, False))
                 continue
             self._have.add(current.name)
             if current.node is not None:
                 self._have.update(current.node.output)
-                self.graph.node.append(current.node)
-                if current.node.name in self._names:  # onnxruntime refuses two nodes of one name
-                    self.graph.node[-1].name = ""
+                node = self.graph.node.add()
+                node.CopyFrom(current.node)
+                if node.name in self._names:  # onnxruntime refuses two nodes of one name
+                    node.name = ""
                 self._names.add(current.node.name)
-                for attribute in self.graph.node[-1].attribute:
+                for attribute in node.attribute:
                     if attribute.HasField("t"):
                         attribute.t.CopyFrom(self._inline(attribute.t))
             elif current.tensor is not None:

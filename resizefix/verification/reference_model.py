@@ -6,20 +6,22 @@ It is made by plain edits of the protobuf messages, and shares no code with the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.document.document import Document
-from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scope, Scopes, names_in
-from resizefix.document.shapes import Key
+from resizefix.document.scopes import Scope, bodies
 from resizefix.document.view import View
 from resizefix.interpolation import ExtentKind
-from resizefix.scope_path import ScopePath
+from resizefix.runtimes.prepared_model import PreparedModel
+from resizefix.scope_path import MAIN, Key, ScopePath
+
+Body = GraphProto | FunctionProto
 
 
 @dataclass(frozen=True)
@@ -73,82 +75,125 @@ class ComputedSizes:
         return made
 
 
-def with_constant_operands(original: Document, operands: Mapping[Key, ConstantOperand | ComputedSizes]) -> Document:
-    """The original as it would have been exported with other scales: constants, and no shape that the old ones imply.
+Operand = ConstantOperand | ComputedSizes
 
-    `operands` names each node by scope path and output. The node keeps everything but its scales and sizes. In a
-    neighbourhood all nodes stand in the main graph, wherever they came from.
-    """
-    reference = original.copy()
-    model = reference.proto
-    scopes = View(model).scopes
-    names = FreshNames(names_in(model))
-    shared: dict[tuple[ScopePath, ConstantOperand], NodeProto] = {}
-    places = [(scopes.by_path.get(path, scopes.main), output, operand) for (path, output), operand in operands.items()]
-    # From the last node to the first, so that what is inserted moves none that is still to come.
-    for scope, output, operand in sorted(places, key=lambda place: place[0].producers[place[1]], reverse=True):
-        position = scope.producers[output]
-        node = scope.body.node[position]
-        dialect = dialect_of(node.op_type, scope.opset)
-        scales, sizes = dialect.scales_input, dialect.sizes_input
-        by_sizes = isinstance(operand, ComputedSizes) or operand.kind is ExtentKind.SIZES
-        if scales is None or (by_sizes and sizes is None):
-            raise ValueError(f"{dialect.name} takes no {'sizes' if by_sizes else 'scales'} as an input")
 
-        def constant(value: ConstantOperand, scope: Scope = scope) -> str:
+class ReferenceModels:
+    """Makes references of one original. What must be known of the original is worked out once for all of them."""
+
+    def __init__(self, original: Document) -> None:
+        self._original = original
+        self._scopes = View(original.proto).scopes
+        self._prefix = _unused_prefix(original.proto)
+
+    def document(self, operands: Mapping[Key, Operand]) -> Document:
+        """The original as it would have been exported with other scales: constants, and no shape that the old ones
+        imply.
+
+        `operands` names each node by scope path and output. The node keeps everything but its scales and sizes. In a
+        neighbourhood all nodes stand in the main graph, wherever they came from.
+        """
+        reference = self._original.copy()
+        self._write(reference.proto, operands)
+        return reference
+
+    def prepared(self, original: PreparedModel, operands: Mapping[Key, Operand]) -> PreparedModel:
+        """The same for a session, made of what was prepared of the original."""
+        model = ModelProto()
+        model.CopyFrom(original.model)
+        self._write(model, operands)
+        return replace(original, model=model)
+
+    def _write(self, model: ModelProto, operands: Mapping[Key, Operand]) -> None:
+        """Edit a copy of the original, whose nodes stand where they do in the original."""
+        scopes = self._scopes
+        copies = [model.graph] if len(scopes.all) == 1 else [body for _, body in bodies(model)]
+        pairs = list(zip(scopes.all, copies, strict=True))
+        by_path = {scope.path: (scope, body) for scope, body in pairs}
+        numbers = count()
+
+        def fresh(name: str) -> str:
+            return f"{self._prefix}{next(numbers)}_{name}"
+
+        shared: dict[tuple[ScopePath, ConstantOperand], NodeProto] = {}
+
+        def constant(path: ScopePath, value: ConstantOperand) -> str:
             """One for all nodes of the scope that read it."""
-            key = scope.path, value
-            if key not in shared:
-                name = names.fresh(f"constant_{value.kind.value}")
-                shared[key] = helper.make_node("Constant", [], [name], value=value.tensor(name))
-            return str(shared[key].output[0])
+            made = shared.get((path, value))
+            if made is None:
+                name = fresh(f"constant_{value.kind.value}")
+                made = shared[path, value] = helper.make_node("Constant", [], [name], value=value.tensor(name))
+            return str(made.output[0])
 
-        made = operand.nodes(names.fresh) if isinstance(operand, ComputedSizes) else []
-        read = made[-1].output[0] if isinstance(operand, ComputedSizes) else constant(operand)
-        wanted = {sizes if by_sizes else scales: read, scales if by_sizes else sizes: ""}
-        if by_sizes and not dialect.inputs[scales].optional:  # Resize-11 wants a tensor there, if an empty one
-            wanted[scales] = constant(ConstantOperand(ExtentKind.SCALES, ()))
-        inputs = [*node.input, *[""] * len(dialect.inputs)][: len(dialect.inputs)]
-        for place, name in wanted.items():
-            if place is not None:
-                inputs[place] = name
-        while not inputs[-1]:
-            inputs.pop()
-        node.input[:] = inputs
-        for before in reversed(made):
-            scope.body.node.insert(position, before)
-    for (path, _), node in shared.items():
-        scopes.by_path.get(path, scopes.main).body.node.insert(0, node)
-    _drop_unread_initializers(model, scopes)
-    for scope in scopes.all:
-        _forget_shapes(scope)
-    return reference
+        main = by_path[MAIN]
+        places = []
+        for (path, output), operand in operands.items():
+            scope, body = by_path.get(path, main)
+            places.append((scope.producers[output], scope, body, operand))
+        # From the last node to the first, so that what is inserted moves none that is still to come.
+        places.sort(key=lambda place: place[0], reverse=True)
+        for position, scope, body, operand in places:
+            node = body.node[position]
+            dialect = dialect_of(node.op_type, scope.opset)
+            scales, sizes = dialect.scales_input, dialect.sizes_input
+            by_sizes = isinstance(operand, ComputedSizes) or operand.kind is ExtentKind.SIZES
+            if scales is None or (by_sizes and sizes is None):
+                raise ValueError(f"{dialect.name} takes no {'sizes' if by_sizes else 'scales'} as an input")
+            made = operand.nodes(fresh) if isinstance(operand, ComputedSizes) else []
+            read = made[-1].output[0] if isinstance(operand, ComputedSizes) else constant(scope.path, operand)
+            wanted = {sizes if by_sizes else scales: read, scales if by_sizes else sizes: ""}
+            if by_sizes and not dialect.inputs[scales].optional:  # Resize-11 wants a tensor there, if an empty one
+                wanted[scales] = constant(scope.path, ConstantOperand(ExtentKind.SCALES, ()))
+            inputs = [*node.input, *[""] * len(dialect.inputs)][: len(dialect.inputs)]
+            for place, name in wanted.items():
+                if place is not None:
+                    inputs[place] = name
+            while not inputs[-1]:
+                inputs.pop()
+            node.input[:] = inputs
+            for before in reversed(made):
+                body.node.insert(position, before)
+        for (path, _), node in shared.items():
+            by_path[path][1].node.insert(0, node)
+        _drop_unread_initializers(model, copies)
+        for scope, body in pairs:
+            _forget_shapes(scope, body)
 
 
-def _drop_unread_initializers(model: ModelProto, scopes: Scopes) -> None:
+def _unused_prefix(model: ModelProto) -> str:
+    """Letters that stand nowhere in the file, so that a name that begins with them is new."""
+    taken = model.SerializeToString()
+    prefix = "reference"
+    while prefix.encode() in taken:
+        prefix += "_"
+    return prefix
+
+
+def _drop_unread_initializers(model: ModelProto, copies: Sequence[Body]) -> None:
     """onnxruntime refuses a model of IR 3 with an initializer that no node reads: it is listed as an input."""
     if model.ir_version >= 4:
         return
     read = {value.name for value in model.graph.output}
-    read.update(name for scope in scopes.all for node in scope.body.node for name in node.input)
+    read.update(name for body in copies for node in body.node for name in node.input)
     unread = {tensor.name for tensor in model.graph.initializer} - read
     for entries in (model.graph.initializer, model.graph.input):
         for index in reversed([index for index, entry in enumerate(entries) if entry.name in unread]):
             del entries[index]
 
 
-def _forget_shapes(scope: Scope) -> None:
+def _forget_shapes(scope: Scope, body: Body) -> None:
     """Forget every size that the old scales may have made; those of a body keep their rank, which onnxruntime wants."""
     # One size for each axis, at whatever scale; onnxruntime demands to know how many (onnx/defs/tensor/utils.cc).
-    sizes = {name for node in scope.body.node if node.op_type == "Resize" for name in node.input[3:4]}
-    kept = [value for value in scope.body.value_info if value.name in sizes]
-    del scope.body.value_info[:]
-    scope.body.value_info.extend(kept)
-    if not isinstance(scope.body, GraphProto):
+    if body.value_info:
+        sizes = {name for node in body.node if node.op_type == "Resize" for name in node.input[3:4]}
+        kept = [value for value in body.value_info if value.name in sizes]
+        del body.value_info[:]
+        body.value_info.extend(kept)
+    if not isinstance(body, GraphProto):
         return
-    for value in scope.body.output:
+    for value in body.output:
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
-    for value in scope.body.input if scope.parent is not None else ():  # what a Loop carries may change its size too
+    for value in body.input if scope.parent is not None else ():  # what a Loop carries may change its size too
         for dim in value.type.tensor_type.shape.dim:
             dim.Clear()

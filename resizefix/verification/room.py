@@ -18,7 +18,7 @@ from resizefix.runtimes.footprint import peak_bytes
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import Limits, in_words
 from resizefix.verification.dependence import Dependence
-from resizefix.verification.reference_model import with_constant_operands
+from resizefix.verification.reference_model import ReferenceModels
 from resizefix.verification.trials import Trial
 
 _REMEMBERED = 4
@@ -43,6 +43,11 @@ class Room:
         self._small: list[tuple[Mapping[str, Value], Trial]] = []
 
     @cached_property
+    def references(self) -> ReferenceModels:
+        """What makes the original with other scales."""
+        return ReferenceModels(self._original)
+
+    @cached_property
     def _dependence(self) -> Dependence:
         return Dependence(self._original.proto)
 
@@ -65,7 +70,7 @@ class Room:
         shapes = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
         if any(self._suffices(known, shapes, factors) for known in self._known):
             return None
-        peak = peak_bytes(with_constant_operands(self._original, trial.baked()), shapes)
+        peak = peak_bytes(self.references.document(trial.baked()), shapes)
         if peak <= self._most:
             self._known.appendleft(_Known(shapes, factors, peak))
             return None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,13 +82,18 @@ def trials_of(source: PromotedInput, fits: Callable[[Trial], bool] | None = None
     A whole step decides whether a site is free: it cannot be lost in rounding, as a fraction on a small tensor can.
     Where that is more than fits into memory, steps down take their place.
     """
-    others = _others(replace(source.sites[0], scope=MAIN, input="", output="", label=""), tuple(source.value))
+    others = _others(_KIND(source.sites[0]), tuple(source.value))
     return tuple(islice((value for value in others if fits is None or fits(Trial(((source, value),)))), 2))
 
 
+_NAMES = 4  # the first fields of a binding, in which sites of one kind differ
+_KIND = attrgetter(*(field.name for field in fields(InputBinding)[_NAMES:]))
+
+
 @lru_cache(maxsize=256)
-def _others(driven: InputBinding, old: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+def _others(kind: tuple[Any, ...], old: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
     """All values to try but the old one; models have many sites of few kinds, which differ in their names."""
+    driven = InputBinding(MAIN, "", "", "", *kind)
     moved = (driven.input_value(_moved(driven, step)) for step in _Step)
     return tuple(dict.fromkeys(value for value in moved if value != old))
 

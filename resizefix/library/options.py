@@ -15,13 +15,10 @@ from typing import Any, TypeVar
 
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.settings import ALIASES, READERS
-from resizefix.operations.settings import read as read_setting
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.printable import printable
 from resizefix.promotion import Form
 from resizefix.runtimes.catalogue import runtime_named
-from resizefix.targets.catalogue import target_named
 from resizefix.verification.conditions import DEFAULTS, RunOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,9 +44,10 @@ def checked_options(options: Mapping[str, Any], call: str = "") -> dict[str, Any
     `call` is the name of the call, where it has an option of its own meaning.
     """
     found = dict(options)
-    rows = {**_OPTIONS, **_OF_ONE_CALL.get(call, {})}
+    own = _rows_of(call)
+    rows = {**_OPTIONS, **own}
     for name, value in options.items():
-        if name in rows and not (value is None and name in _NONE):
+        if name in rows and not (value is None and (name in _NONE or name in own)):
             read, wanted = rows[name]
             try:
                 found[name] = read(value)
@@ -141,6 +139,12 @@ def _runtime(value: Any) -> str:
     return str(value)
 
 
+def _target(value: Any) -> str:
+    from resizefix.targets.catalogue import target_named  # with the rules of all runtimes
+
+    return target_named(value).name
+
+
 def _extent(value: Any) -> str:
     return ExtentKind(value).value
 
@@ -185,8 +189,6 @@ _NONE = frozenset(
         "profile",
         "set",
         "feed",
-        *READERS,
-        *ALIASES,
         "runtime",
         "runtime_python",
     )
@@ -213,7 +215,7 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "timeout": (_number(0, threading.TIMEOUT_MAX / 2, above=True), "a number of seconds above 0"),
     "memory_limit": (_whole(1, 1 << 60), "a number of bytes above 0"),
     "progress": (_callable, "what can be called with three arguments"),
-    "target": (lambda value: target_named(value).name, ""),
+    "target": (_target, ""),
     "profile": (_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}'),
     "size": (_size, 'height and width, as (720, 1280), or "any"'),
     "batch": (_batch, 'a whole number from 1, or "any"'),
@@ -226,12 +228,18 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "rtol": (_number(0, math.inf), "a number from 0"),
 }
 
-# The same word for something else.
+_SIZE_BEFORE = (_one_size, "height and width, as (720, 1280)")
 _OF_ONE_CALL: dict[str, dict[str, tuple[Reader, str]]] = {
-    **{call: {"size": (_one_size, "height and width, as (720, 1280)")} for call in ("trt_legacy", "freeze_scales")},
-    "legalize": {
-        "size": (_one_size, "height and width, as (720, 1280)"),
-        "target": (lambda value: None if value is None else target_named(value).name, ""),
-    },
-    "set_interpolation": {name: (partial(read_setting, name), "") for name in (*READERS, *ALIASES)},
+    "trt_legacy": {"size": _SIZE_BEFORE},
+    "freeze_scales": {"size": _SIZE_BEFORE},
+    "legalize": {"size": _SIZE_BEFORE, "target": (_target, "")},
 }
+
+
+def _rows_of(call: str) -> Mapping[str, tuple[Reader, str]]:
+    """Options of one call, some of which are another call's word for something else; all may be None."""
+    if call != "set_interpolation":
+        return _OF_ONE_CALL.get(call, {})
+    from resizefix.operations.settings import ALIASES, READERS, read  # which know all lowerings
+
+    return {name: (partial(read, name), "") for name in (*READERS, *ALIASES)}

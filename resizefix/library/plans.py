@@ -23,7 +23,6 @@ from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, Freedom
 from resizefix.scope_path import MAIN, Key
-from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import Kind, facts_in, facts_of, kinds_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, accepted, judge
@@ -105,6 +104,7 @@ class Plans:
 
     def mistakes_nodes(self, target: str) -> bool:
         """Whether the target takes nodes of another domain for resizes."""
+        from resizefix.targets.catalogue import target_named
         from resizefix.targets.foreign_domain import foreign_domain_resizes
 
         return bool(foreign_domain_resizes(self._view, target_named(target)))
@@ -245,7 +245,7 @@ def lost_targets(before: ModelView, after: ModelView, outcomes: Sequence[Outcome
     few = _without_leaves(before, others)
     chosen = {keys[0] for keys in alike if keys}
     sites = [site for site in sites_in(few) if site.key in chosen]
-    made = promote_scales(few.document, sites, integers=Integers(), target=target_named("tensorrt-rtx"), view=few)
+    made = promote_scales(few.document, sites, integers=Integers(), target=TENSORRT_TARGETS[-1], view=few)
     return lost, _accepting(kinds_in(made.after), lost) if made.inputs else []
 
 

@@ -17,7 +17,6 @@ from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.exactness import measured, without_their_chain
-from resizefix.library.live import live_verdict
 from resizefix.library.result import Result
 from resizefix.library.size_coupling import couplings_of
 from resizefix.library.tensorrt_profile import profile_of
@@ -29,12 +28,10 @@ from resizefix.operations.sites import select, sites_in
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome
 from resizefix.promotion import Coupling, Form, Freedom
-from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.tensorrt import LiveVerdict
-from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, judge
+from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.conditions import Conditions, RunOptions, conditions
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Status, Verification
@@ -43,6 +40,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from resizefix.verification.proof import Prover
+
+_NEWEST = TENSORRT_TARGETS[-1]
 
 
 @operation
@@ -210,7 +209,7 @@ class _Call:
             keep_default=self.keep_default,
             integers=self.integers,
             refused=refused,
-            target=None if self.integers is None else target_named("tensorrt-rtx"),
+            target=None if self.integers is None else _NEWEST,
             opset=self.opset,
             view=self.view,
         )
@@ -226,7 +225,7 @@ class _Call:
     @cached_property
     def _taken(self) -> list[bool]:
         """Of each site, whether the rules of TensorRT take it as it is."""
-        judged = (judge(target_named("tensorrt-rtx"), facts) for facts in facts_in(self.view))
+        judged = (judge(_NEWEST, facts) for facts in facts_in(self.view))
         return [all(violation.effect is not Effect.REJECTED for violation in violations) for violations in judged]
 
     def _advised(self, outcome: Outcome, site: Site) -> Outcome:
@@ -279,18 +278,24 @@ def _require_raised_alike(original: Document, candidate: Promotion, sites: Seque
 
 def _ask_live(original: Document, candidate: Promotion, verification: Verification) -> None:
     """Raises VerificationFailedError where the real TensorRT parser is installed and refuses the promoted model."""
+    from resizefix.library.live import live_verdict  # a parser of its own process is asked by few
+    from resizefix.runtimes.answers import LiveUnavailable
+
     found = live_verdict(candidate.document)
     if isinstance(found, LiveUnavailable) or found.accepted:
         return
     first = found.errors[0] if found.errors else None
     where = "" if first is None else f" at {first.node or first.op_type!r}: {first.message}"
     before = live_verdict(original)
-    too = " (it refuses the original too)" if isinstance(before, LiveVerdict) and not before.accepted else ""
+    too = " (it refuses the original too)" if not isinstance(before, LiveUnavailable) and not before.accepted else ""
     result = Result(original, candidate.outcomes, candidate.inputs, verification)
     raise VerificationFailedError("library.parser-refuses", parser=found.parser, where=where, too=too, result=result)
 
 
 def _is_taken(document: Document) -> bool:
     """Whether TensorRT's parser has nothing against the model, or is not installed."""
+    from resizefix.library.live import live_verdict
+    from resizefix.runtimes.answers import LiveUnavailable
+
     found = live_verdict(document)
     return isinstance(found, LiveUnavailable) or found.accepted

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import resizefix
-from resizefix.library.options import _OF_ONE_CALL, _OPTIONS, checked_options
+from resizefix.library.options import _OPTIONS, _rows_of, checked_options
 from resizefix.targets.catalogue import TARGETS
 
 SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
@@ -129,7 +129,7 @@ def test_one_pattern_need_not_stand_in_a_list(node):
 
 
 def test_every_option_of_every_call_is_checked():
-    rows = _OPTIONS.keys() | {option for own in _OF_ONE_CALL.values() for option in own}
+    rows = _OPTIONS.keys() | {option for call in CALLS for option in _rows_of(call)}
     assert {option for _, option in OPTIONS} == rows
 
 

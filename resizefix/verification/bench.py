@@ -39,12 +39,19 @@ from resizefix.verification.reference_model import ConstantOperand, Operand
 from resizefix.verification.room import Room
 from resizefix.verification.steps import Steps
 from resizefix.verification.told_sizes import told_sizes
-from resizefix.verification.trials import Trial, asked_trials, sampled_by_sizes, trials_of
+from resizefix.verification.trials import (
+    Trial,
+    asked_trials,
+    at_old_values,
+    most_inclusive,
+    sampled_by_sizes,
+    steps_of,
+    trials_of,
+)
 from resizefix.verification.verification import Reference, Run
 
 Outputs = Mapping[str, Value]
 Tried = list[tuple[Trial, Mapping[str, Value] | CannotRunError]]  # a trial, and what the promoted model made of it
-_MOST_TRIALS = 8  # of many inputs that are not free all at once; each costs a session of the whole model
 _USUAL_TRIALS = 2
 _MOST_SAID = 8
 
@@ -123,7 +130,7 @@ class Bench:
         Those with optimisation disabled come first.
         """
         asked = asked_trials(inputs, self._conditions.at)
-        old = _at_old_values(inputs)
+        old = at_old_values(inputs)
         # What a node reads that a trial does not move, also where the original computes it from a size that moves.
         as_exported = old.baked()
         tried: Tried = []
@@ -245,7 +252,7 @@ class Bench:
     def _tried(self, session: Session, inputs: Sequence[PromotedInput], asked: Sequence[Trial]) -> Tried:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
         many = len(inputs) > MOST_ALONE and not self._is_alone
-        usual = _most_inclusive(self._ran, inputs) if many else self._usual(inputs)
+        usual = most_inclusive(self._ran, inputs) if many else self._usual(inputs)
         if many:
             moved = {source.name for trial in usual for source, _ in trial.values}
             if len(moved) < len(inputs):
@@ -258,10 +265,10 @@ class Bench:
         return found
 
     def _usual(self, inputs: Sequence[PromotedInput]) -> list[Trial]:
-        usual = _steps_of([(source, trials_of(source)) for source in inputs])
+        usual = steps_of([(source, trials_of(source)) for source in inputs])
         if all(map(self._fits, usual)):  # all at once, so that each does by itself: what is tried first is a step up
             return usual
-        return _steps_of([(source, trials_of(source, self._fits)) for source in inputs])
+        return steps_of([(source, trials_of(source, self._fits)) for source in inputs])
 
     def _workable(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Tried:
         """The trial if the model runs at it, else its parts that do: inputs that are only free one at a time.
@@ -367,33 +374,6 @@ class _Judged:
 
 def _relative(bound: Bound) -> float:
     return bound.relative
-
-
-def _at_old_values(inputs: Sequence[PromotedInput]) -> Trial:
-    return Trial(tuple((source, tuple(source.value)) for source in inputs))
-
-
-def _steps_of(values: Sequence[tuple[PromotedInput, Sequence[tuple[float, ...]]]]) -> list[Trial]:
-    """Trials that move all inputs at once, each to its next value."""
-    return [
-        Trial(tuple((source, found[min(step, len(found) - 1)]) for source, found in values if found))
-        for step in range(max((len(found) for _, found in values), default=0))
-    ]
-
-
-def _most_inclusive(ran: Sequence[Trial], inputs: Sequence[PromotedInput]) -> list[Trial]:
-    """Of the trials that ran as few as move every input that any of them moves, said of `inputs`."""
-    by_site = {driven.key: source for source in inputs for driven in source.sites}
-    left = {source.name for source in inputs}
-    found: list[Trial] = []
-    for trial in sorted(ran, key=lambda trial: -len(trial.values)):
-        pairs = ((by_site.get(source.sites[0].key), value) for source, value in trial.values)
-        known = Trial(tuple((source, value) for source, value in pairs if source is not None))
-        moved = {source.name for source, _ in known.values}
-        if moved & left and len(found) < _MOST_TRIALS:
-            found.append(known)
-            left -= moved
-    return found
 
 
 def _said(values: Mapping[str, Sequence[float]]) -> str:

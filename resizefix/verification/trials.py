@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from resizefix.verification.reference_model import ComputedSizes, ConstantOperand
 
 
+_MOST_INCLUSIVE = 8  # of many inputs that are not free all at once; each costs a session of the whole model
+
+
 @dataclass(frozen=True)
 class Trial:
     """Values for some of the promoted inputs; those that are not named keep their old value. `asked`: by the user."""
@@ -137,6 +140,34 @@ def _moved_size(old: int, resized: int, step: _Step) -> int:
     if step in (_Step.UP, _Step.UP_FRACTION):
         return old + (resized if step is _Step.UP else max(1, resized // 2))
     return max(1, old - resized if step is _Step.DOWN and old > resized else old * 3 // 4)
+
+
+def at_old_values(inputs: Sequence[PromotedInput]) -> Trial:
+    """The trial that changes nothing."""
+    return Trial(tuple((source, tuple(source.value)) for source in inputs))
+
+
+def steps_of(values: Sequence[tuple[PromotedInput, Sequence[tuple[float, ...]]]]) -> list[Trial]:
+    """Trials that move all inputs at once, each to its next value."""
+    return [
+        Trial(tuple((source, found[min(step, len(found) - 1)]) for source, found in values if found))
+        for step in range(max((len(found) for _, found in values), default=0))
+    ]
+
+
+def most_inclusive(ran: Sequence[Trial], inputs: Sequence[PromotedInput]) -> list[Trial]:
+    """Of the trials that ran as few as move every input that any of them moves, said of `inputs`."""
+    by_site = {driven.key: source for source in inputs for driven in source.sites}
+    left = {source.name for source in inputs}
+    found: list[Trial] = []
+    for trial in sorted(ran, key=lambda trial: -len(trial.values)):
+        pairs = ((by_site.get(source.sites[0].key), value) for source, value in trial.values)
+        known = Trial(tuple((source, value) for source, value in pairs if source is not None))
+        moved = {source.name for source, _ in known.values}
+        if moved & left and len(found) < _MOST_INCLUSIVE:
+            found.append(known)
+            left -= moved
+    return found
 
 
 def asked_trials(inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]) -> list[Trial]:

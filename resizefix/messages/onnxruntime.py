@@ -25,28 +25,28 @@ MESSAGES = (
         ),
         "Scales must be float32 and sizes int64, and a converter wrote another type. "
         "Converters to float16 do this when Resize is not on their list of exceptions.",
-        _REPAIR_PAGE,
+        "type-tensor-float16-of-input-parameter",
         REPAIR,
     ),
     _row(
         ("Either 'sizes' or 'scales' must be provided, but not both of them",),
         "The node has both scales and sizes, or neither, and ONNX wants one of them. "
         "An empty operand behind a Cast counts as given.",
-        _REPAIR_PAGE,
+        "either-sizes-or-scales-must-be-provided",
         REPAIR,
         ("repair", "--prefer", "sizes"),
     ),
     _row(
         ("input 1 is marked single but has an empty string in the graph",),
         "Opset 11 wants a tensor for roi, and the node has an empty name there. Opset 13 made it optional.",
-        _REPAIR_PAGE,
+        "input-1-is-marked-single",
         REPAIR,
     ),
     _row(
         ("'Linear' mode only supports:", "'Linear' mode only support"),
         "onnxruntime interpolates linearly along the last two or three axes, or along the middle ones of NHWC. "
         "This node scales another axis, or has another rank.",
-        "docs/reference/targets.md",
+        "linear-mode-only-supports",
         _ORT,
         REPAIR,
     ),
@@ -58,7 +58,7 @@ MESSAGES = (
         ),
         "onnxruntime interpolates cubically along the last two axes of an image alone. "
         "This node scales another axis, or has another rank.",
-        "docs/reference/targets.md",
+        "linear-mode-only-supports",
         _ORT,
         REPAIR,
     ),
@@ -66,7 +66,7 @@ MESSAGES = (
         ("Scale value should be greater than 0", "Scale value should be greater than or equal to 1"),
         "A scale is 0, negative or no number; or Upsample, which only enlarges, has one below 1. "
         "Exporters of opset 9 write such an Upsample for half the size.",
-        _REPAIR_PAGE,
+        "scale-value-should-be-greater",
         REPAIR,
     ),
     _row(
@@ -103,7 +103,7 @@ MESSAGES = (
         ),
         "onnxruntime has no kernel for this version of the operator with these element types. "
         "Another form of the node computes the same.",
-        "docs/reference/targets.md",
+        "unimplemented-upsample-totypedtranslator",
         REPAIR,
         _ORT,
     ),

@@ -161,7 +161,7 @@ MESSAGES = (
         ("'axes' attribute is supported with 'scales' tensor only when it's trivial",),
         "TensorRT takes computed scales for all axes in order only, and this node lists some of them. "
         "Scales for every axis mean the same.",
-        _RULES,
+        "all-axes-values-should-less-than-input-rank",
         NEWEST,
     ),
     _row(
@@ -178,7 +178,7 @@ MESSAGES = (
     _row(
         ("The attribute mode can only be nearest, linear, or bilinear.",),
         "The parser knows no other mode for this operator. The node's mode is misspelt or belongs to a later version.",
-        _RULES,
+        "mode-attribute-is-bilinear",
         REPAIR,
         NEWEST,
     ),
@@ -198,7 +198,7 @@ MESSAGES = (
             "The scales input must be 1D. Scales rank",
         ),
         "The scales are no float32 vector with one number for each axis. A converter or an edit left them so.",
-        "docs/repair.md",
+        "type-tensor-float16-of-input-parameter",
         REPAIR,
     ),
 )

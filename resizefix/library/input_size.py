@@ -17,7 +17,7 @@ from resizefix.library.bounded import bounded
 from resizefix.library.result import ModelT, Resolution, Result
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
-from resizefix.origins.input_sizes.decide import Choices
+from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.following import Following, follow, trial_sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs
 from resizefix.origins.input_sizes.refusal import SizeRefusedError

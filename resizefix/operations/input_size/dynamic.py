@@ -26,6 +26,10 @@ from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
 
 
+_WHOLE = {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax"}
+_AXES_AS_OPERAND = 18
+
+
 def made_dynamic(document: Document, found: Following) -> Resized:
     """A copy of the model for inputs of any size. Raises SizeRefusedError where an attribute would have to follow."""
     return _Dynamic(document, found).run()
@@ -179,12 +183,24 @@ class _Dynamic:
             return
         dims = self.flow.dims_of(Place(index, 0), node.input[0]) or ()
         kernel = {use.axis: dim for use, dim in uses.items() if use.name == "kernel_shape"}
-        whole = all(axis in kernel and self._equal(kernel[axis], dim) for axis, dim in enumerate(dims[2:]))
-        if node.op_type != "AveragePool" or not whole:
+        whole = [axis for axis, dim in enumerate(dims[2:]) if axis in kernel and self._equal(kernel[axis], dim)]
+        maker = _WHOLE.get(node.op_type)
+        if maker is None or len(whole) != len(kernel) or len(node.output) != 1:
             raise refuse(self.flow.labels[index], "origins.input-size-attribute", name=next(iter(uses)).name)
-        node.op_type = "GlobalAveragePool"
         del node.attribute[:]
-        self.exact = False
+        if len(whole) == len(dims) - 2:
+            node.op_type = f"Global{node.op_type}"
+        else:
+            node.op_type = maker
+            self._reduce(node, [2 + axis for axis in whole])
+        self.exact = self.exact and maker == "ReduceMax"
+
+    def _reduce(self, node: NodeProto, axes: list[int]) -> None:
+        """The axes of a reduction: an operand since opset 18."""
+        if self.flow.operands.opset >= _AXES_AS_OPERAND:
+            node.input.append(self.builder.value(axes, "axes", np.int64))
+        else:
+            node.attribute.append(helper.make_attribute("axes", axes))
 
     def _resize(self, use: ResizeUse, node: NodeProto) -> bool:
         """Sizes as scales, where a whole factor says the same; scales as sizes. Whether the operand is done with."""

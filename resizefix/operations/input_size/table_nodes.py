@@ -9,7 +9,7 @@ from resizefix.document.node_builder import NodeBuilder
 from resizefix.operations.input_size.size_nodes import Samples, SizeNodes
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.origins.input_sizes.scalars import ScalarUse
+from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.sequences import Sequence
 from resizefix.origins.input_sizes.tables import Grid, Joined, Table
 
@@ -32,17 +32,25 @@ class TableNodes:
         return self._grid(table)
 
     def scalar(self, use: ScalarUse) -> str:
-        """A single number."""
-        add, value = self._builder.add, self._builder.value
-        size = self._sizes.one(use.dim, self._label)
+        """A single number, or a short list of them."""
+        add, value, dtype = self._builder.add, self._builder.value, use.array.dtype
+        fixed = any(dim is None for dim in use.dims)
+        if fixed and use.form != "whole":
+            raise refuse(self._label, "origins.input-size-no-range")
+        dims = [
+            self._found.sizes.const(int(number) + use.less) if dim is None else dim
+            for dim, number in zip(use.dims, use.array.flat, strict=False)
+        ]
+        size = self._sizes.vector(dims, self._label)
         if use.less:
             size = add("Sub", size, value([use.less], "less", np.int64))
-        made = add("Cast", size, to=_type(use.dtype)) if use.dtype != np.int64 else size
+        made = add("Cast", size, to=_type(dtype)) if dtype != np.int64 else size
         if use.form == "half":
-            made = add("Div", made, value([2], "two", use.dtype))
+            made = add("Div", made, value([2], "two", dtype))
         elif use.form != "whole":
-            made = add("Div", value([2 if use.form == "two over" else 1], "over", use.dtype), made)
-        return self._builder.reshape(made, use.shape) if use.shape != (1,) else made
+            made = add("Div", value([2 if use.form == "two over" else 1], "over", dtype), made)
+        shape = use.array.shape
+        return self._builder.reshape(made, shape) if shape != (len(dims),) else made
 
     def _grid(self, grid: Grid) -> str:
         lengths = None

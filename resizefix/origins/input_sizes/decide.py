@@ -7,10 +7,9 @@ nodes for which the user has decided.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 from fractions import Fraction
-from typing import NamedTuple
 
+from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow, PadUse
 from resizefix.origins.input_sizes.refusal import refuse
@@ -20,20 +19,6 @@ from resizefix.origins.input_sizes.solver import Split, describe
 # A pool of so few samples is a step down of the network; a larger one that tiles its map may be an adaptive pool.
 _STEP_DOWN = 3
 _FINEST = 1000  # no factor that somebody writes has a larger denominator
-
-
-class Choices(NamedTuple):
-    """Patterns of nodes whose numbers stay as they are, and of those whose numbers follow the input."""
-
-    keep: Sequence[str] = ()
-    follow: Sequence[str] = ()
-
-    def of(self, label: str) -> str | None:
-        """ "keep", "follow", or None."""
-        for name, patterns in (("keep", self.keep), ("follow", self.follow)):
-            if any(fnmatchcase(label, pattern) for pattern in patterns):
-                return name
-        return None
 
 
 def decide(flow: Flow, choices: Choices) -> list[str]:
@@ -294,6 +279,8 @@ def _equal_symbol(sizes: Sizes, dim: Dim, old: int) -> Dim | None:
 def _pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     sizes = flow.sizes
     for use in flow.pads:
+        if not _open(sizes, use.before) and not _open(sizes, use.after):
+            continue  # it was decided the first time
         if _open(sizes, use.made):
             _constant_pad(flow, use, choices)
             continue
@@ -318,7 +305,6 @@ def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
     if all(other.total == 0 for other in flow.pads if other.node == use.node) and choices.of(use.node) != "keep":
         raise refuse(use.node, "origins.input-size-no-padding")
     if use.total > 3 and whole % 8 == 0 and old % 8 and choices.of(use.node) != "keep":
-        raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
     if use.after.old == (use.before.old or 0) + 1 and choices.of(use.node) != "keep":
         flow.parities.append((use.node, use.dim))  # Keras pads an odd size by one more in front of a window

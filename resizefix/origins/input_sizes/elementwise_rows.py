@@ -154,8 +154,11 @@ def found_boxes(n: NodeReading) -> list[DimList]:
 
 
 def nonzero(n: NodeReading) -> list[DimList]:
-    """How many there are depends on data."""
-    return [(n.const(len(n.dims(0))), n.sizes.opaque())]
+    """How many there are depends on data; but of a list of ones it is all (how torch wrote arange before opset 11)."""
+    dims = n.dims(0)
+    if len(dims) == 1 and n.flow.is_filled(n.node.input[0]):
+        return [(n.const(1), dims[0])]
+    return [(n.const(len(dims)), n.sizes.opaque())]
 
 
 def roi_align(n: NodeReading) -> list[DimList]:

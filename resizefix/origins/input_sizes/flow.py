@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from onnx import NodeProto
+import numpy as np
+from onnx import NodeProto, numpy_helper
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
@@ -126,6 +127,14 @@ class Flow:
                     if found not in seen and found.kind != "const":
                         seen.add(found)
                         yield found, self.labels[index]
+
+    def is_filled(self, name: str) -> bool:
+        """Whether every sample of a tensor is the same number other than 0."""
+        maker = next((node for node in self.view.model.graph.node if name in node.output), None)
+        if maker is None or maker.op_type != "ConstantOfShape":
+            return False
+        value = next((a.t for a in maker.attribute if a.name == "value"), None)
+        return value is not None and bool(np.all(numpy_helper.to_array(value) != 0))
 
     def is_read(self, name: str) -> bool:
         """Whether anything depends on a tensor."""

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.origins.input_sizes.decide import Choices, decide
+from resizefix.origins.input_sizes.choices import Choices
+from resizefix.origins.input_sizes.decide import decide
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.input_axes import ImageInput
@@ -20,7 +21,8 @@ from resizefix.origins.input_sizes.node_reading import AttributeUse
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import SizeRefusedError, refuse
 from resizefix.origins.input_sizes.rules import SizeRule, broken_at, rule_of
-from resizefix.origins.input_sizes.scalars import ScalarUse, scalars
+from resizefix.origins.input_sizes.scalar_use import ScalarUse
+from resizefix.origins.input_sizes.scalars import scalars
 from resizefix.origins.input_sizes.sequences import Sequence
 from resizefix.origins.input_sizes.tables import NoGridError, Table, recognised
 
@@ -81,7 +83,7 @@ class Following:
                 constants[place] = made
         for place, scalar in self.scalars.items():
             old = self.flow.operands.array(self.flow.view.model.graph.node[place.node].input[place.position])
-            number = scalar.make(length(scalar.dim))
+            number = scalar.make(length)
             if old is None or not np.array_equal(number, old):
                 constants[place] = number
         attributes = self._attributes(length)
@@ -175,7 +177,7 @@ def follow(view: ModelView, images: list[ImageInput], symbols: Symbols, choices:
     flow = Flow(view, images, dict(symbols))
     flow.walk()
     inferred = decide(flow, choices)
-    found = Following(flow, tuple(inferred))
+    found = Following(flow, ())
     known: list[Sequence] = []
     moving = [
         (place, use)
@@ -185,7 +187,8 @@ def follow(view: ModelView, images: list[ImageInput], symbols: Symbols, choices:
     # The largest first: what is certain of them decides about the small ones.
     for place, _ in sorted(moving, key=lambda item: -int(np.prod(flow.operands.shape_of(item[1].name)))):
         found.tables[place] = _table(flow, place, known)
-    found.scalars.update(scalars(flow, found.tables))
+    found.scalars.update(scalars(flow, found.tables, choices, inferred))
+    found.inferred = tuple(inferred)
     return found
 
 

@@ -176,6 +176,7 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
 def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:
     old, number = dim.old or 0, start.old or 0
     if number < 0:
+        _margin(n, dim, -number)
         return n.sizes.greatest(n.sizes.plus(dim, number), n.const(0))
     found = _prefix(n, dim, number) if number else n.const(0)
     if number >= old:
@@ -188,6 +189,13 @@ def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:
             raise n.refuse("origins.input-size-cut", old=old, numbers=[number])
         n.flow.halves.append((n.label, start, dim))
     return start
+
+
+def _margin(n: NodeReading, dim: Dim, number: int) -> None:
+    """Samples counted from the end: a margin, unless they are half of an axis or many."""
+    old = dim.old or 0
+    if 1 < number < old and n.sizes.fixed(dim) is None and (2 * number == old or number > _FEW):
+        raise n.refuse("origins.input-size-cut", old=old, numbers=[-number])
 
 
 def _is_few(number: int, old: int) -> bool:
@@ -203,6 +211,7 @@ def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
     if number == old and start.old == 0 and n.sizes.resolve(end).kind == "var":
         return None  # it cuts nothing here, and may at another size
     if number < 0:
+        _margin(n, dim, -number)
         return n.sizes.plus(dim, number)
     if n.sizes.resolve(end).kind != "var":
         return end if n.sizes.varies(end) or _is_few(number, old) else _prefix(n, dim, number)

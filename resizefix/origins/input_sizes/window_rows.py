@@ -109,38 +109,33 @@ def conv_transpose(n: NodeReading) -> list[DimList]:
     return [(dims[0], n.const(weight[1] * n.attribute("group", 1)), *made)]
 
 
-def pool(n: NodeReading) -> list[DimList]:
-    """MaxPool, LpPool."""
-    dims = n.dims(0)
-    made = (*dims[:2], *_window(n, dims, n.attribute("kernel_shape")))
-    return [made] * len(n.node.output)
-
-
 def global_pool(n: NodeReading) -> list[DimList]:
     """One sample is left on each spatial axis."""
     dims = n.dims(0)
     return [(*dims[:2], *(n.const(1) for _ in dims[2:]))]
 
 
-def average_pool(n: NodeReading) -> list[DimList]:
-    """A window as large as the whole map averages all of it at any size; one that divides it may be an adaptive
-    pool."""
+def pool(n: NodeReading) -> list[DimList]:
+    """A window as large as the whole map takes all of it at any size; one that divides it may be an adaptive pool."""
     dims, kernel = n.dims(0), n.attribute("kernel_shape")
     made = list(_window(n, dims, kernel))
     count = len(kernel)
-    if any(n.attribute("pads", [0] * 2 * count)) or n.attribute("auto_pad", b"NOTSET") not in (b"NOTSET", b"VALID"):
-        return [(*dims[:2], *made)]
     strides = n.attribute("strides", [1] * count)
-    whole = all(size.old == length for size, length in zip(dims[2:], kernel, strict=True))
-    tiled = all(
-        size.old is not None and stride == length and size.old % length == 0
-        for size, stride, length in zip(dims[2:], strides, kernel, strict=True)
-    )
-    if not any(n.sizes.fixed(size) is None for size in dims[2:]) or not (whole or tiled):
-        return [(*dims[:2], *made)]
+    padded = any(n.attribute("pads", [0] * 2 * count))
+    given = n.attribute("auto_pad", b"NOTSET") in (b"NOTSET", b"VALID")
+    follows = any(n.sizes.fixed(size) is None for size in dims[2:])
+    if padded or not given or not follows or any(step != 1 for step in n.attribute("dilations", [1])):
+        return [(*dims[:2], *made)] * len(n.node.output)
+    parts = [_part(size, length, step) for size, length, step in zip(dims[2:], kernel, strides, strict=True)]
+    small = n.node.op_type in ("MaxPool", "LpPool") and max(kernel) <= _STEP_DOWN
+    if "other" in parts or parts == ["each"] * count or (small and max(kernel) == min(kernel)):
+        return [(*dims[:2], *made)] * len(n.node.output)
     bins: list[Dim] = []
-    for axis, (size, window) in enumerate(zip(dims[2:], made, strict=True)):
-        if whole:
+    for axis, (size, window, part) in enumerate(zip(dims[2:], made, parts, strict=True)):
+        if part == "each" and "even" not in parts:
+            bins.append(size)
+            continue
+        if part == "whole" and (kernel[axis] > _STEP_DOWN or n.node.op_type in _AVERAGING):
             bins.append(n.const(1))
         else:
             bins.append(n.sizes.var(window.old or 1))
@@ -148,16 +143,28 @@ def average_pool(n: NodeReading) -> list[DimList]:
         n.flow.attributes[AttributeUse(n.index, "kernel_shape", axis)] = n.sizes.quotient(size, bins[-1])
         if strides[axis] == kernel[axis]:
             n.flow.attributes[AttributeUse(n.index, "strides", axis)] = n.sizes.quotient(size, bins[-1])
-    if not whole:
+    if any(n.sizes.resolve(size).kind == "var" for size in bins):
         n.flow.pools.append((n.index, n.node.input[0], tuple(bins), tuple(made)))
-    return [(*dims[:2], *bins)]
+    return [(*dims[:2], *bins)] * len(n.node.output)
+
+
+_STEP_DOWN = 3  # a pool of so few samples is a step down of the network
+_AVERAGING = ("AveragePool", "QLinearAveragePool")
+
+
+def _part(size: Dim, kernel: int, stride: int) -> str:
+    """What a window takes of an axis: each sample, the whole axis, an even part of it, or another part."""
+    if kernel == stride == 1:
+        return "each"
+    if size.old == kernel:
+        return "whole"
+    return "even" if size.old is not None and stride == kernel and size.old % kernel == 0 else "other"
 
 
 ROWS = {
     **dict.fromkeys(("Conv", "FusedConv", "ConvInteger", "QLinearConv"), conv),
     "ConvTranspose": conv_transpose,
-    **dict.fromkeys(("MaxPool", "LpPool"), pool),
+    **dict.fromkeys(("MaxPool", "LpPool", "AveragePool", "QLinearAveragePool"), pool),
     **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), global_pool),
     **dict.fromkeys(("QLinearGlobalAveragePool",), global_pool),
-    **dict.fromkeys(("AveragePool", "QLinearAveragePool"), average_pool),
 }

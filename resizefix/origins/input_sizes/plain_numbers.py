@@ -1,0 +1,185 @@
+"""Numbers as large as the image or the map that meet other values than positions: `exp(t) / W`, `flow / ((W - 1) / 2)`.
+
+The file does not say whether such a number is a size. It is one where the same number has been found to follow the
+input elsewhere in the model, or where nobody would write it otherwise ((W - 1) / 2 = 31.5). Pixels that are scaled by
+255 are no sizes. All else is refused with both readings, and the user's choice decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from onnx import NodeProto
+
+from resizefix.diagnostics import Diagnostic
+from resizefix.origins.input_sizes.choices import Choices
+from resizefix.origins.input_sizes.dim import Dim
+from resizefix.origins.input_sizes.flow import Flow
+from resizefix.origins.input_sizes.operands import Place
+from resizefix.origins.input_sizes.refusal import refuse
+from resizefix.origins.input_sizes.scalar_use import ScalarUse, alike, reading
+from resizefix.origins.input_sizes.taints import Taint
+
+_SMALL = 4
+_LONGEST_LIST = 8
+_DIVIDING = frozenset({"Div", "Mul", "Reciprocal"})
+_SHIFTING = frozenset({"Add", "Sub", "Mod", "Min", "Max", "Clip", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
+_OF_PIXELS = (255.0, 127.5, 256.0, 128.0, 127.0)
+_TO_PIXELS = frozenset({"Sub", "Div", "Mul", "Add", "Cast", "Transpose", "Identity", "Squeeze", "Unsqueeze", "Split",
+                        "Slice", "Concat", "Gather", "Clip", "Reshape", "QuantizeLinear", "DequantizeLinear"})  # fmt: skip
+
+
+class _Suspect(NamedTuple):
+    place: Place
+    label: str
+    uses: tuple[ScalarUse, ...]
+
+
+class PlainNumbers:
+    """Collects the numbers in the order of the nodes, and decides when all others are known."""
+
+    def __init__(self, flow: Flow, choices: Choices, inferred: list[str]) -> None:
+        self.flow, self.choices, self.inferred = flow, choices, inferred
+        self.sizes = flow.sizes
+        self._pixels = {image.name for image in flow.images}
+        self._suspects: dict[Place, _Suspect] = {}
+
+    def is_short_list(self, place: Place, name: str) -> bool:
+        """Whether an operand is a few numbers that may be sizes, as [W, H, W, H]."""
+        operands = self.flow.operands
+        if not operands.is_constant(name) or place in operands.lists:
+            return False
+        return 1 < int(np.prod(operands.shape_of(name), dtype=object)) <= _LONGEST_LIST
+
+    def look(self, meeting: int, place: Place, taint: Taint) -> None:
+        """Remember a number that may be a size. Raises SizeRefusedError for lists that hold some sizes."""
+        nodes = self.flow.view.model.graph.node
+        node, array = nodes[meeting], self.flow.operands.array(nodes[place.node].input[place.position])
+        pixels = self._are_pixels(node)
+        label = self.flow.labels[place.node]
+        if array is None or array.dtype.kind not in "fiu" or place in self._suspects or self.choices.of(label) == "keep":
+            return
+        own = self.flow.dims.get(node.output[0]) or ()
+        if not any(self._moves(dim) for dim in own) and not taint:
+            return
+        found = self._uses(node, array, own, taint) if array.size == 1 else self._list_uses(node, array, label, taint)
+        is_of_pixels = pixels or float(array.flat[0]) in _OF_PIXELS[:2] or _is_share_of_pixels(array)
+        if found and not (is_of_pixels and self.choices.of(label) != "follow"):
+            self._suspects[place] = _Suspect(place, label, found)
+
+    def _are_pixels(self, node: NodeProto) -> bool:
+        """Whether a node works on the pixels of the input themselves."""
+        read = [name for name in node.input if name and not self.flow.operands.is_constant(name)]
+        found = bool(read) and all(name in self._pixels for name in read)
+        if found and node.op_type in _TO_PIXELS:
+            self._pixels.update(node.output)
+        return found
+
+    def _moves(self, dim: Dim) -> bool:
+        return self.sizes.varies(dim)
+
+    def _uses(
+        self, node: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...], taint: Taint
+    ) -> tuple[ScalarUse, ...]:
+        whole, shares = self._images(), self._images()
+        if node.op_type in _DIVIDING:
+            moving = [dim for dim in own if self._moves(dim)]
+            area = [self.sizes.product(moving)] if len(moving) > 1 else []
+            volume = [self.sizes.product(own[1:])] if area and len(own) > 2 else []
+            sums = [dim for one in taint.summed for dim in self._multiples(one, own)]
+            shares = [*sums, *shares, *moving, *area, *volume, self.sizes.product(self._images())]
+            whole = self._images() if node.op_type == "Mul" else shares
+        elif node.op_type not in _SHIFTING:
+            return ()
+        found: list[ScalarUse] = []
+        for form in ("whole", "half", "reciprocal", "two over") if node.op_type in _DIVIDING else ("whole",):
+            for dim in whole if form in ("whole", "half") else shares:
+                for less in (0, 1):
+                    use = reading(dim, less, form, array) if (dim.old or 0) - less > _SMALL else None
+                    if use is not None and not any(alike(self.sizes, use, other) for other in found):
+                        found.append(use)
+        return tuple(found)
+
+    def _images(self) -> list[Dim]:
+        return [self.sizes.symbol(name) for name in ("height", "width") if name in self.sizes.symbols]
+
+    def _multiples(self, summed: Dim, own: tuple[Dim, ...]) -> list[Dim]:
+        """A sum over a map, divided by all of its values: by channels times the size of the map."""
+        counts = {dim.old for dim in own if self.sizes.fixed(dim) is not None and (dim.old or 0) > 1}
+        return [self.sizes.product([summed, self.sizes.const(count or 1)]) for count in sorted(counts, key=str)]
+
+    def _list_uses(
+        self, node: NodeProto, array: npt.NDArray[Any], label: str, taint: Taint
+    ) -> tuple[ScalarUse, ...]:
+        """A list whose numbers are all sizes of the image, or 0 and 1."""
+        if node.op_type not in _DIVIDING | _SHIFTING:
+            return ()
+        dims = [*self._images(), *taint.along]
+        found: list[ScalarUse] = []
+        for form in ("whole", "reciprocal"):
+            for less in (0, 1):
+                columns = [self._behind(value, dims, form, less) for value in array.ravel()]
+                if not any(columns):
+                    continue
+                known = [bool(column) or value in (0, 1) for column, value in zip(columns, array.flat, strict=True)]
+                if not all(known) or any(len(column) > 1 for column in columns):
+                    numbers = [value.item() for value in array.ravel()]
+                    raise refuse(label, "origins.input-size-numbers", numbers=numbers)
+                found.append(ScalarUse(tuple(next(iter(column), None) for column in columns), less, form, array))
+        return tuple(found)
+
+    def _behind(self, value: np.generic, dims: list[Dim], form: str, less: int) -> list[Dim]:
+        made: list[Dim] = []
+        for dim in dims:
+            large = (dim.old or 0) - less > 2 * _SMALL
+            fits = large and reading(dim, less, form, np.array([value])) is not None
+            if fits and not any(self.sizes.same(dim, other) for other in made):
+                made.append(dim)
+        return made
+
+    def decide(self, certain: Mapping[Place, ScalarUse]) -> dict[Place, ScalarUse]:
+        """The numbers that are sizes. Raises SizeRefusedError where that is not in the file."""
+        made: dict[Place, ScalarUse] = {}
+        for place, label, uses in self._suspects.values():
+            if place in certain:
+                continue
+            chosen = self._chosen(label, uses, certain)
+            number = [value.item() for value in uses[0].array.ravel()]
+            if chosen is None:
+                value = number[0] if len(number) == 1 else number
+                raise refuse(label, "origins.input-size-number", value=value)
+            made[place] = chosen
+            shown = number[0] if len(number) == 1 else number
+            self.inferred.append(Diagnostic("origins.input-size-number-follows", node=label, value=shown))
+        return made
+
+    def _chosen(
+        self, label: str, uses: tuple[ScalarUse, ...], certain: Mapping[Place, ScalarUse]
+    ) -> ScalarUse | None:
+        agreeing = [use for use in uses if any(_same_number(self.flow, use, other) for other in certain.values())]
+        if len(agreeing) == 1:
+            return agreeing[0]
+        if len(uses) > 1:
+            return None
+        (use,) = uses
+        odd = use.form == "half" and use.less == 1 and (use.dim.old or 0) % 2 == 0
+        share = use.form in ("reciprocal", "two over") and use.less == 1
+        counted = use.form == "whole" and use.dim.kind == "product" and not _is_power_of_two(use.dim.old or 1)
+        listed = len(use.dims) > 1
+        return use if odd or share or listed or counted or self.choices.of(label) == "follow" else None
+
+
+def _same_number(flow: Flow, use: ScalarUse, other: ScalarUse) -> bool:
+    return use.less == other.less and len(use.dims) == len(other.dims) and alike(flow.sizes, use, other)
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def _is_share_of_pixels(array: npt.NDArray[Any]) -> bool:
+    kind = array.dtype.type
+    return array.dtype.kind == "f" and any(array.flat[0] in (kind(1) / kind(n), kind(2) / kind(n)) for n in (255, 127.5))

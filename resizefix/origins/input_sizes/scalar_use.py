@@ -1,0 +1,67 @@
+"""Numbers that are sizes, or simple functions of them: what a division by the size of a map leaves in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from resizefix.origins.input_sizes.dim import Dim, Sizes
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "whole": lambda n: n,
+    "reciprocal": lambda n: 1 / n,
+    "half": lambda n: n / 2,
+    "two over": lambda n: 2 / n,
+}
+SHARES = ("reciprocal", "two over")
+
+
+@dataclass(frozen=True)
+class ScalarUse:
+    """Numbers that are `form` of a size less `less`: `dims` has the size of each, or one for all of them.
+
+    Elements that no size stands behind (None in `dims`) stay as they are in `array`.
+    """
+
+    dims: tuple[Dim | None, ...]
+    less: int
+    form: str
+    array: npt.NDArray[Any]
+
+    @property
+    def dim(self) -> Dim:
+        """The size behind the first number that has one."""
+        return next(dim for dim in self.dims if dim is not None)
+
+    def make(self, length: Callable[[Dim], int]) -> npt.NDArray[Any]:
+        """The numbers at another size, in the arithmetic of their type."""
+        made = self.array.copy()
+        kind = self.array.dtype.type
+        for place, dim in enumerate(self.dims):
+            if dim is not None:
+                made.flat[place if len(self.dims) > 1 else slice(None)] = FORMS[self.form](
+                    kind(length(dim) - self.less)
+                )
+        return made
+
+
+def reading(dim: Dim, less: int, form: str, array: npt.NDArray[Any]) -> ScalarUse | None:
+    """The use of a single number as this form of a size; None where it is another number."""
+    length = (dim.old or 0) - less
+    if length < 1 or (array.dtype.kind != "f" and form != "whole"):
+        return None
+    use = ScalarUse((dim,), less, form, array)
+    return use if np.array_equal(use.make(lambda one: one.old or 0), array) else None
+
+
+def alike(sizes: Sizes, one: ScalarUse, other: ScalarUse) -> bool:
+    """Whether two uses are the same number at every size."""
+    return one.form == other.form and all(
+        a is b
+        or (a is not None and b is not None and bool(sizes.same(sizes.plus(a, -one.less), sizes.plus(b, -other.less))))
+        for a, b in zip(one.dims, other.dims, strict=True)
+    )

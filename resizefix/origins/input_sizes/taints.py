@@ -1,0 +1,185 @@
+"""What the values of a tensor are made of, as far as sizes of the map matter: positions on it, and sums over it.
+
+Where two coordinates stand side by side on an axis (x and y of a grid), each is remembered by itself until that axis
+is mixed, so that a division of the one by a size is not taken for a division by the size of the other axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from onnx import NodeProto, helper
+
+from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.origins.input_sizes.flow import Flow
+from resizefix.origins.input_sizes.node_reading import axis_of
+from resizefix.origins.input_sizes.operands import Place
+from resizefix.origins.input_sizes.tables import Grid, Joined, Table
+
+_ELEMENTWISE = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Cast", "Floor", "Ceil", "Round", "Neg", "Abs"}
+    | {"Sqrt", "Sin", "Cos", "Exp", "Log", "Identity", "Reciprocal", "Sigmoid", "Tanh", "Expand"}
+)
+_MOST_CHANNELS = 8
+
+
+@dataclass(frozen=True)
+class Channels:
+    """An axis of few samples, and the sizes that positions count along in each of them."""
+
+    axis: int
+    along: tuple[frozenset[Dim], ...]
+
+
+@dataclass
+class Taint:
+    """What values are made of: sizes of axes that positions count along, and sizes that were summed over."""
+
+    along: set[Dim] = field(default_factory=set)
+    summed: set[Dim] = field(default_factory=set)
+    is_map: bool = False
+    is_share: bool = False
+    """Whether they are shares of the map rather than samples or pixels."""
+    is_index: bool = False
+    """Whether they are positions among all samples, as ArgMax and TopK give them."""
+    channels: Channels | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.along or self.summed or self.is_map)
+
+    def merge(self, other: Taint) -> None:
+        """Add what another operand is made of."""
+        self.channels = _side_by_side(self, other)
+        self.along |= other.along
+        self.summed |= other.summed
+        self.is_map |= other.is_map
+        self.is_share |= other.is_share
+        self.is_index |= other.is_index
+
+
+def _side_by_side(one: Taint, other: Taint) -> Channels | None:
+    if not one.along or not other.along:
+        return one.channels if one.along else other.channels
+    here, there = one.channels, other.channels
+    if here is None or there is None or here.axis != there.axis or len(here.along) != len(there.along):
+        return None
+    return Channels(here.axis, tuple(a | b for a, b in zip(here.along, there.along, strict=True)))
+
+
+def table_taint(sizes: Sizes, table: Table) -> Taint:
+    """What a table of positions is made of."""
+    taint = Taint(is_map=True, is_share=_is_share(table))
+    for grid in _grids(table):
+        taint.along |= {grid.dims[grid.moving[one.axis]] for one in grid.channels if one.axis is not None}
+    if isinstance(table, Grid) and all(len(factors) <= 1 for factors in table.shape):
+        axes = [axis for axis, factors in enumerate(table.shape) if factors and sizes.fixed(factors[0]) is not None]
+        if len(axes) == 1 and len(table.channels) <= _MOST_CHANNELS:
+            along = tuple(
+                frozenset() if one.axis is None else frozenset({table.dims[table.moving[one.axis]]})
+                for one in table.channels
+            )
+            taint.channels = Channels(axes[0], along)
+    return taint
+
+
+def channels_after(flow: Flow, index: int, node: NodeProto, taints: Sequence[Taint | None]) -> list[Channels | None]:
+    """The channels of each output, given what every operand is made of."""
+    first = taints[0] if taints else None
+    if node.op_type == "Concat":
+        return [_joined(flow, index, node, taints)]
+    found = first.channels if first is not None else None
+    if node.op_type in _ELEMENTWISE:
+        merged = Taint()
+        for taint in taints:
+            if taint is not None:
+                merged.merge(taint)
+        ranks = {len(dims) for name in (*node.input, *node.output) if (dims := flow.dims.get(name)) is not None}
+        return [merged.channels if len(ranks) == 1 else None]
+    if found is None:
+        return [None] * len(node.output)
+    dims = flow.dims.get(node.input[0]) or ()
+    if node.op_type == "Transpose":
+        perm = next((list(a.ints) for a in node.attribute if a.name == "perm"), list(range(len(dims)))[::-1])
+        return [Channels(perm.index(found.axis), found.along)]
+    picked = _picked(flow, index, node, found, len(dims))
+    return [None if one is None else Channels(found.axis, one) for one in picked]
+
+
+def chosen_along(flow: Flow, index: int, node: NodeProto, taint: Taint) -> list[set[Dim]] | None:
+    """Along which sizes the samples count that each output keeps of an axis; None where nothing is chosen."""
+    if taint.channels is None or node.op_type not in ("Slice", "Gather", "Split"):
+        return None
+    dims = flow.dims.get(node.input[0]) or ()
+    picked = _picked(flow, index, node, taint.channels, len(dims))
+    if any(one is None for one in picked):
+        return None
+    return [set().union(*one) for one in picked if one is not None]
+
+
+def _picked(
+    flow: Flow, index: int, node: NodeProto, found: Channels, rank: int
+) -> list[tuple[frozenset[Dim], ...] | None]:
+    nothing: list[tuple[frozenset[Dim], ...] | None] = [None] * len(node.output)
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+
+    def listed(position: int, name: str) -> list[int] | None:
+        if name in attributes:
+            value = attributes[name]
+            return list(value) if isinstance(value, (list, tuple)) else [value]
+        if position >= len(node.input) or not node.input[position]:
+            return None
+        array = flow.operands.numbers(Place(index, position), node.input[position])
+        return None if array is None else [int(value) for value in array.flat]
+
+    if node.op_type == "Gather":
+        wanted = listed(1, "indices")
+        if axis_of(attributes.get("axis", 0), rank) != found.axis or wanted is None:
+            return nothing
+        return [tuple(found.along[number] for number in wanted)]
+    if node.op_type == "Split":
+        if axis_of(attributes.get("axis", 0), rank) != found.axis:
+            return [found.along] * len(node.output)
+        lengths = listed(1, "split") or [len(found.along) // len(node.output)] * len(node.output)
+        ends = [sum(lengths[: place + 1]) for place in range(len(lengths))]
+        return [found.along[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+    if node.op_type == "Slice":
+        starts, ends = listed(1, "starts"), listed(2, "ends")
+        if starts is None or ends is None:
+            return nothing
+        axes = listed(3, "axes") or list(range(len(starts)))
+        steps = listed(4, "steps") or [1] * len(starts)
+        along = found.along
+        for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+            if axis_of(axis, rank) == found.axis:
+                along = along[slice(start, None if step < 0 and end < -len(along) else end, step)]
+        return [along]
+    return nothing
+
+
+def _joined(flow: Flow, index: int, node: NodeProto, taints: Sequence[Taint | None]) -> Channels | None:
+    along: list[frozenset[Dim]] = []
+    made = flow.dims.get(node.output[0])
+    if made is None:
+        return None
+    axis = axis_of(next((a.i for a in node.attribute if a.name == "axis"), 1), len(made))
+    for position, (name, taint) in enumerate(zip(node.input, taints, strict=True)):
+        dims = flow.dims_of(Place(index, position), name)
+        count = None if dims is None else flow.sizes.fixed(dims[axis])
+        if count is None or len(along) + count > _MOST_CHANNELS:
+            return None
+        inner = taint.channels if taint is not None else None
+        if inner is not None and inner.axis == axis and len(inner.along) == count:
+            along += inner.along
+        else:
+            along += [frozenset(taint.along if taint is not None else ())] * count
+    return Channels(axis, tuple(along))
+
+
+def _grids(table: Table) -> list[Grid]:
+    return [grid for part in table.parts for grid in _grids(part)] if isinstance(table, Joined) else [table]
+
+
+def _is_share(table: Table) -> bool:
+    sequences = [one.sequence for grid in _grids(table) for one in grid.channels if one.sequence is not None]
+    return bool(sequences) and not any(sequence.is_absolute for sequence in sequences)

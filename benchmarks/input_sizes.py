@@ -1,6 +1,6 @@
-"""`input-size` over a folder of models: which convert, which are refused and why, and whether every output follows.
+"""`input-size` over a folder of models: what converts, what is refused and why, and whether every output follows.
 
-Each model with a fixed image input is given another size. The judge is onnxruntime with numpy alone: the original at its
+"""`input-size` over a folder of models: what converts, what is refused and why, and whether every output follows.
 own size, the converted one at the new size, and the original whose input's height and width were freed by hand, where
 that runs. An output whose shape is the old one is "kept"; it is right where the freed original keeps it too, or where
 no axis of it is a share of the image. Everything else is printed, to be looked at.
@@ -26,16 +26,17 @@ import resizefix
 from resizefix.errors import ResizefixError, VerificationFailedError
 from resizefix.outcome import Status
 
+
 def image_of(model: onnx.ModelProto) -> tuple[str, list[int], int] | None:
     """The largest static image input: its name, its shape, and the axis of the height."""
     constants = {tensor.name for tensor in model.graph.initializer}
     found = None
     for value in model.graph.input:
         shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        if value.name in constants or len(shape) != 4 or min(shape) < 1:
+        if value.name in constants or len(shape) not in (3, 4) or min(shape) < 1:
             continue
-        axis = 1 if shape[3] <= 4 < shape[1] else 2
-        if min(shape[axis : axis + 2]) < 8:
+        axis = len(shape) - 2 - (shape[-1] <= 4 < shape[-3])
+        if len(shape) == 3 and shape[0] > 4 and axis == 1:
             continue
         if found is None or np.prod(shape) > np.prod(found[1]):
             found = value.name, shape, axis
@@ -57,9 +58,7 @@ def run(source: bytes | str, sizes: dict[str, int], old: dict[str, int]) -> dict
     return {name: np.shape(found) for name, found in zip(outputs, session.run(outputs, feeds), strict=True)}
 
 
-def _fed(
-    value: ort.NodeArg, sizes: dict[str, int], old: dict[str, int], random: np.random.Generator
-) -> np.ndarray:
+def _fed(value: ort.NodeArg, sizes: dict[str, int], old: dict[str, int], random: np.random.Generator) -> np.ndarray:
     """Random numbers; factors of 2 for what looks like scales."""
     shape = [dim if isinstance(dim, int) and dim > 0 else 1 for dim in value.shape]
     for axis in range(len(shape) - 1):
@@ -69,10 +68,8 @@ def _fed(
             shape[axis : axis + 2] = [sizes["height"], sizes["width"]]
             break
     kind = np.dtype({"float16": "f2", "float": "f4", "double": "f8"}.get(value.type[7:-1], value.type[7:-1]))
-    if len(shape) < 2:
-        made = np.full(shape, 2)
-        made[:-2] = 1
-        return np.asarray(made if shape else 2, kind)
+    if len(shape) < 2:  # a factor, or factors of all axes or of two
+        return np.asarray(([1] * (shape[0] - 2) + [2, 2])[-shape[0] :] if shape else 2, kind)
     return np.asarray(random.random(shape) * (1 if kind.kind == "f" else 100), kind)
 
 
@@ -94,7 +91,9 @@ def freed(path: Path, old: dict[str, int]) -> bytes:
 def related(shape: tuple[int, ...], old: dict[str, int]) -> bool:
     """Whether an axis has a length that is a share of the image, or of its area."""
     lengths = [*old.values(), old["height"] * old["width"]]
-    shares = {length // step for length in lengths for step in (1, 2, 4, 8, 16, 32, 64, 256, 1024) if length >= step * 4}
+    shares = {
+        length // step for length in lengths for step in (1, 2, 4, 8, 16, 32, 64, 256, 1024) if length >= step * 4
+    }
     return any(size in shares for size in shape)
 
 

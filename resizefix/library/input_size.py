@@ -75,7 +75,11 @@ def input_size(
     if not verify:
         skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
         return Result(returned(work.document, model), work.outcomes, (), skipped, resolution=resolution)
-    verification = work.proof(conditions(**run))
+    try:
+        verification = work.proof(conditions(**run))
+    except SizeRefusedError as error:
+        skipped = Verification(Status.SKIPPED, Diagnostic("library.input-size-nothing"))
+        return Result(returned(document, model), (work.refused(error),), (), skipped, resolution=resolution)
     if not verification.passed:
         result = Result(document, work.outcomes, (), verification, resolution=resolution)
         raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)

@@ -25,7 +25,6 @@ from resizefix.origins.input_sizes.resize_row import COMPUTED, ResizeUse
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
 
-
 _WHOLE = {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax"}
 _AXES_AS_OPERAND = 18
 

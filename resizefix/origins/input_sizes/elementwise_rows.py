@@ -17,6 +17,11 @@ def broadcast(n: NodeReading) -> list[DimList]:
     return [n.broadcast([n.dims(position) for position in range(len(n)) if n.has(position)])]
 
 
+def quantized(n: NodeReading) -> list[DimList]:
+    """DynamicQuantizeLinear: the sizes of its input, and two single numbers."""
+    return [n.dims(0), (), ()]
+
+
 def channelwise(n: NodeReading) -> list[DimList]:
     """BatchNormalization and its like: a weight for each channel."""
     dims = n.dims(0)
@@ -179,6 +184,7 @@ ROWS = {
     **dict.fromkeys(_CHANNELWISE, channelwise),
     **dict.fromkeys(("LayerNormalization", "RMSNormalization"), layer_normalization),
     **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul"), matmul),
+    "DynamicQuantizeLinear": quantized,
     "Gemm": gemm,
     "Einsum": einsum,
     **dict.fromkeys(

@@ -27,9 +27,11 @@ _SMALL = 4
 _LONGEST_LIST = 8
 _DIVIDING = frozenset({"Div", "Mul", "Reciprocal"})
 _SHIFTING = frozenset({"Add", "Sub", "Mod", "Min", "Max", "Clip", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
-_OF_PIXELS = (255.0, 127.5, 256.0, 128.0, 127.0)
-_TO_PIXELS = frozenset({"Sub", "Div", "Mul", "Add", "Cast", "Transpose", "Identity", "Squeeze", "Unsqueeze", "Split",
-                        "Slice", "Concat", "Gather", "Clip", "Reshape", "QuantizeLinear", "DequantizeLinear"})  # fmt: skip
+_OF_PIXELS = (255.0, 127.5)
+_TO_PIXELS = _DIVIDING | frozenset(
+    {"Sub", "Add", "Clip", "Cast", "Transpose", "Identity", "Squeeze", "Unsqueeze", "Split", "Slice", "Concat"}
+    | {"Gather", "Reshape", "QuantizeLinear", "DequantizeLinear"}
+)
 
 
 class _Suspect(NamedTuple):
@@ -60,13 +62,18 @@ class PlainNumbers:
         node, array = nodes[meeting], self.flow.operands.array(nodes[place.node].input[place.position])
         pixels = self._are_pixels(node)
         label = self.flow.labels[place.node]
-        if array is None or array.dtype.kind not in "fiu" or place in self._suspects or self.choices.of(label) == "keep":
+        if (
+            array is None
+            or array.dtype.kind not in "fiu"
+            or place in self._suspects
+            or self.choices.of(label) == "keep"
+        ):
             return
         own = self.flow.dims.get(node.output[0]) or ()
         if not any(self._moves(dim) for dim in own) and not taint:
             return
         found = self._uses(node, array, own, taint) if array.size == 1 else self._list_uses(node, array, label, taint)
-        is_of_pixels = pixels or float(array.flat[0]) in _OF_PIXELS[:2] or _is_share_of_pixels(array)
+        is_of_pixels = pixels or float(array.flat[0]) in _OF_PIXELS or _is_share_of_pixels(array)
         if found and not (is_of_pixels and self.choices.of(label) != "follow"):
             self._suspects[place] = _Suspect(place, label, found)
 
@@ -111,9 +118,7 @@ class PlainNumbers:
         counts = {dim.old for dim in own if self.sizes.fixed(dim) is not None and (dim.old or 0) > 1}
         return [self.sizes.product([summed, self.sizes.const(count or 1)]) for count in sorted(counts, key=str)]
 
-    def _list_uses(
-        self, node: NodeProto, array: npt.NDArray[Any], label: str, taint: Taint
-    ) -> tuple[ScalarUse, ...]:
+    def _list_uses(self, node: NodeProto, array: npt.NDArray[Any], label: str, taint: Taint) -> tuple[ScalarUse, ...]:
         """A list whose numbers are all sizes of the image, or 0 and 1."""
         if node.op_type not in _DIVIDING | _SHIFTING:
             return ()
@@ -156,9 +161,7 @@ class PlainNumbers:
             self.inferred.append(Diagnostic("origins.input-size-number-follows", node=label, value=shown))
         return made
 
-    def _chosen(
-        self, label: str, uses: tuple[ScalarUse, ...], certain: Mapping[Place, ScalarUse]
-    ) -> ScalarUse | None:
+    def _chosen(self, label: str, uses: tuple[ScalarUse, ...], certain: Mapping[Place, ScalarUse]) -> ScalarUse | None:
         agreeing = [use for use in uses if any(_same_number(self.flow, use, other) for other in certain.values())]
         if len(agreeing) == 1:
             return agreeing[0]
@@ -182,4 +185,6 @@ def _is_power_of_two(number: int) -> bool:
 
 def _is_share_of_pixels(array: npt.NDArray[Any]) -> bool:
     kind = array.dtype.type
-    return array.dtype.kind == "f" and any(array.flat[0] in (kind(1) / kind(n), kind(2) / kind(n)) for n in (255, 127.5))
+    return array.dtype.kind == "f" and any(
+        array.flat[0] in (kind(1) / kind(n), kind(2) / kind(n)) for n in (255, 127.5)
+    )

@@ -39,7 +39,7 @@ class ScalarUse:
 
     def make(self, length: Callable[[Dim], int]) -> npt.NDArray[Any]:
         """The numbers at another size, in the arithmetic of their type."""
-        made = self.array.copy()
+        made: npt.NDArray[Any] = self.array.copy()
         kind = self.array.dtype.type
         for place, dim in enumerate(self.dims):
             if dim is not None:

@@ -37,9 +37,7 @@ _AFTER_SUMS = frozenset(
 _SMALL = 4  # numbers up to here stand for themselves
 
 
-def scalars(
-    flow: Flow, tables: Mapping[Place, Table], choices: Choices, inferred: list[str]
-) -> dict[Place, ScalarUse]:
+def scalars(flow: Flow, tables: Mapping[Place, Table], choices: Choices, inferred: list[str]) -> dict[Place, ScalarUse]:
     """The single numbers that follow the input. Raises SizeRefusedError where one admits two readings."""
     return _Search(flow, tables, choices, inferred).run()
 

@@ -102,6 +102,8 @@ def channels_after(flow: Flow, index: int, node: NodeProto, taints: Sequence[Tai
     if node.op_type == "Transpose":
         perm = next((list(a.ints) for a in node.attribute if a.name == "perm"), list(range(len(dims)))[::-1])
         return [Channels(perm.index(found.axis), found.along)]
+    if any(len(flow.dims.get(name) or ()) != len(dims) for name in node.output):
+        return [None] * len(node.output)
     picked = _picked(flow, index, node, found, len(dims))
     return [None if one is None else Channels(found.axis, one) for one in picked]
 
@@ -134,25 +136,29 @@ def _picked(
 
     if node.op_type == "Gather":
         wanted = listed(1, "indices")
+        count = len(found.along)
         if axis_of(attributes.get("axis", 0), rank) != found.axis or wanted is None:
             return nothing
-        return [tuple(found.along[number] for number in wanted)]
+        return nothing if any(not -count <= one < count for one in wanted) else [tuple(found.along[i] for i in wanted)]
     if node.op_type == "Split":
         if axis_of(attributes.get("axis", 0), rank) != found.axis:
             return [found.along] * len(node.output)
-        lengths = listed(1, "split") or [len(found.along) // len(node.output)] * len(node.output)
-        ends = [sum(lengths[: place + 1]) for place in range(len(lengths))]
-        return [found.along[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+        even = [len(found.along) // len(node.output)] * len(node.output)
+        parts = listed(1, "split") or even
+        if len(parts) != len(node.output) or sum(parts) != len(found.along):
+            return nothing
+        ends = [sum(parts[: place + 1]) for place in range(len(parts))]
+        return [found.along[end - part : end] for end, part in zip(ends, parts, strict=True)]
     if node.op_type == "Slice":
         starts, ends = listed(1, "starts"), listed(2, "ends")
         if starts is None or ends is None:
             return nothing
-        axes = listed(3, "axes") or list(range(len(starts)))
-        steps = listed(4, "steps") or [1] * len(starts)
+        every, ones = list(range(len(starts))), [1] * len(starts)
         along = found.along
-        for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        cuts = zip(listed(3, "axes") or every, starts, ends, listed(4, "steps") or ones, strict=True)
+        for axis, first, last, step in cuts:
             if axis_of(axis, rank) == found.axis:
-                along = along[slice(start, None if step < 0 and end < -len(along) else end, step)]
+                along = along[slice(first, None if step < 0 and last < -len(along) else last, step)]
         return [along]
     return nothing
 

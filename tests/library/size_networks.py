@@ -1,0 +1,65 @@
+"""Small networks built at any size, as exporters write them: with every size as a constant."""
+
+from collections.abc import Callable
+
+import numpy as np
+import onnxruntime as ort
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+OLD, NEW = (32, 48), (48, 64)
+Build = Callable[["Net", int, int], str]
+
+
+class Net:
+    """A small network for one size of the input; its weights are the same at every size."""
+
+    def __init__(self, height: int, width: int, channels: int = 3) -> None:
+        self.nodes: list = []
+        self.constants: list = []
+        self.shape = (1, channels, height, width)
+        self._random = np.random.default_rng(0)
+
+    def const(self, values, dtype=np.int64) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.array(values, dtype), name))
+        return name
+
+    def tensor(self, values) -> TensorProto:
+        return numpy_helper.from_array(np.array(values))
+
+    def weight(self, *shape: int) -> str:
+        return self.const(self._random.standard_normal(shape), np.float32)
+
+    def add(self, op_type: str, *inputs: str, **attributes) -> str:
+        output = f"t{len(self.nodes)}"
+        self.nodes.append(
+            helper.make_node(op_type, inputs, [output], name=f"{op_type}_{len(self.nodes)}", **attributes)
+        )
+        return output
+
+    def conv(self, x: str, ins: int, outs: int, stride: int = 1) -> str:
+        return self.add("Conv", x, self.weight(outs, ins, 3, 3), pads=[1] * 4, strides=[stride] * 2)
+
+    def model(self, output: str) -> ModelProto:
+        graph = helper.make_graph(
+            self.nodes,
+            "net",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
+            self.constants,
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def built(build: Build, size: tuple[int, int]) -> ModelProto:
+    net = Net(*size)
+    return net.model(build(net, *size))
+
+
+def run(model: ModelProto, size: tuple[int, int], batch: int = 1) -> np.ndarray:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(model.SerializeToString(), options)
+    x = np.random.default_rng(1).random((batch, 3, *size), np.float32)
+    (found,) = session.run(None, {"x": x})
+    return found

@@ -1,0 +1,144 @@
+"""Numbers of a network that are as large as its image or its map: which follow the input, and which are refused."""
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+from size_networks import NEW, OLD, Net, built, run
+
+import resizefix
+from resizefix.outcome import Status
+
+
+def line(n: Net, size: int, along: int) -> str:
+    shape = [1, 1, 1, 1]
+    shape[along] = size
+    return n.const(np.arange(size).reshape(shape), np.float32)
+
+
+def box_head(n: Net, h: int, w: int) -> str:
+    """Centres of boxes count positions and are divided by the size of the map; so are their widths."""
+    y = n.conv("x", 3, 4)
+    centre = n.add("Div", n.add("Add", n.add("Sigmoid", y), line(n, w, 3)), n.const(w, np.float32))
+    width = n.add("Div", n.add("Exp", y), n.const(w, np.float32))
+    return n.add("Concat", centre, width, axis=1)
+
+
+def flow_in_shares(n: Net, h: int, w: int) -> str:
+    return n.add("Div", n.conv("x", 3, 2), n.const((w - 1) / 2, np.float32))
+
+
+def gram(n: Net, h: int, w: int) -> str:
+    y = n.add("Reshape", n.conv("x", 3, 6), n.const([1, 6, h * w]))
+    return n.add("Div", n.add("MatMul", y, n.add("Transpose", y, perm=[0, 2, 1])), n.const(6 * h * w, np.float32))
+
+
+def best_positions(n: Net, h: int, w: int) -> str:
+    y = n.add("Reshape", n.conv("x", 3, 1), n.const([1, h * w]))
+    best = n.add("ArgMax", y, axis=1)
+    row, column = n.add("Div", best, n.const(w)), n.add("Mod", best, n.const(w))
+    return n.add("Cast", n.add("Concat", row, column, axis=1), to=TensorProto.FLOAT)
+
+
+def two_coordinates(n: Net, h: int, w: int) -> str:
+    """Each of two coordinates is divided by its own size, also where the image is square."""
+    ys, xs = np.meshgrid(np.arange(h), np.arange(w), indexing="ij")
+    grid = n.add("Add", n.conv("x", 3, 2), n.const(np.stack([xs, ys])[None], np.float32))
+    made = []
+    for channel, size in enumerate((w, h)):
+        one = n.add("Slice", grid, n.const([channel]), n.const([channel + 1]), n.const([1]))
+        made.append(n.add("Div", one, n.const(size - 1, np.float32)))
+    return n.add("Concat", *made, axis=1)
+
+
+def boxes_in_pixels(n: Net, h: int, w: int) -> str:
+    y = n.add("Transpose", n.add("Reshape", n.conv("x", 3, 4), n.const([1, 4, h * w])), perm=[0, 2, 1])
+    return n.add("Mul", y, n.const([w, h, w, h], np.float32))
+
+
+def spatial_maximum(n: Net, h: int, w: int) -> str:
+    return n.add("MaxPool", n.conv("x", 3, 4), kernel_shape=[h, w], strides=[h, w])
+
+
+def strip(n: Net, h: int, w: int) -> str:
+    y = n.conv("x", 3, 4)
+    return n.add("Add", y, n.add("AveragePool", y, kernel_shape=[1, w], strides=[1, w]))
+
+
+def old_arange(n: Net, h: int, w: int) -> str:
+    """How torch wrote arange before opset 11: the positions of the ones in a list of ones."""
+    ones = n.add("ConstantOfShape", n.const([w]), value=n.tensor([1]))
+    positions = n.add("Cast", n.add("NonZero", ones), to=TensorProto.FLOAT)
+    return n.add("Add", n.conv("x", 3, 2), n.add("Div", positions, n.const(w - 1, np.float32)))
+
+
+def uneven_pads(n: Net, h: int, w: int) -> str:
+    return n.add("Pad", n.conv("x", 3, 2), n.const([0, 0, 2, 3, 0, 0, 4, 1]))
+
+
+FOLLOWING = [
+    box_head, flow_in_shares, gram, best_positions, two_coordinates, boxes_in_pixels, spatial_maximum, strip,
+    old_arange, uneven_pads,
+]  # fmt: skip
+SQUARE = (32, 32)
+
+
+@pytest.mark.parametrize("build", FOLLOWING, ids=lambda build: build.__name__)
+@pytest.mark.parametrize("kind", ["fixed", "any"])
+def test_numbers_follow_as_they_are_built_at_that_size(build, kind):
+    old = SQUARE if build is two_coordinates else OLD
+    result = resizefix.input_size(built(build, old), size="any" if kind == "any" else NEW)
+    wanted, found = run(built(build, NEW), NEW), run(result.model, NEW)
+    if build in (strip, gram):  # a sum in another order, and a product in another type
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    else:
+        assert found.tobytes() == wanted.tobytes()
+
+
+def data_over_width(n: Net, h: int, w: int) -> str:
+    return n.add("Div", n.conv("x", 3, 2), n.const(w, np.float32))
+
+
+def half_a_roll(n: Net, h: int, w: int) -> str:
+    y = n.conv("x", 3, 2)
+    last = n.add("Slice", y, n.const([-(h // 2)]), n.const([2**62]), n.const([2]))
+    return n.add("Concat", last, n.add("Slice", y, n.const([0]), n.const([-(h // 2)]), n.const([2])), axis=2)
+
+
+def bins_of_maxima(n: Net, h: int, w: int) -> str:
+    return n.add("MaxPool", n.conv("x", 3, 2), kernel_shape=[8, 8], strides=[8, 8])
+
+
+@pytest.mark.parametrize(
+    ("build", "node"), [(data_over_width, "Div_1"), (half_a_roll, "Slice_1"), (bins_of_maxima, "MaxPool_1")],
+    ids=lambda given: getattr(given, "__name__", ""),
+)  # fmt: skip
+def test_numbers_with_two_readings_are_refused_with_their_node(build, node):
+    old = SQUARE if build is bins_of_maxima else OLD
+    (outcome,) = resizefix.input_size(built(build, old), size=NEW).outcomes
+    assert (outcome.status, outcome.node) == (Status.REFUSED, node)
+
+
+@pytest.mark.parametrize("choice", ["keep", "follow_input"])
+def test_the_user_decides_what_a_number_is(choice):
+    result = resizefix.input_size(built(data_over_width, OLD), size=NEW, **{choice: ["Div_*"]})
+    kept = run(built(lambda n, h, w: data_over_width(n, h, OLD[1]), NEW), NEW)
+    wanted = kept if choice == "keep" else run(built(data_over_width, NEW), NEW)
+    assert run(result.model, NEW).tobytes() == wanted.tobytes()
+
+
+def test_pixels_divided_by_255_are_no_shares_of_an_image_of_256():
+    def normalized(n: Net, h: int, w: int) -> str:
+        return n.add("Relu", n.add("Div", "x", n.const(255, np.float32)))
+
+    result = resizefix.input_size(built(normalized, (256, 256)), size=NEW)
+    assert run(result.model, NEW).tobytes() == run(built(normalized, NEW), NEW).tobytes()
+
+
+def test_a_model_that_does_not_run_at_its_own_size_is_refused_with_the_reason():
+    def doubled(n: Net, h: int, w: int) -> str:
+        return n.add("Resize", n.conv("x", 3, 2), "", n.const([1, 1, 2, 2], np.float64), mode="linear")
+
+    result = resizefix.input_size(built(doubled, OLD), size=NEW)
+    (outcome,) = result.outcomes
+    assert outcome.status is Status.REFUSED
+    assert "own size either" in (outcome.reason or "")

@@ -150,12 +150,12 @@ def _picked(
         ends = [sum(parts[: place + 1]) for place in range(len(parts))]
         return [found.along[end - part : end] for end, part in zip(ends, parts, strict=True)]
     if node.op_type == "Slice":
-        starts, ends = listed(1, "starts"), listed(2, "ends")
-        if starts is None or ends is None:
+        begins, stops = listed(1, "starts"), listed(2, "ends")
+        if begins is None or stops is None:
             return nothing
-        every, ones = list(range(len(starts))), [1] * len(starts)
+        every, ones = list(range(len(begins))), [1] * len(begins)
         along = found.along
-        cuts = zip(listed(3, "axes") or every, starts, ends, listed(4, "steps") or ones, strict=True)
+        cuts = zip(listed(3, "axes") or every, begins, stops, listed(4, "steps") or ones, strict=True)
         for axis, first, last, step in cuts:
             if axis_of(axis, rank) == found.axis:
                 along = along[slice(first, None if step < 0 and last < -len(along) else last, step)]

@@ -1,6 +1,6 @@
 """`input-size` over a folder of models: what converts, what is refused and why, and if every output follows.
 
-Each model with a fixed image input is given another size. The judge is onnxruntime with numpy alone: the original at its
+Each model with a fixed image input gets another size. The judge is onnxruntime and numpy alone: the original at its
 own size, the converted one at the new size, and the original whose input's height and width were freed by hand, where
 that runs. An output whose shape is the old one is "kept"; it is right where the freed original keeps it too, or where
 no axis of it is a share of the image. Everything else is printed, to be looked at.

@@ -12,8 +12,11 @@ from resizefix.verification.verification import Run, Verification
 
 
 def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification: Verification) -> tuple[Outcome, ...]:
-    """The outcomes with what the runs say: not exact where the operation says so, a run was not bitwise, or one of the
-    sites `moved`, which have other nodes around them than before, resizes half precision.
+    """The outcomes with what the runs say: not exact where the operation says so, where a run was not bitwise, or where
+    one of the sites `moved`, which have other nodes around them than before, resizes half precision.
+
+    A difference of the whole model is that of the nodes that are not exact: beside them, a node that gave every bit
+    when it was run alone stays exact.
 
     onnxruntime computes half precision in float32 between casts whose places depend on the neighbouring nodes, so that
     the last bit can change though every node says what it said. Runs that found the same bits do not tell that others
@@ -22,13 +25,15 @@ def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification:
     Runs at the default level do not count: there the original itself is fused, and its sums are in another order.
     """
     runs = [run for run in verification.runs if not run.optimized]
-    same_bits = all(run.bitwise and run.from_scales is None for run in runs) and not any(
-        site.elem_type in HALF for site in moved
-    )
+    moves_half = any(site.elem_type in HALF for site in moved)
+    same_bits = all(run.bitwise and run.from_scales is None for run in runs) and not moves_half
+    changed = [outcome for outcome in outcomes if outcome.status is Status.CHANGED]
+    alone = {site.index for site in moved if site.key in verification.bitwise_alone and not moves_half}
+    exact = {outcome.index for outcome in changed if outcome.exact and (same_bits or outcome.index in alone)}
     worst = max(runs, key=_difference, default=None)
     return tuple(
         outcome
-        if outcome.status is not Status.CHANGED or (outcome.exact and same_bits)
+        if outcome.status is not Status.CHANGED or outcome.index in exact
         else replace(
             outcome,
             exact=False,

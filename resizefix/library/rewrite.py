@@ -10,6 +10,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
+from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError, UsageError, VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.at_size import at_size
@@ -30,6 +31,7 @@ from resizefix.operations.trt_legacy import trt_legacy as make_legacy
 from resizefix.opsets.open_branches import open_branches
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
+from resizefix.scope_path import Key
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.target import Target
 from resizefix.verification.bounds import half_units
@@ -242,7 +244,9 @@ def _proven(
     elif allowed is None:
         allowed = INEXACT_BOUND if allow_inexact else LOWERED_BOUND
     allowed = max(allowed, half_units(site.elem_type for site in changed))
-    verification = prove_rewrite(before, after, {site.key: site.input for site in changed}, allowed, rules)
+    data = {site.key: site.input for site in changed}
+    bounds = _bounds(outcomes, changed)
+    verification = prove_rewrite(before, after, data, allowed, rules, bounds=bounds)
     told = measured(outcomes, changed, verification)
     if not verification.passed:
         result = Result(before, told, (), verification)
@@ -251,6 +255,16 @@ def _proven(
             "library.verification-failed-advice", why=verification.reason, advice=advice, result=result
         )
     return Result(returned(after, model), told, (), verification)
+
+
+def _bounds(outcomes: Sequence[Outcome], changed: Sequence[Site]) -> dict[Key, ErrorBound]:
+    """How near each changed node comes to what stood there, as its outcome says."""
+    keys = {site.index: site.key for site in changed}
+    return {
+        keys[one.index]: ErrorBound(one.exact, one.bound or 0.0)
+        for one in outcomes
+        if one.index in keys and (one.exact or one.bound is not None)
+    }
 
 
 def _if_inexact_passes(verification: Verification, allowed: float) -> str:

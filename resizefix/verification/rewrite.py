@@ -6,13 +6,14 @@ cannot run as a whole is proven around each rewritten node, and the verification
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
+from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
@@ -34,6 +35,7 @@ def prove_rewrite(
     conditions: Conditions,
     *,
     feeds: Mapping[str, Sequence[float]] | None = None,
+    bounds: Mapping[Key, ErrorBound] | None = None,
 ) -> Verification:
     """Compare the models; `sites` names each rewritten node by scope path and output, with the tensor that it resizes.
 
@@ -42,19 +44,50 @@ def prove_rewrite(
     `relative` is the largest difference allowed, as a part of an output's largest value. With 0 numbers must be equal,
     but for the last bits of half-precision outputs: onnxruntime computes them in float32 between casts whose places
     depend on the neighbouring nodes. Whether every bit agreed stands in the runs.
+
+    `bounds` is how near each node comes, as far as that is known: where outputs are farther apart, since later nodes
+    make more of a difference, the nodes that are not exact are run alone; where they differ at all, the exact ones.
     """
-    found = _proved(before, after, sites, relative, conditions, feeds or {})
+    allowed = _Allowed(relative, bounds or {})
+    found = _proved(before, after, sites, allowed, conditions, feeds or {})
     return replace(found, sessions=conditions.sessions.opened)
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    """How far models may be apart, and each of the nodes."""
+
+    relative: float
+    bounds: Mapping[Key, ErrorBound]
+
+    def stated(self, keys: Collection[Key]) -> float | None:
+        """What users are told of these nodes; None: nothing, of one of them."""
+        known = [self.bounds[key] for key in keys if key in self.bounds]
+        return max((bound.bound for bound in known), default=None) if len(known) == len(keys) else None
+
+    def to_run_alone(self, runs: Sequence[Run], keys: Collection[Key]) -> set[Key]:
+        """The nodes of which these runs of the whole model do not show that they are as near as is said."""
+        plain = [run for run in runs if not run.optimized]
+        if all(run.bitwise for run in plain) or all(self.is_exact(key) for key in keys):
+            return set()
+        stated = self.stated(keys)
+        is_near = stated is not None and all(run.max_rel_diff <= stated for run in plain)
+        return {key for key in keys if key in self.bounds and (self.is_exact(key) or not is_near)}
+
+    def is_exact(self, key: Key) -> bool:
+        """Whether the node gives every bit."""
+        return key in self.bounds and self.bounds[key].exact
 
 
 def _proved(
     before: Document,
     after: Document,
     sites: Mapping[Key, str],
-    relative: float,
+    allowed: _Allowed,
     conditions: Conditions,
     feeds: Mapping[str, Sequence[float]],
 ) -> Verification:
+    computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
     fed = _fed(before, after, conditions, feeds)
     too_large = False
     try:
@@ -64,21 +97,23 @@ def _proved(
     except BrokenOffError as error:
         return Verification(Status.FAILED, str(error))
     if why_local is None:
-        whole = _verify(before, after, relative, conditions, conditions.shapes, fed)
-        alone = _Alone(Extraction(ModelView(before), ModelView(after)), relative, conditions, fed)
-        return _with_bodies(whole, sites, alone) if whole.passed else whole
+        stated = allowed.stated(computing)
+        whole = _verify(before, after, allowed.relative, conditions, conditions.shapes, fed, stated=stated)
+        alone = _Alone(Extraction(ModelView(before), ModelView(after)), allowed, conditions, fed)
+        return _with_nodes(whole, computing, alone) if whole.passed else whole
     views = ModelView(before), ModelView(after)
-    alone = _Alone(Extraction(*views), relative, conditions, fed, open_sizes=too_large)
+    alone = _Alone(Extraction(*views), allowed, conditions, fed, open_sizes=too_large)
     runs: list[Run] = []
     notes: list[str] = []
     paths = alone.extraction.common_paths
-    for key, data in sites.items():
-        if not key[1]:
-            continue  # nothing is computed, so nothing can differ
+    bitwise: set[Key] = set()
+    for key, data in computing.items():
         if key[0] not in paths:
             return Verification(Status.FAILED, Diagnostic("verification.function-was-inlined", key=key[1]))
         local = alone.proof(key, data)
         runs.extend(local.runs)
+        if _is_bitwise(local):
+            bitwise.add(key)
         if not local.passed:
             return Verification(
                 Status.FAILED,
@@ -88,7 +123,8 @@ def _proved(
         if local.reason is not None:
             notes.append(f"around {key[1]!r}: {local.reason}")
     reason = f"only around each changed node, because the model as a whole was not compared: {why_local}"
-    return Verification(Status.PASSED, "; ".join(dict.fromkeys((*notes, reason))), tuple(runs))
+    told = "; ".join(dict.fromkeys((*notes, reason)))
+    return Verification(Status.PASSED, told, tuple(runs), bitwise_alone=frozenset(bitwise))
 
 
 @dataclass(frozen=True)
@@ -96,7 +132,7 @@ class _Alone:
     """Compares the two models around one rewritten node."""
 
     extraction: Extraction
-    relative: float
+    allowed: _Allowed
     conditions: Conditions
     feeds: Mapping[str, Sequence[float]]
     open_sizes: bool = False
@@ -106,32 +142,46 @@ class _Alone:
         pair = self.extraction.extract({key: data}, open_sizes=self.open_sizes, sizes_stay=not self.open_sizes)
         try:
             feeds = _those_of(pair, self.feeds)
-            return _verify(*pair, self.relative, self.conditions, {}, feeds, empty_agree=True)
+            stated = self.allowed.stated([key])
+            return _verify(*pair, self.allowed.relative, self.conditions, {}, feeds, stated=stated, empty_agree=True)
         except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
             return Verification(Status.FAILED, str(error))
 
 
-def _with_bodies(whole: Verification, sites: Mapping[Key, str], alone: _Alone) -> Verification:
-    """A body need not have run when the whole model did: nodes there are compared alone as well, or it is said."""
+def _with_nodes(whole: Verification, sites: Mapping[Key, str], alone: _Alone) -> Verification:
+    """The verification of the whole model, and around each node of which it does not show enough: one in a body, which
+    need not have run when the whole model did, and one that may be nearer than the model's outputs are."""
     runs = list(whole.runs)
     notes = [] if whole.reason is None else [whole.reason]
-    in_bodies = {key: data for key, data in sites.items() if key[1] and may_be_passed_over(key)}
-    paths = alone.extraction.common_paths if in_bodies else set()
-    for key, data in in_bodies.items():
+    bitwise: set[Key] = set()
+    nearer = alone.allowed.to_run_alone(whole.runs, sites)
+    wanted = {key: data for key, data in sites.items() if key in nearer or may_be_passed_over(key)}
+    paths = alone.extraction.common_paths if wanted else set()
+    for key, data in wanted.items():
+        in_body = may_be_passed_over(key)
         if key[0] not in paths:
-            notes.append(f"{key[1]!r} is proven only if the body it stood in was run: its function was inlined")
+            if in_body:
+                notes.append(f"{key[1]!r} is proven only if the body it stood in was run: its function was inlined")
             continue
         local = alone.proof(key, data)
+        if _is_bitwise(local):
+            bitwise.add(key)
         runs.extend(local.runs)
         if not local.passed and local.runs:
             return Verification(
                 Status.FAILED, Diagnostic("verification.around", key=key[1], why=local.reason), tuple(runs)
             )
-        if not local.passed:
+        if not local.passed and in_body:
             notes.append(
                 f"{key[1]!r} is proven only if the body it stands in was run; it cannot be run alone: {local.reason}"
             )
-    return replace(whole, reason="; ".join(dict.fromkeys(notes)) or None, runs=tuple(runs))
+    reason = "; ".join(dict.fromkeys(notes)) or None
+    return replace(whole, reason=reason, runs=tuple(runs), bitwise_alone=frozenset(bitwise))
+
+
+def _is_bitwise(local: Verification) -> bool:
+    plain = [run for run in local.runs if not run.optimized]
+    return local.passed and bool(plain) and all(run.bitwise for run in plain)
 
 
 def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
@@ -184,6 +234,7 @@ def _verify(
     shapes: Mapping[str, tuple[int, ...]],
     feeds: Mapping[str, Sequence[float]],
     *,
+    stated: float | None = None,
     empty_agree: bool = False,
 ) -> Verification:
     found = verify(
@@ -192,6 +243,7 @@ def _verify(
         shapes=shapes,
         seed=conditions.seed,
         relative=relative,
+        stated=stated,
         feeds=feeds,
         custom_op_libraries=conditions.custom_op_libraries,
         limits=conditions.limits,

@@ -10,6 +10,7 @@ from typing import Any
 
 from resizefix.printable import summary
 from resizefix.promotion import Coupling, Freedom
+from resizefix.scope_path import Key
 
 
 class Status(str, Enum):
@@ -73,7 +74,8 @@ class Verification:
     """`reason` says why it failed or was skipped, or what a pass does not cover; `sessions`: how many were opened.
 
     `runtime` is what the second model ran in, with its version, where that was not onnxruntime without optimisation;
-    `sites` is what it made of each resize.
+    `sites` is what it made of each resize. `bitwise_alone`: the changed nodes that gave every bit when they were
+    compared alone, without optimisation.
     """
 
     status: Status
@@ -83,6 +85,7 @@ class Verification:
     sessions: int = 0
     runtime: str | None = None
     sites: tuple[SiteDrift, ...] = ()
+    bitwise_alone: frozenset[Key] = frozenset()
 
     def __repr__(self) -> str:
         largest = max((run.max_abs_diff for run in self.runs), default=0.0)

@@ -46,6 +46,7 @@ def verify(
     atol: float = 0.0,
     rtol: float = 0.0,
     relative: float | None = None,
+    stated: float | None = None,
     feeds: Mapping[str, object] | None = None,
     custom_op_libraries: Sequence[str] = (),
     limits: Limits | None = None,
@@ -57,7 +58,8 @@ def verify(
 
     With optimisation disabled every bit must agree, unless `atol` or `rtol` are given: then |after - before| ≤ atol +
     rtol·|before|, or, given `relative`, at most that part of the output's largest value. At the default level
-    outputs may also differ by the bounds of `bounds.default_level_bounds`.
+    outputs may also differ by the bounds of `bounds.default_level_bounds`. `stated` is the part of the largest value
+    within which the user is told that they are: a run names it as its bound where it holds.
 
     Inputs of one name get one value. An input that only one model has needs a default or a value in `feeds`. Outputs go
     by name, or by position if no name is common. Sizes that the files leave open are those of `shapes`, else the first
@@ -83,7 +85,7 @@ def verify(
         seeds = range(seed, seed + runs)
         fitted = pair.fit([Feeder(inputs, shapes, each, hints, limits.bytes) for each in seeds])
         shown = tuple(feeds or ())
-        problem = pair.disagreement(fitted, _Tolerance(atol, rtol, relative), shown, done)
+        problem = pair.disagreement(fitted, _Tolerance(atol, rtol, relative, stated), shown, done)
     except (NotComparableError, CannotLoadError, CannotRunError) as error:
         problem = str(error)
     except BrokenOffError as error:
@@ -101,10 +103,14 @@ class _Tolerance:
     atol: float
     rtol: float
     relative: float | None
+    stated: float | None = None
 
-    def bound(self, before: Outputs) -> float:
-        """The largest difference that is allowed, as a part of the largest value of an output."""
-        parts = [self.rtol]
+    def bound(self, before: Outputs, comparison: Comparison, least: float = 0.0) -> float:
+        """The largest difference that is allowed, as a part of the largest value of an output: what is stated where
+        that holds, else what may be, `least` at any rate."""
+        if self.stated is not None and within(comparison, self.stated):
+            return self.stated
+        parts = [self.rtol, least]
         if self.relative is not None:
             parts += [bound.relative for bound in relative_bounds(before, self.relative).values()]
         if self.atol:
@@ -158,7 +164,9 @@ class _Pair:
         plain = [one.outputs for one in fitted]
         for at, after in enumerate(self._run_after(feeds, optimized=False)):
             comparison = compare(plain[at], after)
-            done.append(_run(feeds[at], shown, comparison, optimized=False, bound=tolerance.bound(plain[at])))
+            done.append(
+                _run(feeds[at], shown, comparison, optimized=False, bound=tolerance.bound(plain[at], comparison))
+            )
             if not comparison.bitwise and not tolerance.allows(plain[at], after):
                 return f"With optimisation disabled, {comparison.reason}."
         try:
@@ -170,7 +178,7 @@ class _Pair:
             bounds = default_level_bounds(plain[at], fused[at])
             comparison = compare(fused[at], after)
             widest = max(bounds.values(), key=lambda bound: bound.relative, default=Bound(0.0, "no outputs"))
-            allowed = max(widest.relative, tolerance.bound(fused[at]))
+            allowed = tolerance.bound(fused[at], comparison, widest.relative)
             done.append(_run(feeds[at], shown, comparison, optimized=True, bound=allowed))
             if within(comparison, bounds) or tolerance.allows(fused[at], after):
                 continue

@@ -90,6 +90,48 @@ def test_half_precision_whose_shape_is_multiplied_by_the_new_input_is_not_called
     assert [outcome.exact for outcome in promoted.outcomes] == [False]
 
 
+COPIED_AND_SUMMED = onnx.parser.parse_model(
+    """<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,8,10] x) => (float[] y, float[] z)
+    <float[4] s = {1, 1, 2, 2}> {
+      a = Resize <mode = "nearest", nearest_mode = "round_prefer_floor"> (x, , s)
+      y = Relu (a)
+      b = Resize <mode = "linear"> (x, , s)
+      z = Sigmoid (b) }"""
+)
+
+
+def test_a_copied_node_stays_exact_beside_one_that_adds_in_another_order():
+    result = resizefix.legalize(COPIED_AND_SUMMED, target="tensorrt-7.0")
+    assert [(outcome.exact, outcome.max_abs_diff is None) for outcome in result.outcomes] == [
+        (True, True),
+        (False, False),
+    ]
+
+
+def test_a_rewrite_and_its_verification_name_one_bound():
+    result = resizefix.legalize(COPIED_AND_SUMMED, target="tensorrt-7.0")
+    bound = result.outcomes[1].bound
+    runs = [run for run in result.verification.runs if not run.optimized and not run.bitwise]
+    assert 0 < bound < 1e-5
+    assert {run.bound for run in runs} == {bound}
+
+
+def test_where_later_nodes_make_more_of_a_difference_the_node_alone_is_held_to_its_bound():
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,8,10] x) => (float[] z)
+        <float[4] s = {1, 1, 2, 2}, float most = {0.9}> {
+          b = Resize <mode = "linear"> (x, , s)
+          c = Resize <mode = "linear"> (x, , s)
+          d = Mul (c, most)
+          z = Sub (b, d) }"""
+    )
+    result = resizefix.legalize(model, target="tensorrt-7.0", node=["#0"])
+    (outcome,) = result.outcomes
+    plain = [run for run in result.verification.runs if not run.optimized]
+    assert plain[0].max_rel_diff > outcome.bound
+    assert [run.bound == outcome.bound for run in plain] == [False, True]
+
+
 @pytest.mark.parametrize("dims", ["1,1,3,1000", "1,1,h,w"])
 def test_a_bound_holds_at_the_users_size_or_its_condition_is_stated(dims):
     """E20 on a long axis: one number for all sizes was exceeded from about 500 samples on."""

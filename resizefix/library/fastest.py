@@ -15,7 +15,7 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import RefusedError, UsageError
 from resizefix.library.node_times import NodeTimes, Stopwatch, Timer, Values
-from resizefix.library.speed import GAIN, FormTime, NodeSpeed, Speed, WholeSpeed, milliseconds, ratio
+from resizefix.library.speed import GAIN, FormTime, NodeSpeed, Speed, WholeSpeed, ratio
 from resizefix.operations.candidates import LegalizeAs, candidates, legalizers, why_left_alone
 from resizefix.operations.legalize import Legalization
 from resizefix.operations.replacement import Allowance
@@ -30,7 +30,7 @@ from resizefix.targets.target import Target
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.steps import Steps
 
-_ROUNDS, _SECONDS = 7, 2.0  # rounds at least, and the seconds in which there may be more
+_ROUNDS, _SECONDS = 10, 2.0  # rounds at least, and the seconds in which there may be more
 _MOST_PARTS = 4  # of the choice that are tried where the whole of it does not make the model faster
 _LEAST_STEP = 0.98  # the part of the time that one more of them must leave
 
@@ -148,10 +148,12 @@ class _Choice:
         return replace(best, speed=replace(best.speed, kept=True))
 
     def _tried(self, chosen: Mapping[Key, str], values: Values) -> _Whole:
-        """The model with these forms, in both orders: the one that is loaded first may have the better place."""
+        """The model with these forms, in both orders; in neither may it be slower, for the first may be placed better."""
         operation = LegalizeAs(self.times.target, self.times.allowance, chosen)
         after = rewrite(self.view, self.sites, operation)
-        parts, both = [], []
+        parts: list[float] = []
+        old: list[float] = []
+        new: list[float] = []
         for order in (("before", "after"), ("after", "before")):
             documents = {"before": self.made.document, "after": after.document}
             answer = self.times.watch.time({name: documents[name] for name in order}, values, _ROUNDS, _SECONDS)
@@ -160,10 +162,11 @@ class _Choice:
                 raise RefusedError("library.fastest-does-not-run", why=why)
             found = dict(zip(order, answer.models, strict=True))
             parts.append(ratio(found["before"].times, found["after"].times))
-            both.append((milliseconds(found["before"]), milliseconds(found["after"])))
-        before_ms, after_ms = (min(times) for times in zip(*both, strict=True))
-        speed = WholeSpeed(before_ms, after_ms, kept=False)
-        return _Whole(chosen, max(parts), speed, Legalization(after.document, after.outcomes))
+            old += found["before"].times
+            new += found["after"].times
+        speed = WholeSpeed(min(old) * 1e3, min(new) * 1e3, kept=False)
+        part = ratio(old, new) if max(parts) < 1 else max(parts)
+        return _Whole(chosen, part, speed, Legalization(after.document, after.outcomes))
 
     def _told(
         self, site: Site, outcome: Outcome, speed: NodeSpeed | None, kept: Mapping[Key, str], whole: _Whole | None

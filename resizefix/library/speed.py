@@ -61,7 +61,7 @@ def ratio(before: Sequence[float], after: Sequence[float]) -> float:
 
     Rounds are those in which both ran, so that what slows the machine down falls on both.
     """
-    by_round = [new / old for old, new in zip(before, after, strict=False) if old > 0]
+    by_round = [new / old for old, new in zip(before, after, strict=False) if old > 0]  # one may have left early
     if not by_round:
         return 1.0
     return max(min(after) / min(before), statistics.median(by_round))

@@ -148,7 +148,7 @@ class _Choice:
         return replace(best, speed=replace(best.speed, kept=True))
 
     def _tried(self, chosen: Mapping[Key, str], values: Values) -> _Whole:
-        """The model with these forms, in both orders; in neither may it be slower, for the first may be placed better."""
+        """The model with these forms, in both orders; in neither may it be slower: the first may be placed better."""
         operation = LegalizeAs(self.times.target, self.times.allowance, chosen)
         after = rewrite(self.view, self.sites, operation)
         parts: list[float] = []

@@ -16,7 +16,7 @@ from resizefix.dialects.resized_length import inference_length, kernel_length, s
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import empty_tensor, integers, shape_of_input
 from resizefix.faults.resize_node import Array, Operand, ResizeNode
-from resizefix.faults.types import places
+from resizefix.faults.types import places, stored_pair
 
 BOTH_EXTENTS = "both-extents"
 NO_EXTENT = "no-extent"
@@ -29,6 +29,7 @@ FROZEN_BATCH = "frozen-batch"
 IDENTITY = "identity"
 
 _NEARLY_ONE = 1e-3  # farther than a 16-bit or fixed-point format moves 1
+_ONE_IN_8_BITS = 8e-3  # farther than 8 bits move 1; read as 1 only where a stored shape says so
 
 
 def both_operands(node: ResizeNode) -> tuple[Operand | None, Operand | None]:
@@ -254,24 +255,27 @@ def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
     scales, sizes = both_operands(node)
     if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
         return None
-    if not any(scale != 1 and abs(scale - 1) <= 2 * _NEARLY_ONE for scale in scales.value.ravel().tolist()):
+    if not any(scale != 1 and abs(scale - 1) <= _ONE_IN_8_BITS for scale in scales.value.ravel().tolist()):
         return None
     value = scales.value.copy()
     axes = _axes(node, len(value))
     if node.rank is None and "axes" not in node.attributes:  # in a local function: one scale for each axis
         axes = list(range(len(value)))
     for place, axis in enumerate(axes):
-        if (
-            value[place] != 1
-            and abs(value[place] - 1) <= _NEARLY_ONE
-            and axis is not None
-            and _stays(node, axis, len(value))
-        ):
+        if axis is not None and value[place] != 1 and _is_one(node, axis, float(value[place]), len(value)):
             value[place] = 1
     if np.array_equal(value, scales.value):
         return None
     because = f"its scales {scales.value.tolist()} are nearly 1 on an axis that keeps its size"
     return _new_scales(node, scales, value, UNIT_SCALE, because, f"they become {value.tolist()}", keeps_numbers=False)
+
+
+def _is_one(node: ResizeNode, axis: int, scale: float, scales: int) -> bool:
+    """Whether a scale is 1, rounded: nearly 1, or less nearly where the stored shapes contradict it."""
+    if abs(scale - 1) <= _NEARLY_ONE:
+        return _stays(node, axis, scales)
+    size, out = stored_pair(node, axis)
+    return abs(scale - 1) <= _ONE_IN_8_BITS and size is not None and size == out and _made(scale, size) != out
 
 
 def _stays(node: ResizeNode, axis: int, scales: int) -> bool:

@@ -66,9 +66,30 @@ def two_inputs_beyond_10(node: ResizeNode, _: Preferences) -> Fault | None:
             "nothing says how large the output is; export the model again",
         )
     if set(node.attributes) <= {"mode"}:
+        if not _read_alike(node, operand.value) and node.view.model.producer_name != "sclblonnx":
+            return _two_coordinates(node, because)
         because += "; with no attribute but mode it is a node of opset 10, which samples asymmetrically"
         return _as_resize(node, because, operand.name, operand.value, [])
     return _moved_scales(node, because, operand.name)
+
+
+def _read_alike(node: ResizeNode, scales: Array | None) -> bool:
+    """Whether a node of mode and scales alone computes the same as Resize-10 and by the defaults of Resize-11.
+
+    Nearest by whole factors: asymmetric with floor and half_pixel with round_prefer_floor take the same pixels.
+    """
+    if node.attributes.get("mode", "nearest") != "nearest" or scales is None:
+        return False
+    return bool(np.all(scales >= 1) and np.array_equal(scales, np.round(scales)))
+
+
+def _two_coordinates(node: ResizeNode, because: str) -> Fault:
+    """onnxscript leaves roi out of a node of today, sclblonnx raises the opset of a Resize-10: both look the same."""
+    fix = (
+        f"as a node of opset 10 it samples asymmetrically, as one of opset {node.opset} at half_pixel; write its "
+        "coordinate_transformation_mode and repair again"
+    )
+    return Fault(OPERAND_SPELLING, because, fix)
 
 
 def _moved_scales(node: ResizeNode, because: str, scales: str) -> Fault:

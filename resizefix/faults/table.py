@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.faults import attributes, channels, conversions, extents, operators, types
+from resizefix.faults import attributes, channels, conversions, extents, operators, quantised_scales, types, whole_numbers
 from resizefix.faults.fault import Fault, Finder, Preferences
 from resizefix.faults.resize_node import ResizeNode, Surroundings
 
@@ -12,9 +12,11 @@ FINDERS: tuple[Finder, ...] = (
     # the spelling of attributes, which the others read
     attributes.wrong_type,
     attributes.align_corners,
+    quantised_scales.quantised_scales,
     # the version of the operator
     operators.upsample_beyond_9,
     operators.upsample_of_another_version,
+    whole_numbers.sizes_as_scales,
     operators.two_inputs_beyond_10,
     operators.too_new_for_the_model,
     attributes.misspelt_value,
@@ -28,6 +30,7 @@ FINDERS: tuple[Finder, ...] = (
     types.rounded_to_half,
     types.sizes_of_another_type,
     # what they say
+    whole_numbers.not_a_vector,
     extents.both_extents,
     extents.no_extent,
     extents.short_scales,

@@ -121,7 +121,7 @@ def _factor(node: ResizeNode, axis: int, half: np.float16) -> tuple[float | None
     bits = numerator.bit_length() - (numerator & -numerator).bit_length() + 1
     if bits <= _BITS_OF_A_PLAIN_FACTOR:
         return float(half), ""
-    size, out = _stored_pair(node, axis)
+    size, out = stored_pair(node, axis)
     plain = _plain_factor(half)
     if size is None or out is None:
         return plain, ""
@@ -141,7 +141,8 @@ def _plain_factor(half: np.float16) -> float:
     return float(str(half))
 
 
-def _stored_pair(node: ResizeNode, axis: int) -> tuple[int | None, int | None]:
+def stored_pair(node: ResizeNode, axis: int) -> tuple[int | None, int | None]:
+    """The size of an axis of X and that of the output, as the file states them."""
     dims, stored = node.input_dims, node.stored_dims
     if dims is None or stored is None or axis >= min(len(dims), len(stored)):
         return None, None

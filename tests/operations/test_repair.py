@@ -29,6 +29,13 @@ TEXTS = {
     "scales in roi's place": (13, 'y = Resize <coordinate_transformation_mode = "asymmetric"> (x, s)', SCALES,
                               "operand-spelling"),
     "a renamed Upsample": (13, "y = Resize <mode = \"nearest\"> (x, s)", SCALES, "wrong-opset"),
+    "sizes in roi's place": (13, "y = Resize (x, s)", "int64[4] s = {1, 3, 16, 16}", "operand-spelling"),
+    "computed sizes in the place of scales": (
+        11, 'a = Shape (x) b = Mul (a, f) y = Resize (x, "", b)', "int64[4] f = {1, 1, 2, 2}", "operand-spelling",
+    ),
+    "scales of shape [4, 1]": (
+        13, 'y = Resize (x, "", s)', "float[4,1] s = {1, 1, 2, 2}, float[1,3,16,16] y", "extent-shape",
+    ),
     "'' for roi at opset 11": (11, 'y = Resize (x, "", s)', SCALES, "operand-spelling"),
     "mode bilinear": (13, 'y = Resize <mode = "bilinear"> (x, "", s)', SCALES, "attribute-spelling"),
     "a blank in a mode": (
@@ -137,6 +144,9 @@ REFUSED = {
         8, 'b = BatchNormalization <spatial = 0> (x, x, x, x, x) y = Resize (b, s)', SCALES,
         "BatchNormalization node 'b' cannot be raised to opset 9",
     ),
+    "a node of opset 10 or of today": (13, 'y = Resize <mode = "linear"> (x, s)', SCALES, "of opset 13 at half_pixel"),
+    "whole numbers of two readings": (13, 'y = Resize (x, "", s)', "int64[4] s = {2, 3, 2, 2}", "--prefer scales"),
+    "sizes before opset 11": (10, "y = Resize (x, s)", "int64[4] s = {1, 3, 16, 16}", "of opset 10 has none"),
     "sizes where scales are": (8, "y = Upsample (x, s) ", "int32[2] s = {16, 16}", "one scale per axis"),
 }  # fmt: skip
 

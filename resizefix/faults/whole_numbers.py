@@ -1,0 +1,130 @@
+"""Whole numbers where the scales belong: sizes in the wrong place, or scales that were stored as integers.
+
+onnxscript packs `sizes=` in front when roi and scales are left out, and onnx-modifier drops the inputs left empty: the
+sizes then stand in the place of roi or scales. onnx-graphsurgeon makes int64 of scales written without a point.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onnx import NodeProto, TensorProto
+
+from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.operators import OPERAND_SPELLING, empty_roi, empty_tensor
+from resizefix.faults.resize_node import Array, Operand, ResizeNode
+from resizefix.faults.types import places
+
+_WHOLE = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.INT16, TensorProto.UINT8, TensorProto.INT8})
+
+
+def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
+    """Integers in the place of scales, or of roi where nothing stands behind it, that are sizes or may be."""
+    operand = _in_the_place_of_scales(node)
+    if operand is None:
+        return None
+    where = "roi" if operand.position != places(node)["scales"] else "scales"
+    because = f"whole numbers stand in the place of {where}"
+    meant = preferences.extent or (_said_by_shapes(node, operand) if operand.value is not None else _made(node, operand))
+    if meant == "scales":
+        return None  # their type, or their place, is another fault
+    if meant is None:
+        text = "computed at run time" if operand.value is None else str(operand.value.tolist())
+        fix = f"{text} may be scales or sizes; choose with --prefer scales or --prefer sizes"
+        return Fault(OPERAND_SPELLING, because, fix)
+    if node.opset < 11 or node.node.op_type != "Resize":
+        fix = f"they are sizes, and {node.node.op_type} of opset {node.opset} has none; export to opset 11 or later"
+        return Fault(OPERAND_SPELLING, because, fix)
+    roi, initializers = empty_roi(node)
+    scales = roi
+    if 1 in node.operands and operand.position != 1:
+        roi = node.operands[1].name
+        scales, initializers = empty_tensor(node) if node.opset < 13 else ("", [])
+    change = Change(
+        node.rewritten(inputs=[node.node.input[0], roi, scales, operand.name]),
+        initializers=initializers,
+        resized=True,
+    )
+    return Fault(OPERAND_SPELLING, because, "they are the sizes, and become the fourth input", change)
+
+
+def _in_the_place_of_scales(node: ResizeNode) -> Operand | None:
+    place = places(node)["scales"]
+    if node.opset >= 11 and set(node.operands) == {1} and node.node.op_type == "Resize":
+        place = 1
+    sizes = node.operands.get(places(node).get("sizes", -1))
+    operand = node.operands.get(place)
+    if operand is None or operand.elem_type not in _WHOLE or operand.is_empty:
+        return None
+    return operand if sizes is None or sizes.is_empty else None
+
+
+def _said_by_shapes(node: ResizeNode, operand: Operand) -> str | None:
+    """What the constants are by the shapes that the file states; where these fit both, by batch and channels."""
+    value, lengths, stored = operand.value, _lengths(node, node.input_dims), _lengths(node, node.stored_dims)
+    if value is None or value.ndim != 1 or (lengths is not None and len(lengths) != value.size):
+        return "scales"  # not one number for each axis: another fault
+    given = [int(number) for number in value.tolist()]
+    lengths = lengths or [None] * len(given)
+    if stored is not None and len(stored) == len(given):
+        said = [(size, number, out) for size, number, out in zip(lengths, given, stored, strict=True)]
+        as_scales = all(
+            out == size * number for size, number, out in said if isinstance(size, int) and isinstance(out, int)
+        )
+        as_sizes = all(out == number for _, number, out in said if isinstance(out, int))
+        if as_scales != as_sizes:
+            return "scales" if as_scales else "sizes"
+    return _said_by_channels(given, lengths)
+
+
+def _said_by_channels(given: list[int], lengths: list[Any]) -> str | None:
+    """Batch and channels of an image keep their size: 1 as a scale, the size itself among sizes."""
+    if len(given) < 3:
+        return None
+    kept = [(number, size) for number, size in zip(given[:2], lengths[:2], strict=True)]
+    if any(number != 1 for number, _ in kept):
+        return "sizes" if all(size in (number, None) for number, size in kept if isinstance(size, int)) else None
+    return "scales" if any(isinstance(size, int) and size != 1 for _, size in kept) else None
+
+
+def _lengths(node: ResizeNode, dims: Any) -> list[Any] | None:
+    """The sizes of the axes that the operand is of."""
+    axes = node.attributes.get("axes")
+    if dims is None or axes is None:
+        return None if dims is None else list(dims)
+    return [dims[axis] for axis in axes] if all(-len(dims) <= axis < len(dims) for axis in axes) else None
+
+
+def _made(node: ResizeNode, operand: Operand) -> str | None:
+    """A value computed from a Shape counts elements; divided by another one it is a factor."""
+    chain = [link for _, link in node.chain(operand.name)]
+    if not any(_is(link, "Shape") for link in chain):
+        return None
+    for link in chain:
+        if _is(link, "Div") and any(_is(part, "Shape") for _, part in node.chain(link.input[1])):
+            return None
+    return "sizes"
+
+
+def _is(node: NodeProto, op_type: str) -> bool:
+    return node.op_type == op_type and node.domain in DEFAULT_DOMAINS
+
+
+EXTENT_SHAPE = "extent-shape"
+
+
+def not_a_vector(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Scales or sizes of shape [4, 1] or [1, 4], as caffe2onnx writes them; ONNX wants a vector."""
+    for what in ("scales", "sizes"):
+        operand = node.operands.get(places(node).get(what, -1))
+        value: Array | None = None if operand is None else operand.value
+        if operand is None or value is None or value.ndim < 2 or value.size == 0:
+            continue
+        because = f"its {what} are of shape {list(value.shape)}; ONNX wants a vector"
+        if value.size != max(value.shape) or node.rank not in (None, value.size):
+            return Fault(EXTENT_SHAPE, because, "they are not one number for each axis; correct them")
+        tensor = node.constant(what, value.reshape(-1))
+        change = Change(node.with_input(operand.position, tensor.name), initializers=[tensor])
+        return Fault(EXTENT_SHAPE, because, f"they become {value.reshape(-1).tolist()}", change)
+    return None

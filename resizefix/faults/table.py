@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.faults import attributes, channels, conversions, extents, operators, quantised_scales, types, whole_numbers
+from resizefix.faults import (
+    attributes,
+    channels,
+    conversions,
+    extents,
+    operators,
+    quantised_scales,
+    types,
+    whole_numbers,
+)
 from resizefix.faults.fault import Fault, Finder, Preferences
 from resizefix.faults.resize_node import ResizeNode, Surroundings
 

@@ -26,7 +26,9 @@ def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
         return None
     where = "roi" if operand.position != places(node)["scales"] else "scales"
     because = f"whole numbers stand in the place of {where}"
-    meant = preferences.extent or (_said_by_shapes(node, operand) if operand.value is not None else _made(node, operand))
+    meant = preferences.extent or (
+        _said_by_shapes(node, operand) if operand.value is not None else _made(node, operand)
+    )
     if meant == "scales":
         return None  # their type, or their place, is another fault
     if meant is None:

@@ -2,8 +2,8 @@
 
     python benchmarks/repair_sweep.py FOLDER [PATTERN …]
 
-Invalid: `inspect` cannot read what the node computes. Fragile: it names a fault. Each is `fixed`, `refused` (printed with
-the reason), or `left`: neither (exit code 1). `repair` verifies what it writes in onnxruntime.
+Invalid: `inspect` cannot read what the node computes. Fragile: it names a fault. Each is `fixed`, `refused` (printed
+with the reason), or `left`: neither (exit code 1). `repair` verifies what it writes in onnxruntime.
 """
 
 from __future__ import annotations

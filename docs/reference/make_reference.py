@@ -9,6 +9,7 @@ import ast
 import inspect
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,12 @@ from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.targets.catalogue import TARGETS
+from resizefix.targets.target import Effect
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from feature_matrix import tables  # noqa: E402
+
 NOTE = "<!-- Made by docs/reference/make_reference.py out of the code; edit that. -->\n"
 CALLS = (
     "inspect",
@@ -49,6 +54,15 @@ ERRORS = (
     "RefusedError",
     "VerificationFailedError",
 )
+
+MATRIX_LEGEND = (
+    "Each cell is what the target's rules say of a small model with this resize: ✓ accepted, ≠ accepted and computed\n"
+    "otherwise without an error, ✗ rejected. Where nothing else is said, the node is Resize-13 and the input's size\n"
+    "is fixed. A model with ≠ or ✗ is what `legalize` rewrites.",
+    "每一格是该目标的规则对一个只含这种缩放的小模型的判断：✓ 接受，≠ 接受但算出别的结果而不报错，✗ 拒绝。"
+    "没有另外说明时，节点是 Resize-13，输入尺寸固定。遇到 ≠ 或 ✗，`legalize` 会改写模型。",
+)
+CHINESE_EFFECTS = {Effect.REJECTED: "拒绝", Effect.DIFFERENT: "结果不同", Effect.NOTED: "仅作提示"}
 
 # The rooms from the top down: a file imports from its own room and those below.
 ROOMS = (
@@ -88,6 +102,7 @@ def pages() -> dict[str, str]:
         "cli.md": _cli(),
         "api.md": _api(),
         "targets.md": _targets(),
+        "../zh/reference/targets.md": _chinese_targets(),
         "equivalences.md": _equivalences(),
         "json.md": _json(),
         "../layout.md": _layout(),
@@ -154,18 +169,34 @@ def _parameters(call: object) -> list[str]:
 
 
 def _targets() -> str:
-    text = [NOTE, "# Targets and their rules\n"]
+    text = [NOTE, "# Targets and their rules\n", "English | [简体中文](../zh/reference/targets.md)\n"]
     text.append(
         "What `check` judges by and `legalize` aims at. A rule's source is where it was read or measured. Measured\n"
         "were onnxruntime and four releases of TensorRT-RTX, which stands in for TensorRT 10 and which `check --live`\n"
         "asks; the older cores are closed and no longer given out, so their rules are read in the source of the\n"
         "parsers, which is open, at the commits named, and held to a table of nodes that were read beside it.\n"
     )
+    text.append(f"## What each target does with which resize\n\n{MATRIX_LEGEND[0]}\n")
+    text += tables()
     for target in TARGETS:
         text.append(f"## {target.name}\n\n{target.parser}\n\n| rule | effect | source | fix |\n|---|---|---|---|")
         for rule in target.rules:
             text.append(f"| `{rule.name}` | {rule.effect.value} | {_cell(rule.source)} | {_cell(rule.fix)} |")
         text.append("")
+    return "\n".join(text).rstrip() + "\n"
+
+
+def _chinese_targets() -> str:
+    """The matrix in Chinese, and for each target how many rules it has; the rules themselves are in English."""
+    text = [NOTE, "# 目标及其规则\n", "[English](../../reference/targets.md) | 简体中文\n"]
+    text.append("`check` 按这些规则判断，`legalize` 以它们为目标。规则的来源和改法逐条写在英文页面上。\n")
+    text.append(f"## 各目标如何处理各种缩放\n\n{MATRIX_LEGEND[1]}\n")
+    text += tables(chinese=True)
+    for target in TARGETS:
+        effects = [rule.effect for rule in target.rules]
+        counts = "，".join(f"{word} {effects.count(effect)} 条" for effect, word in CHINESE_EFFECTS.items())
+        link = f"../../reference/targets.md#{target.name.replace('.', '')}"
+        text.append(f"## {target.name}\n\n共 {len(effects)} 条规则：{counts}。[逐条列出（英文）]({link})\n")
     return "\n".join(text).rstrip() + "\n"
 
 
@@ -175,7 +206,7 @@ def _equivalences() -> str:
         "Which rewrites keep the meaning. *s* is the float32 scale of an axis. Each is proven in onnxruntime by\n"
         "a test named after it.\n"
     )
-    text.append("| | name | condition | because | exact |\n|---|---|---|---|---|")
+    text.append("| number | name | condition | because | exact |\n|---|---|---|---|---|")
     for row in EQUIVALENCES:
         exact = "bit for bit" if row.exact else "within a bound (below)" if row.number in BOUNDED else "no bound"
         cells = (row.label, row.name, row.condition, row.because, exact)
@@ -187,7 +218,9 @@ def _equivalences() -> str:
         f"an axis whose size the file leaves open it holds {GROWS}.\n"
         "In float16 add one step, 9.8e-4. Nearest and integer tensors have no bound. Examples, float32:\n"
     )
-    text.append(f"| | {' | '.join(f'{length:,} samples' for length in LENGTHS)} | open |\n|---|---|---|---|---|")
+    text.append(
+        f"| equivalence | {' | '.join(f'{length:,} samples' for length in LENGTHS)} | open |\n|---|---|---|---|---|"
+    )
     for number, (what, interpolation) in BOUNDED.items():
         cells = [_bound(number, interpolation, length) for length in (*LENGTHS, None)]
         text.append(f"| E{number} ({what}) | {' | '.join(cells)} |")
@@ -231,7 +264,7 @@ def _json() -> str:
             text.append(f"## {name}\n")
             if "description" in schema:
                 text.append(f"{schema['description']}\n")
-            text.append("| field | |\n|---|---|")
+            text.append("| field | what it holds |\n|---|---|")
             text.extend(f"| `{field}` | {_cell(_kind(kind))} |" for field, kind in schema["properties"].items())
             text.append("")
     return "\n".join(text).rstrip() + "\n"
@@ -248,7 +281,9 @@ def _layout() -> str:
     text = []
     for room in sorted(rooms, key=lambda name: ([*ROOMS, name].index(name.split("/")[0]), name)):
         head = "resizefix/" if room == "." else f"resizefix/{room}/"
-        text.append(f"### {head}\n\n{_first_sentence(package / room / '__init__.py')}\n\n| file | |\n|---|---|")
+        text.append(
+            f"### {head}\n\n{_first_sentence(package / room / '__init__.py')}\n\n| file | what it does |\n|---|---|"
+        )
         files = [path for path in rooms[room] if path.name != "__init__.py"]
         text += [f"| `{path.name}` | {_cell(_first_sentence(path))} |" for path in files]
         text[-1] += "\n"

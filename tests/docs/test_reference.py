@@ -18,9 +18,29 @@ def made():
     return module.pages()
 
 
-@pytest.mark.parametrize("name", ["cli.md", "api.md", "targets.md", "equivalences.md", "json.md", "../layout.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["cli.md", "api.md", "targets.md", "../zh/reference/targets.md", "equivalences.md", "json.md", "../layout.md"],
+)
 def test_a_page_is_up_to_date(made, name):
     assert (FOLDER / name).read_text() == made[name], "run: python docs/reference/make_reference.py"
+
+
+def test_no_table_of_a_made_page_has_an_empty_cell(made):
+    for name, text in made.items():
+        rows = [line for line in text.splitlines() if line.startswith("|")]
+        assert [row for row in rows if re.search(r"\|\s*\|", row)] == [], name
+
+
+def test_the_matrix_has_every_target_and_a_cell_for_each(made):
+    from resizefix.targets.catalogue import TARGETS
+
+    matrix = made["targets.md"].partition("## tensorrt-5.0")[0]
+    heads = re.findall(r"^\| feature \|(.*)\|$", matrix, re.MULTILINE)
+    assert sum(head.count("](#") for head in heads) == len(TARGETS)
+    marks = re.findall(r"^\| .*? \|((?: [✓≠✗] \|)+)$", matrix, re.MULTILINE)
+    assert {len(row.split("|")) - 1 for row in marks} == {head.count("](#") for head in heads}
+    assert {mark for row in marks for mark in row.split("|") if mark} == {" ✓ ", " ≠ ", " ✗ "}
 
 
 def test_every_file_of_the_package_is_in_the_layout_with_a_line_of_its_own(made):

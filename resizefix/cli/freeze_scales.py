@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.feed_options import FeedOption
 from resizefix.cli.image_sizes import size_option
 from resizefix.cli.many import many_written
-from resizefix.cli.options import FeedOption, manner_of, running, shared_options, subcommand, writing
+from resizefix.cli.options import manner_of, running, shared_options, subcommand, writing
 from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import No, why_not_all, written
 

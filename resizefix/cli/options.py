@@ -206,47 +206,6 @@ class NumbersOption(click.ParamType):  # type: ignore[type-arg]
         return numbers
 
 
-class FeedOption(click.ParamType):  # type: ignore[type-arg]
-    """`INPUT=V,…`: the numbers that an input is fed, laid out as its shape."""
-
-    name = "INPUT=V,…"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, tuple[float, ...]]:
-        """The input's name and its values."""
-        if isinstance(value, tuple):
-            return value
-        name, separator, numbers = str(value).rpartition("=")
-        try:
-            values = tuple(float(number) for number in numbers.split(","))
-        except ValueError:
-            values = ()
-        if not separator or not name or not values:
-            self.fail(f"{value!r} is not a feed; write for example scales=1,1,3,3", param, ctx)
-        return name, values
-
-
-class FileFeedOption(click.ParamType):  # type: ignore[type-arg]
-    """`INPUT=FILE`, a picture or a .npy file; or `INPUT=V,…`, numbers."""
-
-    name = "INPUT=FILE"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str | tuple[float, ...]]:
-        """The input's name, and the path of its file or its values."""
-        if isinstance(value, tuple):
-            return value
-        name, separator, what = str(value).partition("=")
-        if not separator or not name or not what:
-            self.fail(f"{value!r} is no feed; write for example input=photo.png", param, ctx)
-        try:
-            return name, tuple(float(number) for number in what.split(","))
-        except ValueError:
-            return name, what
-
-
 def manner(made: click.Command) -> click.Command:
     """--json, --quiet, --verbose: every command has them, behind its own."""
     for decorate in (

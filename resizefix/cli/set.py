@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.feed_options import FileFeedOption, fed_once
 from resizefix.cli.many import many_written
 from resizefix.cli.options import (
-    FileFeedOption,
     Subcommand,
     manner_of,
     opset_option,
@@ -88,7 +88,7 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
 
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
-    settings, feed = _once(options["settings"]), _fed(options["feed"])
+    settings, feed = _once(options["settings"]), fed_once(options["feed"])
     page, how = ReportFiles(options["html"], None, options["force"]), manner_of(False, False, verbose)
     _require_page_free(page, model, options["out"] or options["output_option"])
     made: list[Result] = []
@@ -140,15 +140,6 @@ def _once(words: Sequence[str]) -> dict[str, Any]:
         if key in found:
             raise UsageError("operations.set-twice", key=key)
         found[key] = value
-    return found
-
-
-def _fed(feeds: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in feeds:
-        if name in found:
-            raise UsageError("cli.feed-twice", name=name)
-        found[name] = value
     return found
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, Manner, conduct
-from resizefix.cli.options import FeedOption, manner_of, run_options, running, subcommand
+from resizefix.cli.feed_options import FileFeedOption, fed_once
+from resizefix.cli.options import manner_of, run_options, running, subcommand
 from resizefix.cli.piped_model import model_argument, require_whole, shown
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 from resizefix.cli.runtime_options import runtime_python
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 )
 @runtime_python
 @click.option(
-    "--feed", type=FeedOption(), multiple=True, help="Values for an input that only one model has (repeatable)."
+    "--feed",
+    type=FileFeedOption(),
+    multiple=True,
+    help="Feed an input a picture or a .npy file, whose outputs --html shows; or numbers, INPUT=V,… (repeatable).",
 )
 @click.option(
     "--atol", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Absolute difference allowed."
@@ -60,7 +64,7 @@ def _work(before: str, after: str | None, how: Manner, reports: ReportFiles, opt
         runs=options["runs"],
         atol=options["atol"],
         rtol=options["rtol"],
-        feed=dict(options["feed"]),
+        feed=fed_once(options["feed"]),
         runtime=options["runtime"],
         runtime_python=dict(options["runtime_python"]),
     )

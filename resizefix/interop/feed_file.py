@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -19,6 +21,64 @@ _INSTALL = "pip install 'resizefix[images]'"
 _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE})
 _CHANNELS = {1: "L", 3: "RGB"}
 _WORDS = {"L": "grey", "RGB": "red, green, blue"}
+
+
+class Fed(NamedTuple):
+    """Values for inputs: numbers as they are given, and arrays out of files; `paths` names the files by input, and
+    `notes` says in words how each was read."""
+
+    numbers: dict[str, object]
+    arrays: dict[str, Array]
+    paths: dict[str, str]
+    notes: list[str]
+
+    @property
+    def values(self) -> dict[str, object]:
+        """All of them."""
+        return {**self.numbers, **self.arrays}
+
+    def told(self, reason: str | None) -> str | None:
+        """A verification's reason, and the notes behind it."""
+        return (
+            "; ".join(filter(None, [(reason or "").removesuffix("."), *self.notes])) or None if self.notes else reason
+        )
+
+
+def read_feeds(given: Mapping[str, object], entries: Sequence[TensorInput]) -> Fed:
+    """The values of `given`, by input numbers or the path of a file; a path without a name ("") is a picture for the
+    only input that takes one. Raises UsageError for what cannot be fed.
+    """
+    inputs = {entry.name: entry for entry in entries}
+    fed = Fed({}, {}, {}, [])
+    for said, value in given.items():
+        name = said or _only_image(str(value), entries)
+        if name in fed.values:
+            raise UsageError("interop.feed-twice", name=name)
+        if isinstance(value, (str, os.PathLike)):
+            if name not in inputs:
+                raise UsageError("interop.feed-no-such-input", name=name, known=", ".join(inputs) or "none")
+            fed.paths[name] = os.fsdecode(value)
+            fed.arrays[name], note = fed_from_file(fed.paths[name], inputs[name])
+            fed.notes.append(note)
+        else:
+            fed.numbers[name] = value
+    return fed
+
+
+def _only_image(path: str, entries: Sequence[TensorInput]) -> str:
+    """The input that a picture without a name is for."""
+    fitting = [entry.name for entry in entries if _takes_pictures(entry)]
+    if len(fitting) != 1:
+        known = ", ".join(fitting or (entry.name for entry in entries))
+        raise UsageError("interop.feed-which-input", path=path, known=known or "none")
+    return fitting[0]
+
+
+def _takes_pictures(entry: TensorInput) -> bool:
+    shape = entry.shape
+    if entry.kind is not InputKind.TENSOR or shape is None or len(shape) not in (3, 4):
+        return False
+    return entry.elem_type in (*_FLOATS, TensorProto.UINT8)
 
 
 def fed_from_file(path: str, entry: TensorInput) -> tuple[Array, str]:
@@ -67,10 +127,8 @@ def _picture(path: str, entry: TensorInput) -> tuple[Array, str]:
 
 def _layout(path: str, entry: TensorInput) -> tuple[int, bool]:
     """How many channels the input takes, and whether they are its last axis."""
-    shape, kind = entry.shape, entry.elem_type
-    if entry.kind is not InputKind.TENSOR or shape is None or len(shape) not in (3, 4):
-        raise UsageError("interop.feed-no-picture", path=path, name=entry.name, type_text=entry.type_text)
-    if kind not in _FLOATS and kind != TensorProto.UINT8:
+    shape = entry.shape
+    if shape is None or not _takes_pictures(entry):
         raise UsageError("interop.feed-no-picture", path=path, name=entry.name, type_text=entry.type_text)
     first, last = shape[-3], shape[-1]
     if first in _CHANNELS:

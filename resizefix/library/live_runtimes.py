@@ -9,6 +9,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
+from resizefix.interop.feed_file import Fed
 from resizefix.operations.sites import find_sites
 from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer
@@ -70,7 +71,7 @@ def verify_in(
     runs: int = 1,
     atol: float = 0.0,
     rtol: float = 0.0,
-    feed: Mapping[str, object] | None = None,
+    feed: Fed | None = None,
 ) -> Verification:
     """BEFORE in onnxruntime without optimisation, AFTER in the runtime of that name; see `verify_in_runtime`.
 
@@ -90,7 +91,8 @@ def verify_in(
             conditions,
             runs=runs,
             allowed=Allowed(atol=atol, rtol=rtol),
-            feeds=feed,
+            feeds=None if feed is None else feed.values,
+            files=None if feed is None else feed.paths,
             examples=lambda: old_values(before, after),
         )
     if isinstance(found, LiveUnavailable):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
-from resizefix.errors import UsageError, VerificationFailedError
+from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
-from resizefix.interop.feed_file import fed_from_file
+from resizefix.interop.feed_file import Fed, read_feeds
 from resizefix.library.bounded import operation
 from resizefix.library.raising import raised, require_raised_alike
 from resizefix.library.result import Result
@@ -83,7 +82,7 @@ def set_interpolation(
     before = {site.index: node_text(site.node) for site in given}
     told = (replace(outcome, before=before[outcome.index]) for outcome in made.outcomes)
     made = replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in told))
-    feeds, notes = _feeds(document, feed or {})
+    fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:
         nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-set"))
         return Result(returned(document, model), made.outcomes, (), nothing)
@@ -93,8 +92,8 @@ def set_interpolation(
 
     rules = conditions(**run)
     if base is not document:
-        require_raised_alike(document, base, made.outcomes, rules, feeds[0].values)
-    return _measured(model, document, base, made, feeds, notes, rules)
+        require_raised_alike(document, base, made.outcomes, rules, fed.numbers)
+    return _measured(model, document, base, made, fed, rules)
 
 
 def _measured(
@@ -102,18 +101,15 @@ def _measured(
     document: Document,
     base: Document,
     made: Changed,
-    feeds: list[Feed],
-    notes: list[str],
+    fed: Fed,
     rules: Conditions,
 ) -> Result:
     """The result with every difference that was measured; raises where a node does not compute what was asked for."""
     from resizefix.verification.changed_nodes import measure_change  # onnxruntime is imported where something is run
 
-    measured = measure_change(base, made.document, made.intended, feeds, rules)
+    measured = measure_change(base, made.document, made.intended, _feeds(fed), rules)
     outcomes = _with_differences(made, measured)
-    verification = replace(
-        measured.verification, reason="; ".join(filter(None, [measured.verification.reason, *notes]))
-    )
+    verification = replace(measured.verification, reason=fed.told(measured.verification.reason))
     if not verification.passed:
         result = Result(document, outcomes, (), verification)
         raise VerificationFailedError("library.verification-failed", why=measured.verification.reason, result=result)
@@ -132,28 +128,12 @@ def _advised(document: Document, settings: Settings, outcome: Outcome) -> Outcom
     return replace(outcome, reason=f"{outcome.reason}, and {found.reason}", retry_args=())
 
 
-def _feeds(document: Document, given: Mapping[str, object]) -> tuple[list[Feed], list[str]]:
-    """Random values, with the numbers that the user gives; and the files, with the words for how each was read."""
+def _feeds(fed: Fed) -> list[Feed]:
+    """Random values, with the numbers that the user gives; and the files."""
     from resizefix.verification.changed_nodes import RANDOM, Feed
 
-    inputs = {entry.name: entry for entry in model_inputs(document.proto)}
-    numbers: dict[str, object] = {}
-    files: dict[str, object] = {}
-    names: list[str] = []
-    notes: list[str] = []
-    for name, value in given.items():
-        if name not in inputs:
-            raise UsageError("library.feed-no-such-input", name=name, known=", ".join(inputs) or "none")
-        if isinstance(value, (str, os.PathLike)):
-            files[name], told = fed_from_file(os.fsdecode(value), inputs[name])
-            names.append(os.fsdecode(value))
-            notes.append(told)
-        else:
-            numbers[name] = value
-    feeds = [Feed(RANDOM, numbers)]
-    if files:
-        feeds.append(Feed(", ".join(names), {**numbers, **files}))
-    return feeds, notes
+    files = [Feed(", ".join(fed.paths.values()), fed.values)] if fed.paths else []
+    return [Feed(RANDOM, fed.numbers), *files]
 
 
 def _with_differences(made: Changed, measured: Measured) -> tuple[Outcome, ...]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from resizefix.errors import UsageError
 from resizefix.interop import Model, opened
+from resizefix.interop.feed_file import read_feeds
 from resizefix.library.bounded import bounded
+from resizefix.runtimes.inputs import model_inputs
 from resizefix.verification.conditions import RunOptions, conditions
 from resizefix.verification.verification import Verification
 
@@ -29,7 +32,8 @@ def verify(
     **run: Unpack[RunOptions],
 ) -> Verification:
     """Whether `after` computes in onnxruntime what `before` does; `feed` gives values for inputs that only one of
-    them has.
+    them has, numbers or arrays; the path of a picture or a .npy file feeds any input, and `Verification.views` holds
+    planes of the outputs to look at then.
 
     With `runtime` (the name of one: "openvino") AFTER runs there, or BEFORE where there is no AFTER, and every resize
     is compared (`Verification.sites`): a tensor is right within 1e-4 of its largest value unless `atol` or `rtol` say
@@ -45,26 +49,31 @@ def verify(
         raise UsageError("library.verify-needs-two-models")
     first = opened(before)
     documents = first, first if after is None else opened(after)
+    entries = {entry.name: entry for document in reversed(documents) for entry in model_inputs(document.proto)}
+    fed = read_feeds(feed or {}, tuple(entries.values()))
     if runtime is not None:
         from resizefix.library.live_runtimes import verify_in
 
-        return verify_in(*documents, runtime, rules, pythons=runtime_python, runs=runs, atol=atol, rtol=rtol, feed=feed)
+        found = verify_in(*documents, runtime, rules, pythons=runtime_python, runs=runs, atol=atol, rtol=rtol, feed=fed)
+        return replace(found, reason=fed.told(found.reason))
 
     def examples() -> Mapping[str, Sequence[float]]:
         from resizefix.library.old_values import old_values
 
         return old_values(*documents)
 
-    return run_both(
+    found = run_both(
         *documents,
         shapes=rules.shapes,
         seed=rules.seed,
         runs=runs,
         atol=atol,
         rtol=rtol,
-        feeds=feed,
+        feeds=fed.values,
+        files=fed.paths,
         custom_op_libraries=rules.custom_op_libraries,
         limits=rules.limits,
         tell=rules.tell,
         examples=examples,
     )
+    return replace(found, reason=fed.told(found.reason))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Extent
 from resizefix.origins.origin import OriginKind
+from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.wording import Standing, count, listed, runs_of_targets, standing, times
 
 if TYPE_CHECKING:
@@ -23,6 +24,15 @@ class Headline(NamedTuple):
 
     parts: tuple[str, ...]
     tone: str
+
+
+def large(said: Headline) -> Markup:
+    """The verdict, in large words and colour."""
+    first, *others = said.parts
+    told = (first[:1].upper() + first[1:], *others)
+    # A dot ends its part, so that it never stands alone in a line.
+    parts = [element("span", part, "\u00a0·" if number < len(told) else None) for number, part in enumerate(told, 1)]
+    return element("p", *(join(part, " ") for part in parts), class_=f"verdict {said.tone}")
 
 
 def headline(survey: Survey) -> Headline:

@@ -6,18 +6,21 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import PurePath
 
 from resizefix.operations.diff import Change
+from resizefix.printable import printable
 from resizefix.reports import card as cards
 from resizefix.reports import proof
 from resizefix.reports.comparison import Comparison, Fate, Pair, labelled, sizes_after
-from resizefix.reports.headline import Headline, headline, moved_targets, scale_of
+from resizefix.reports.headline import Headline, headline, large, moved_targets, scale_of
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.next_step import NextStep, next_step, steps_of
 from resizefix.reports.page import page
+from resizefix.reports.pictures import pictures
 from resizefix.reports.survey import Survey, Surveyed, grouped
 from resizefix.reports.wording import Standing, count, listed, numbered, place, runs_of_targets, standing
 from resizefix.targets.catalogue import TARGETS
 from resizefix.verification.verification import Status, Verification
 
+_TONES = {Status.PASSED: "yes", Status.FAILED: "no", Status.SKIPPED: "care"}
 _MOST_OPEN = 6  # a page with more sites begins folded
 _MANY = 5  # sites that make a filter worth its room
 _MOST_CHANGES = 2000  # rows that a browser shows without effort
@@ -65,17 +68,6 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
     return page(title, header, element("main", *banners, proof_section(verification), *found, _changes(changes)))
 
 
-def large(said: Headline) -> Markup:
-    """The verdict, in large words and colour."""
-    first, *others = said.parts
-    parts = [element("span", part) for part in (first[:1].upper() + first[1:], *others)]
-    return element(
-        "p",
-        *(join(" · ", part) if number else part for number, part in enumerate(parts)),
-        class_=f"verdict {said.tone}",
-    )
-
-
 def _verdict(comparison: Comparison, verification: Verification | None) -> Headline:
     changes, pairs = comparison.changes, comparison.pairs
     touched = sum(pair.fate is not Fate.SAME for pair in pairs)
@@ -87,8 +79,10 @@ def _verdict(comparison: Comparison, verification: Verification | None) -> Headl
         what = "no resize changed"
     ran, tone = [], "care" if changes else "yes"
     if verification is not None:
-        tone = {Status.PASSED: "yes", Status.FAILED: "no", Status.SKIPPED: "care"}[verification.status]
+        tone = _TONES[verification.status]
         ran = [_RAN[verification.status]]
+        if verification.runtime is not None:
+            ran[0] += f" in onnxruntime and in {verification.runtime}"
     rest = [count(len(changes), "change") + " in all"] if changes else []
     return Headline((*ran, what, *rest), tone)
 
@@ -136,7 +130,12 @@ def runtime_page(model: str, verification: Verification) -> str:
     """One model in another runtime, compared with onnxruntime resize by resize."""
     title = f"{PurePath(model).name} in {verification.runtime or 'another runtime'}"
     heading = element("h1", element("bdi", PurePath(model).name), f" in {verification.runtime or 'another runtime'}")
-    header = element("header", heading, element("p", "resizefix verify", class_="quiet"))
+    compared = {Status.PASSED: "the same", Status.FAILED: "not the same", Status.SKIPPED: "not compared"}
+    what = f"{compared[verification.status]} in onnxruntime and in {verification.runtime or 'the other runtime'}"
+    first = next((site.node for site in verification.sites if site.first), None)
+    begun = [f"{printable(first)} is the first that differs"] if first else []
+    verdict = Headline((what, *begun), _TONES[verification.status])
+    header = element("header", heading, large(verdict), element("p", "resizefix verify", class_="quiet"))
     return page(f"{title} – resizefix verify", header, element("main", proof_section(verification)))
 
 
@@ -144,11 +143,11 @@ def proof_section(verification: Verification | None) -> Markup | None:
     """The verdict, and a row for each run; nothing where nothing was verified."""
     if verification is None:
         return None
-    style = {Status.PASSED: "yes", Status.FAILED: "no", Status.SKIPPED: "care"}[verification.status]
+    style = _TONES[verification.status]
     told = element("p", element("strong", proof.verdict(verification), class_=style), proof.basis(verification))
     runs = _rows(
         "Runs",
-        f"What both models were fed, {_where(verification)}, and how far their outputs are apart.",
+        f"What was fed {_where(verification)}, and how far the outputs are apart.",
         proof.HEADINGS,
         proof.rows(verification),
     )
@@ -158,11 +157,19 @@ def proof_section(verification: Verification | None) -> Markup | None:
         proof.SITE_HEADINGS,
         proof.site_rows(verification),
     )
-    return element("section", element("h2", "Verification"), told, runs, sites)
+    shown = (pictures(view, _sides(verification)) for view in verification.views)
+    return element("section", element("h2", "Verification"), told, *shown, runs, sites)
+
+
+def _sides(verification: Verification) -> tuple[str, str]:
+    """How pictures call what was compared."""
+    return ("Before", "After") if verification.runtime is None else ("onnxruntime", verification.runtime)
 
 
 def _where(verification: Verification) -> str:
-    return "in onnxruntime" if verification.runtime is None else f"in onnxruntime and in {verification.runtime}"
+    if verification.runtime is None:
+        return "to both models in onnxruntime"
+    return f"to onnxruntime and to {verification.runtime}"
 
 
 def _rows(label: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup | None:

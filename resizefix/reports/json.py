@@ -138,6 +138,7 @@ def verification_json(verification: Verification) -> dict[str, Any]:
         "runs": [
             {
                 "values": {name: list(value) for name, value in run.values.items()},
+                "files": dict(run.files),
                 "shapes": {name: list(shape) for name, shape in run.shapes.items()},
                 "optimized": run.optimized,
                 "bitwise": run.bitwise,

@@ -10,6 +10,7 @@ from resizefix.document.document import Document
 from resizefix.library.verdict import Verdict
 from resizefix.reports import card as cards
 from resizefix.reports.gfm import code, prose, table
+from resizefix.reports.headline import Headline, large
 from resizefix.reports.markup import Markup, element
 from resizefix.reports.page import page
 from resizefix.reports.survey import Survey, broken_rules
@@ -39,9 +40,14 @@ def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[Row]:
 def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
     """The page; `model` is how the user named the file."""
     name = PurePath(model).name
-    summary = f"resizefix check · {count(len(rows), 'node')} · {_accepted(verdicts)}"
-    header = element("header", element("h1", element("bdi", name)), element("p", summary, class_="quiet"))
-    headings = [element("th", word, scope="col") for word in ("node", *(one.target.name for one in verdicts))]
+    header = element(
+        "header",
+        element("h1", element("bdi", name)),
+        large(_headline(rows, verdicts)),
+        element("p", "resizefix check", class_="quiet"),
+    )
+    names = (element("span", one.target.name) for one in verdicts)  # which stand upright, for 26 of them to fit
+    headings = [element("th", word, scope="col") for word in ("node", *names)]
     body = [
         element("tr", element("th", element("bdi", row.title), scope="row"), *(_cell(each) for each in row.verdicts))
         for row in rows
@@ -52,7 +58,7 @@ def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) ->
         element("thead", element("tr", *headings)),
         element("tbody", *body),
     )
-    wide = element("div", matrix, class_="wide targets", role="region", tabindex="0", aria_label="Targets")
+    wide = element("div", matrix, class_="wide matrix", role="region", tabindex="0", aria_label="Targets")
     reasons = []
     for row in rows:
         broken = broken_rules(row.verdicts)
@@ -89,8 +95,18 @@ def _accepted(verdicts: Sequence[Verdict]) -> str:
     return f"accepted by {len(taken)} of {count(len(verdicts), 'target')}"
 
 
+def _headline(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Headline:
+    accepted = sum(one.accepted for one in verdicts)
+    tone = "yes" if accepted == len(verdicts) else "care" if accepted else "no"
+    nodes = count(len(rows), "resize")
+    if len(verdicts) > 1:
+        return Headline((_accepted(verdicts), nodes), tone)
+    return Headline((f"{'accepted' if accepted else 'rejected'} by {verdicts[0].target.name}", nodes), tone)
+
+
 def _cell(verdict: Verdict) -> Markup:
-    return element("td", "✓" if verdict.accepted else "✕", class_="yes" if verdict.accepted else "no")
+    mark, style = ("✓", "yes") if verdict.accepted else ("✕", "no")
+    return element("td", mark, class_=style, data_label=verdict.target.name)
 
 
 def _live(verdicts: Sequence[Verdict]) -> list[str]:

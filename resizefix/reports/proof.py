@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import PurePath
 
 from resizefix.printable import printable
 from resizefix.reports.wording import count, times
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
 
 HEADINGS = ("optimisation", "shapes", "fed", "result")
-SITE_HEADINGS = ("resize", "input differs by", "output differs by", "")
+SITE_HEADINGS = ("resize", "input differs by", "output differs by", "result")
 _MOST_VALUES = 8  # of one input
 
 
 def verdict(verification: Verification) -> str:
-    """`verification passed`."""
-    return f"verification {verification.status.value}"
+    """`verification passed`; with the runtimes, where they are two."""
+    where = f" (onnxruntime and {verification.runtime})" if verification.runtime is not None else ""
+    return f"verification {verification.status.value}{where}"
 
 
 def basis(verification: Verification) -> str:
@@ -61,7 +62,7 @@ def rows(verification: Verification) -> list[tuple[str, str, str, str]]:
         (
             "default level" if run.optimized else "disabled",
             shapes_text(run.shapes),
-            _fed(run.values),
+            _fed(run),
             _result(run),
         )
         for run in verification.runs
@@ -94,9 +95,9 @@ def shapes_text(shapes: Mapping[str, Sequence[int]]) -> str:
     return "; ".join(f"{printable(name)} {times(shape) or 'scalar'}" for name, shape in shapes.items())
 
 
-def _fed(values: Mapping[str, Sequence[Any]]) -> str:
-    told = []
-    for name, given in values.items():
+def _fed(run: Run) -> str:
+    told = [f"{name} = {PurePath(path).name}" for name, path in run.files.items()]
+    for name, given in run.values.items():
         shown = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in given[:_MOST_VALUES])
         told.append(f"{name} = {shown}{', …' if len(given) > _MOST_VALUES else ''}")
     return printable("; ".join(told)) or "random values"

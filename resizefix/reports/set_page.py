@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePath
 
-import numpy as np
-
 from resizefix.library.result import Result
 from resizefix.outcome import MeasuredDifference, Outcome, Status
 from resizefix.printable import printable
-from resizefix.reports.headline import Headline
-from resizefix.reports.html import large, proof_section
+from resizefix.reports.headline import Headline, large
+from resizefix.reports.html import proof_section
 from resizefix.reports.markup import Markup, element
 from resizefix.reports.measured import difference_text
 from resizefix.reports.page import page
-from resizefix.reports.png import common_range, data_url, grey, heat
-from resizefix.reports.wording import count, reason, times
+from resizefix.reports.pictures import pictures
+from resizefix.reports.wording import count, reason
 from resizefix.verification.views import View
 
 _MOST_NODES = 12  # with pictures; a page of more would not be read
@@ -60,7 +58,7 @@ def _outputs(changed: Sequence[Outcome], result: Result) -> Markup | None:
         return None
     views = [view for view in reversed(result.views) if view.node is None]  # pictures before random values
     heading = element("h2", "Outputs of the model")
-    return element("section", heading, _table(changed[0].output_diffs), *map(_pictures, views))
+    return element("section", heading, _table(changed[0].output_diffs), *map(pictures, views))
 
 
 def _node(outcome: Outcome, result: Result) -> Markup:
@@ -75,7 +73,7 @@ def _node(outcome: Outcome, result: Result) -> Markup:
         element("p", reason(outcome)),
         element("div", element("pre", element("code", *lines)), class_="changes"),
         _table(outcome.node_diffs) if outcome.node_diffs else None,
-        *map(_pictures, shown),
+        *map(pictures, shown),
     )
 
 
@@ -102,25 +100,3 @@ def _left(outcomes: Sequence[Outcome]) -> Markup | None:
         for outcome in outcomes
     )
     return element("section", element("h2", "Not changed"), element("ul", *listed))
-
-
-def _pictures(view: View) -> Markup:
-    """Before and after in one range of grey, and how far they are apart."""
-    low, high = common_range(view.before, view.after)
-    most = float(np.max(view.apart[np.isfinite(view.apart)], initial=0.0))
-    told = f"{view.difference.tensor}, {view.difference.feed}"
-    figures = [
-        _figure("Before", data_url(grey(view.before, low, high)), view, f"black {low:.3g}, white {high:.3g}"),
-        _figure("After", data_url(grey(view.after, low, high)), view, f"black {low:.3g}, white {high:.3g}"),
-        _figure("Difference", data_url(heat(view.apart, most)), view, f"black 0, palest {most:.3g}"),
-    ]
-    parts = [times(view.shape), view.plane, f"averaged over {view.shrunk}×{view.shrunk}" if view.shrunk > 1 else ""]
-    caption = element("p", f"{told}: {'; '.join(part for part in parts if part)}", class_="quiet")
-    return element("div", caption, element("div", *figures, class_="compared"), class_="pictured")
-
-
-def _figure(name: str, url: str, view: View, scale: str) -> Markup:
-    height, width = view.before.shape[:2]
-    alt = f"{name}: {view.difference.tensor}, {view.difference.feed}"
-    image = element("img", src=url, alt=alt, width=width, height=height)
-    return element("figure", image, element("figcaption", f"{name} ", element("span", scale, class_="quiet")))

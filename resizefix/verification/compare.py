@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.text import counted
 from resizefix.runtimes.inputs import Array, Value
 
@@ -57,16 +58,27 @@ class Comparison:
         return max(differing, key=lambda difference: difference.max_rel_diff).reason if differing else None
 
 
-def compare(before: Mapping[str, Value], after: Mapping[str, Value]) -> Comparison:
+@dataclass(frozen=True)
+class Sides:
+    """How a difference names the two sides."""
+
+    before: str
+    after: str
+
+
+SIDES = Sides("before", "after")
+
+
+def compare(before: Mapping[str, Value], after: Mapping[str, Value], sides: Sides = SIDES) -> Comparison:
     """Compares outputs by name. An output that only one side has is a difference."""
     names = [*before, *(name for name in after if name not in before)]
     differences = []
     for name in names:
         if name in before and name in after:
-            differences.append(_difference(name, before[name], after[name]))
+            differences.append(_difference(name, before[name], after[name], sides))
         else:
-            where = "only before" if name in before else "only after"
-            differences.append(_incomparable(name, f"output '{name}' exists {where}"))
+            side = sides.before if name in before else sides.after
+            differences.append(_incomparable(name, Diagnostic("verification.output-of-one", output=name, side=side)))
     return Comparison(tuple(differences))
 
 
@@ -76,22 +88,30 @@ def allclose(before: Value, after: Value, *, atol: float, rtol: float) -> bool:
     Numbers that only infinities or NaNs could make equal are so if they are the same one.
     """
     pairs = _pairs(before, after)
-    if isinstance(pairs, str):
+    if isinstance(pairs, Sides):
         return False
     return all(
         _distances_within(b, a, atol, rtol) for _, whole_b, whole_a in pairs for _, b, a in _blocks(whole_b, whole_a)
     )
 
 
-def _difference(output: str, before: Value, after: Value) -> Difference:
+def _difference(output: str, before: Value, after: Value, sides: Sides) -> Difference:
     if _is_same_small_array(before, after):
         return Difference(output)
     pairs = _pairs(before, after)
-    if isinstance(pairs, str):
-        return _incomparable(output, f"output '{output}' is {pairs}")
+    if isinstance(pairs, Sides):
+        told = Diagnostic(
+            "verification.output-is-other",
+            output=output,
+            old=pairs.before,
+            before=sides.before,
+            new=pairs.after,
+            after=sides.after,
+        )
+        return _incomparable(output, told)
     worst = Difference(output)
     for where, b, a in pairs:
-        found = _array_difference(output, f"output '{output}'{where}", b, a)
+        found = _array_difference(output, f"output '{output}'{where}", b, a, sides)
         if not found.bitwise and (worst.bitwise or found.max_rel_diff > worst.max_rel_diff):
             worst = found
     return worst
@@ -114,16 +134,17 @@ def _incomparable(output: str, reason: str) -> Difference:
     return Difference(output, False, np.inf, np.inf, reason)
 
 
-def _pairs(before: Value, after: Value) -> list[tuple[str, Array, Array]] | str:
-    """The arrays to compare, each with where it stands in the value; or how the values differ in kind."""
+def _pairs(before: Value, after: Value) -> list[tuple[str, Array, Array]] | Sides:
+    """The arrays to compare, each with where it stands in the value; or what the values are, where they are of two
+    kinds."""
     leaves_before, leaves_after = dict(_leaves(before)), dict(_leaves(after))
     if leaves_before.keys() != leaves_after.keys():
-        return f"{_kind(before)} before and {_kind(after)} after"
+        return Sides(_kind(before), _kind(after))
     pairs = [(where, leaves_before[where], leaves_after[where]) for where in leaves_before]
     for where, b, a in pairs:
         if b.dtype != a.dtype or b.shape != a.shape:
             at = f"at {where} " if where else ""
-            return f"{at}{b.dtype}{list(b.shape)} before and {a.dtype}{list(a.shape)} after"
+            return Sides(f"{at}{b.dtype}{list(b.shape)}", f"{a.dtype}{list(a.shape)}")
     return pairs
 
 
@@ -146,14 +167,23 @@ def _kind(value: Value) -> str:
     return f"a map of {len(value)}" if isinstance(value, dict) else "a tensor"
 
 
-def _array_difference(output: str, label: str, before: Array, after: Array) -> Difference:
+def _array_difference(output: str, label: str, before: Array, after: Array, sides: Sides) -> Difference:
     """`before` and `after` have the same type and shape."""
     if not _has_numbers(before):
         differing = np.asarray(before != after)
         if not differing.any():
             return Difference(output)
         at = _first(differing)
-        return _incomparable(output, f"{label} differs: {before[at]!r} before and {after[at]!r} after at {list(at)}")
+        told = Diagnostic(
+            "verification.output-differs",
+            label=label,
+            old=repr(before[at]),
+            before=sides.before,
+            new=repr(after[at]),
+            after=sides.after,
+            at=list(at),
+        )
+        return _incomparable(output, told)
     blocks = list(_blocks(before, after))
     if all(np.array_equal(_bits(b), _bits(a)) for _, b, a in blocks):
         return Difference(output)
@@ -166,13 +196,26 @@ def _array_difference(output: str, label: str, before: Array, after: Array) -> D
         if distance.max() > largest:
             largest, worst = float(distance.max()), start + int(np.argmax(distance))
     if largest == 0.0:
-        what = f"{label} differs in the sign of zeros or the payload of NaNs alone"
-        return Difference(output, False, 0.0, 0.0, f"{what} ({unequal_bits} of {counted(before.size, 'element')})")
+        told = Diagnostic(
+            "verification.output-differs-in-bits",
+            label=label,
+            bits=unequal_bits,
+            elements=counted(before.size, "element"),
+        )
+        return Difference(output, False, 0.0, 0.0, told)
     position = tuple(int(index) for index in np.unravel_index(worst, before.shape))
     by_most = f", by at most {largest:.3g}" if np.isfinite(largest) else ""
-    reason = (
-        f"{label} differs in {unequal} of {counted(before.size, 'element')}{by_most}: "
-        f"{before[position]} before and {after[position]} after at {list(position)}"
+    reason = Diagnostic(
+        "verification.output-differs-by",
+        label=label,
+        unequal=unequal,
+        elements=counted(before.size, "element"),
+        by_most=by_most,
+        old=str(before[position]),
+        before=sides.before,
+        new=str(after[position]),
+        after=sides.after,
+        at=list(position),
     )
     return Difference(output, False, largest, largest / reference if reference else np.inf, reason)
 

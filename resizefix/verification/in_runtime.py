@@ -7,7 +7,7 @@ not compared: OpenCV and MNN have few, and give whole numbers as others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,11 +18,12 @@ from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import Runtime
-from resizefix.verification.compare import Comparison, Difference, allclose, compare
+from resizefix.verification.compare import SIDES, Comparison, Difference, Sides, allclose, compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.fitting import Fitted
 from resizefix.verification.signatures import Examples, NotComparableError, common_inputs, output_names
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
+from resizefix.verification.views import View, views_of
 from resizefix.verification.watched import ResizePlace, fed, watched_runs, watched_tensors, with_outputs
 
 RIGHT_WITHIN = 1e-4
@@ -57,6 +58,7 @@ def verify_in_runtime(
     allowed: Allowed | None = None,
     feeds: Mapping[str, object] | None = None,
     examples: Examples = dict,
+    files: Mapping[str, str] | None = None,
 ) -> Verification | LiveUnavailable:
     """Whether `after` computes in the runtime what `before` does in onnxruntime; they may be one document.
 
@@ -72,7 +74,7 @@ def verify_in_runtime(
         fitted = watched_runs(before, tensors, inputs, hints, conditions, runs)
     except (NotComparableError, CannotLoadError, CannotRunError, BrokenOffError) as error:
         return Verification(Status.FAILED, str(error), sessions=conditions.sessions.opened)
-    pair = _Pair(before, after, runtime, renamed, fitted, allowed or Allowed(), tuple(feeds or ()))
+    pair = _Pair(before, after, runtime, renamed, fitted, allowed or Allowed(), tuple(feeds or ()), files or {})
     return pair.verification(places, tensors)
 
 
@@ -85,6 +87,7 @@ class _Pair:
     fitted: Sequence[Fitted]
     allowed: Allowed
     shown: Sequence[str]
+    files: Mapping[str, str]
 
     def verification(self, places: Sequence[ResizePlace], tensors: Sequence[str]) -> Verification | LiveUnavailable:
         whole = self._run(())
@@ -100,14 +103,14 @@ class _Pair:
                 "verification.runtime-did-not-run-model", runtime=whole.runtime, ending=whole.ending, why=whole.message
             )
             return Verification(Status.FAILED, reason, runtime=whole.runtime, sites=drifts)
-        done, wrong = self._compared(whole.results)
+        done, wrong, views = self._compared(whole)
         if wrong is None and any(drift.differs for drift in drifts):
             wrong = Diagnostic("verification.outputs-agree-resizes-differ")
         if wrong is None:
             note = None if drifts or not tensors else self._not_looked_at(inside)
-            return Verification(Status.PASSED, note, done, runtime=whole.runtime, sites=drifts)
+            return Verification(Status.PASSED, note, done, runtime=whole.runtime, sites=drifts, views=views)
         told = _told(wrong, drifts, whole.runtime, bool(tensors))
-        return Verification(Status.FAILED, told, done, runtime=whole.runtime, sites=drifts)
+        return Verification(Status.FAILED, told, done, runtime=whole.runtime, sites=drifts, views=views)
 
     def _run(self, tensors: Sequence[str]) -> RuntimeAnswer | LiveUnavailable:
         results = self.fitted[0].outputs
@@ -117,20 +120,25 @@ class _Pair:
         names = [value.name for value in model.proto.graph.output]
         return self.runtime.run(path, [fed(model, one.feeds) for one in self.fitted], names)
 
-    def _compared(self, results: Sequence[Mapping[str, Value]]) -> tuple[tuple[Run, ...], str | None]:
+    def _compared(self, whole: RuntimeAnswer) -> tuple[tuple[Run, ...], str | None, tuple[View, ...]]:
         done: list[Run] = []
-        wrong = None
-        for one, found in zip(self.fitted, results, strict=True):
+        wrong: str | None = None
+        views: tuple[View, ...] = ()
+        sides = Sides("in onnxruntime", f"in {whole.runtime}")
+        for one, found in zip(self.fitted, whole.results, strict=True):
             before = {name: one.outputs[name] for name in self.renamed.values()}
             after = {self.renamed[name]: value for name, value in found.items()}
-            comparison = compare_values(before, after)
-            done.append(_as_run(one.feeds, self.shown, comparison, self.allowed.relative))
+            if self.files and not done:
+                views = views_of(", ".join(self.files.values()), before, after)
+            comparison = compare_values(before, after, sides)
+            shown = [name for name in self.shown if name not in self.files]
+            done.append(replace(_as_run(one.feeds, shown, comparison, self.allowed.relative), files=self.files))
             if wrong is None and not all(
                 self.allowed.allows(difference, before[difference.output], after[difference.output])
                 for difference in comparison.differences
             ):
                 wrong = comparison.reason
-        return tuple(done), wrong
+        return tuple(done), wrong, views
 
     def _drifts(self, places: Sequence[ResizePlace], results: Sequence[Mapping[str, Value]]) -> tuple[SiteDrift, ...]:
         drifts = [drift for place in places if (drift := self._drift(place, results)) is not None]
@@ -175,9 +183,9 @@ def _told(wrong: str, drifts: Sequence[SiteDrift], runtime: str, looked: bool) -
     return Diagnostic("verification.no-resize-begins-difference", runtime=runtime, why=wrong)
 
 
-def compare_values(before: Mapping[str, Value], after: Mapping[str, Value]) -> Comparison:
+def compare_values(before: Mapping[str, Value], after: Mapping[str, Value], sides: Sides = SIDES) -> Comparison:
     """`compare`, with the numbers of `after` in the types of `before`: 1.0 for 1 is no difference."""
-    return compare(before, {name: _as_type(before.get(name), value) for name, value in after.items()})
+    return compare(before, {name: _as_type(before.get(name), value) for name, value in after.items()}, sides)
 
 
 def _as_type(before: Value, after: Value) -> Value:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from resizefix.printable import summary
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
+
+if TYPE_CHECKING:
+    from resizefix.verification.views import View
 
 
 class Status(str, Enum):
@@ -35,7 +38,7 @@ class Run:
     `values` are what inputs were fed that were given values, `shapes` the shapes of all fed tensors. `max_abs_diff` is
     infinite where no number says the difference. `bound` is the largest difference allowed, relative to an output's
     largest value: 0 where every bit must agree. `from_scales`, where `reference` is sizes: the largest difference from
-    the original that holds the scales.
+    the original that holds the scales. `files`: by input the path of the file that it was fed from.
     """
 
     values: Mapping[str, Sequence[Any]]
@@ -47,6 +50,7 @@ class Run:
     bound: float = 0.0
     reference: Reference | None = None
     from_scales: float | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Verification:
 
     `runtime` is what the second model ran in, with its version, where that was not onnxruntime without optimisation;
     `sites` is what it made of each resize. `bitwise_alone`: the changed nodes that gave every bit when they were
-    compared alone, without optimisation.
+    compared alone, without optimisation. `views` are planes of the outputs to look at, where a file was fed.
     """
 
     status: Status
@@ -86,6 +90,7 @@ class Verification:
     runtime: str | None = None
     sites: tuple[SiteDrift, ...] = ()
     bitwise_alone: frozenset[Key] = frozenset()
+    views: tuple[View, ...] = ()
 
     def __repr__(self) -> str:
         largest = max((run.max_abs_diff for run in self.runs), default=0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,7 @@ from resizefix.verification.signatures import Examples, NotComparableError, comm
 from resizefix.verification.sizing import Shape
 from resizefix.verification.steps import Steps, Tell
 from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.views import View, views_of
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
@@ -53,6 +54,7 @@ def verify(
     tell: Tell | None = None,
     examples: Examples = dict,
     empty_agree: bool = False,
+    files: Mapping[str, str] | None = None,
 ) -> Verification:
     """Whether `after` computes what `before` does, on `runs` feeds of consecutive seeds, each at two levels.
 
@@ -70,6 +72,9 @@ def verify(
     Outputs without any element fail, unless `empty_agree` and the file fixes all sizes: then they pass, with the note
     that types and shapes alone were compared.
 
+    `files` are the inputs whose values in `feeds` come out of files, with their paths: runs name these, and the outputs
+    of the first can be looked at (`Verification.views`).
+
     A model that cannot be loaded or run, and models that cannot be compared, fail with that as the reason. When time is
     up, what was compared with optimisation disabled suffices if it was all of that.
     Raises UsageError for names, shapes and feeds that do not fit.
@@ -77,14 +82,14 @@ def verify(
     if runs < 1:
         raise UsageError("verification.no-runs", runs=runs)
     limits = limits or Limits()
-    pair = _Pair(before, after, tuple(custom_op_libraries), limits, Steps(tell), empty_agree)
+    pair = _Pair(before, after, tuple(custom_op_libraries), limits, Steps(tell), empty_agree, files or {})
     done: list[Run] = []
     note = None
     try:
         inputs, hints = common_inputs(before, after, feeds or {}, examples)
         seeds = range(seed, seed + runs)
         fitted = pair.fit([Feeder(inputs, shapes, each, hints, limits.bytes) for each in seeds])
-        shown = tuple(feeds or ())
+        shown = tuple(name for name in feeds or () if name not in pair.files)
         problem = pair.disagreement(fitted, _Tolerance(atol, rtol, relative, stated), shown, done)
     except (NotComparableError, CannotLoadError, CannotRunError) as error:
         problem = str(error)
@@ -92,8 +97,8 @@ def verify(
         problem = None if len(done) >= runs else str(error)
         note = f"{error}: not compared was the default optimisation level"
     if problem:
-        return Verification(Status.FAILED, problem, tuple(done), sessions=pair.sessions)
-    return Verification(Status.PASSED, note or pair.note, tuple(done), sessions=pair.sessions)
+        return Verification(Status.FAILED, problem, tuple(done), sessions=pair.sessions, views=pair.views)
+    return Verification(Status.PASSED, note or pair.note, tuple(done), sessions=pair.sessions, views=pair.views)
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,8 @@ class _Pair:
     limits: Limits
     steps: Steps
     empty_agree: bool = False
+    files: Mapping[str, str] = field(default_factory=dict)
+    views: tuple[View, ...] = ()
     note: str | None = None
     sessions: int = 0
 
@@ -163,10 +170,11 @@ class _Pair:
         feeds = [one.feeds for one in fitted]
         plain = [one.outputs for one in fitted]
         for at, after in enumerate(self._run_after(feeds, optimized=False)):
+            if self.files and at == 0:
+                self.views = views_of(", ".join(self.files.values()), plain[at], after)
             comparison = compare(plain[at], after)
-            done.append(
-                _run(feeds[at], shown, comparison, optimized=False, bound=tolerance.bound(plain[at], comparison))
-            )
+            run = _run(feeds[at], shown, comparison, optimized=False, bound=tolerance.bound(plain[at], comparison))
+            done.append(replace(run, files=self.files))
             if not comparison.bitwise and not tolerance.allows(plain[at], after):
                 return f"With optimisation disabled, {comparison.reason}."
         try:
@@ -179,7 +187,8 @@ class _Pair:
             comparison = compare(fused[at], after)
             widest = max(bounds.values(), key=lambda bound: bound.relative, default=Bound(0.0, "no outputs"))
             allowed = tolerance.bound(fused[at], comparison, widest.relative)
-            done.append(_run(feeds[at], shown, comparison, optimized=True, bound=allowed))
+            run = _run(feeds[at], shown, comparison, optimized=True, bound=allowed)
+            done.append(replace(run, files=self.files))
             if within(comparison, bounds) or tolerance.allows(fused[at], after):
                 continue
             # An original with stale shapes contradicts itself when optimised; then what it really computes counts.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Array, Value
 
 _MOST = 512  # samples of an axis; more are averaged
+_MOST_OUTPUTS = 8  # with pictures; a page of more would not be read
 _BLOCK = 1 << 22  # elements that are compared at a time
 
 
@@ -68,6 +69,14 @@ def view(difference: MeasuredDifference, node: str | None, before: Value, after:
     apart = apart.max(axis=-1) if apart.ndim == 3 else apart
     small = _by_blocks(one, shrunk, np.mean), _by_blocks(two, shrunk, np.mean), _by_blocks(apart, shrunk, np.max)
     return View(difference, node, *small, tuple(before.shape), plane, shrunk)
+
+
+def views_of(feed: str, before: Mapping[str, Value], after: Mapping[str, Value]) -> tuple[View, ...]:
+    """What there is to look at of the outputs of two models that were fed the same; `feed` is what that is called."""
+    common = [name for name in before if name in after][:_MOST_OUTPUTS]
+    pairs = ((measured(feed, name, before[name], after[name]), before[name], after[name]) for name in common)
+    found = (view(difference, None, old, new) for difference, old, new in pairs)
+    return tuple(one for one in found if one is not None)
 
 
 def _plane(before: Array, after: Array) -> tuple[Array, Array, str]:

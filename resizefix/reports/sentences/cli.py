@@ -20,7 +20,6 @@ SENTENCES = {
     "cli.in-this-form-already": "there is nothing to do: the model is in this form already",
     "cli.no-resize-to-do": "there is no Upsample or Resize node in this model, so there is nothing to be {done}",
     "cli.named-not-changed": "{names}, selected with -n, could not be {done}; nothing was written",
-    "cli.feed-twice": "--feed {name} is given twice; give each input once",
     "cli.html-is-out": "--html and OUT both name {path}; give two files",
     "cli.message-is-not-known": "this message is not known. Please open an issue with the whole message, what `resizefix inspect {model} --json` prints, and the versions of the runtime, the exporter and resizefix",
     "cli.stdin-twice": "standard input holds one model; name a file for the other",

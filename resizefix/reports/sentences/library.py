@@ -35,7 +35,6 @@ SENTENCES = {
     "library.nothing-repaired": "nothing was repaired",
     "library.verification-failed-at": "verification failed ({named}): {why}",
     "library.nothing-set": "nothing was changed",
-    "library.feed-no-such-input": "{name}: the model has no such input to feed; it has {known}",
     "library.raised-otherwise": "the model raised to opset {opset} does not compute what it did: {why}",
     "library.input-size-same": "the input has this size already",
     "library.size-is-fixed": "{name} has the fixed size {has}, not {wanted}; resizefix input-size gives it another one",

@@ -1,0 +1,100 @@
+"""`verify --feed photo.png`: both models are fed the picture, and the page shows what they make of it."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from resizefix.cli import main
+from resizefix.reports.png import png
+from resizefix.runtimes.catalogue import runtime_named
+
+Image = pytest.importorskip("PIL.Image")
+SRCNN = Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """`x3.onnx`; `nearest.onnx`, which computes otherwise; and a picture that fits both."""
+    made = tmp_path_factory.mktemp("fed")
+    model = onnx.load(SRCNN)
+    onnx.save(model, made / "x3.onnx")
+    (resize,) = (node for node in model.graph.node if node.op_type == "Resize")
+    next(entry for entry in resize.attribute if entry.name == "mode").s = b"nearest"
+    onnx.save(model, made / "nearest.onnx")
+    rows, columns = np.mgrid[0:20, 0:24]
+    (made / "photo.png").write_bytes(png(np.stack([rows * 12, columns * 10, rows + columns], -1).astype(np.uint8)))
+    return made
+
+
+@pytest.fixture
+def call(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+
+    def run(*words):
+        with pytest.raises(SystemExit) as done:
+            main(["verify", *words])
+        return done.value.code, *capsys.readouterr()
+
+    return run
+
+
+def names_of_pictures(page: Path) -> list[str]:
+    return re.findall(r'<img src="data:image/png;base64,[^"]+" alt="([^:"]+): output, photo.png"', page.read_text())
+
+
+@pytest.mark.parametrize("feed", ["photo.png", "input=photo.png"])
+def test_the_page_shows_the_outputs_for_a_picture(call, folder, feed):
+    code, out, _ = call("x3.onnx", "nearest.onnx", "--feed", feed, "--html", "page.html", "--force", "--json")
+    answer = json.loads(out)["verification"]
+    assert (code, answer["status"]) == (1, "failed")
+    assert answer["reason"].endswith("; photo.png: NCHW, red, green, blue, divided by 255")
+    assert (answer["runs"][0]["files"], answer["runs"][0]["values"]) == ({"input": "photo.png"}, {})
+    assert names_of_pictures(folder / "page.html") == ["Before", "After", "Difference"]
+    assert "input = photo.png" in (folder / "page.html").read_text()
+
+
+def test_without_a_picture_there_is_none_on_the_page(call, folder):
+    assert call("x3.onnx", "x3.onnx", "--html", "plain.html")[0] == 0
+    assert "<img" not in (folder / "plain.html").read_text()
+
+
+def test_a_runtime_is_named_wherever_it_is_compared(call, folder):
+    pytest.importorskip(runtime_named("openvino").name)
+    words = ("--runtime", "openvino", "--feed", "photo.png", "--html", "openvino.html", "--markdown", "openvino.md")
+    code, out, told = call("x3.onnx", "nearest.onnx", *words)
+    assert code == 1
+    name = re.search(r"onnxruntime and (OpenVINO [\d.]+)", out)[1]
+    assert re.search(rf"\d in onnxruntime and [\d.-]+ in {name} at \[", told)
+    page, text = ((folder / f"openvino.{ending}").read_text() for ending in ("html", "md"))
+    assert names_of_pictures(folder / "openvino.html") == ["onnxruntime", name, "Difference"]
+    assert name in text
+    for written in (out, told):
+        assert not re.search(r"\b(before|after)\b", written)
+    assert f"in onnxruntime and in {name}" in page
+
+
+@pytest.mark.parametrize(
+    ("feeds", "why"),
+    [
+        (["y=photo.png"], "y: the model has no such input to feed"),
+        (["photo.png", "input=photo.png"], "input input is fed twice"),
+        (["gone.png"], "is no feed; write for example input=photo.png"),
+        (["y=1,2"], "Neither model has an input 'y'"),
+    ],
+)
+def test_a_feed_that_does_not_fit_is_a_usage_error(call, feeds, why):
+    code, _, told = call("x3.onnx", "nearest.onnx", *(word for feed in feeds for word in ("--feed", feed)))
+    assert code == 2
+    assert why in told
+
+
+def test_a_picture_for_one_of_several_inputs_must_say_which(call, folder):
+    model = onnx.load(folder / "x3.onnx")
+    model.graph.input.append(onnx.helper.make_tensor_value_info("mask", onnx.TensorProto.FLOAT, [1, 3, 20, 24]))
+    onnx.save(model, folder / "two.onnx")
+    code, _, told = call("two.onnx", "two.onnx", "--feed", "photo.png")
+    assert (code, "say which input it is for, as INPUT=photo.png; the inputs are input, mask" in told) == (2, True)

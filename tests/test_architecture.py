@@ -2,9 +2,9 @@
 
 import ast
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 PACKAGE = Path(__file__).parents[1] / "resizefix"
 
@@ -73,10 +73,14 @@ LATE = ("import_module", "find_spec")
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
-def imports(file: str) -> set[str]:
+TREES = {file: ast.parse((PACKAGE / file).read_text()) for file in FILES}
+
+
+@cache
+def imports(file: str) -> frozenset[str]:
     """Absolute names of all imported modules, those inside functions too."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse((PACKAGE / file).read_text())):
+    for node in ast.walk(TREES[file]):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -84,7 +88,7 @@ def imports(file: str) -> set[str]:
             found.add(node.module)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in LATE:
             found.update(argument.value for argument in node.args if isinstance(argument, ast.Constant))
-    return found
+    return frozenset(found)
 
 
 def room(name: str) -> str:
@@ -95,15 +99,16 @@ def floor(name: str) -> int:
     return next(height for height, rooms in enumerate(FLOORS) if name in rooms)
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_imports_point_downward(file):
-    here = room(file)
-    for module in imports(file):
-        if not module.startswith("resizefix."):
+def imported() -> Iterator[tuple[str, str]]:
+    return ((file, module) for file in FILES for module in imports(file))
+
+
+def test_imports_point_downward():
+    for file, module in imported():
+        here = room(file)
+        if not module.startswith("resizefix.") or module.startswith(SENTENCES):
             continue
         there = module.split(".")[1]
-        if module.startswith(SENTENCES):
-            continue
         if there in WORDS or there == here:
             continue
         assert here not in WORDS, f"{file} is a word everybody uses; it imports {module}"
@@ -118,32 +123,27 @@ def test_only_diagnostics_read_the_sentences_and_those_import_nothing():
             assert not any(module.startswith("resizefix") for module in imports(file)), file
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if room(file) == "verification"])
-def test_what_verifies_shares_no_code_with_what_it_verifies(file):
-    forbidden = ["resizefix.operations", "resizefix.library"]
-    if file == "verification/reference_model.py":
-        forbidden += [
-            "resizefix.document.edits",
-            "resizefix.dialects.write",
-            "resizefix.equivalences",
-            "resizefix.opsets",
-        ]
-    assert [module for module in imports(file) if module.startswith(tuple(forbidden))] == []
+def test_what_verifies_shares_no_code_with_what_it_verifies():
+    for file, module in imported():
+        forbidden = ["resizefix.operations", "resizefix.library"]
+        if file == "verification/reference_model.py":
+            forbidden += ["resizefix.document.edits", "resizefix.dialects.write"]
+            forbidden += ["resizefix.equivalences", "resizefix.opsets"]
+        assert room(file) != "verification" or not module.startswith(tuple(forbidden)), f"{file} imports {module}"
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_heavy_packages_have_one_door(file):
-    for module in imports(file):
-        package = module.split(".")[0]
-        if package in DOORS:
-            assert any(file.startswith(door) for door in DOORS[package]), f"{file} imports {module}"
+def test_heavy_packages_have_one_door():
+    for file, module in imported():
+        doors = DOORS.get(module.split(".")[0])
+        assert doors is None or file.startswith(tuple(doors)), f"{file} imports {module}"
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if file.startswith(ABROAD)])
-def test_what_runs_in_the_python_of_another_runtime_needs_nothing_but_that(file):
-    own = {package for package, doors in DOORS.items() if file in doors} | {"numpy"}
-    own |= {"onnx"} if file == "runtimes/adapters/tvm.py" else set()
-    for module in imports(file) - {"resizefix"}:
+def test_what_runs_in_the_python_of_another_runtime_needs_nothing_but_that():
+    for file, module in imported():
+        if not file.startswith(ABROAD) or module == "resizefix":
+            continue
+        own = {package for package, doors in DOORS.items() if file in doors} | {"numpy"}
+        own |= {"onnx"} if file == "runtimes/adapters/tvm.py" else set()
         if module.startswith("resizefix."):
             path = module.removeprefix("resizefix.").replace(".", "/")
             assert path.startswith("runtimes/adapters") or f"{path}.py" in ABROAD, f"{file} imports {module}"
@@ -152,20 +152,20 @@ def test_what_runs_in_the_python_of_another_runtime_needs_nothing_but_that(file)
 
 
 def test_the_document_knows_nothing_of_resizing():
-    for path in (PACKAGE / "document").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for file in FILES:
+        for node in ast.walk(TREES[file]) if room(file) == "document" else ():
             names = [getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", "")]
             constant = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
             if constant in ("Resize", "Upsample"):
-                raise AssertionError(f"{path.name} names the operator {constant}")
-            assert not any(word in str(name).lower() for name in names for word in ("resize_", "upsample")), path.name
+                raise AssertionError(f"{file} names the operator {constant}")
+            assert not any(word in str(name).lower() for name in names for word in ("resize_", "upsample")), file
 
 
 def test_a_state_of_a_model_is_looked_at_in_one_place():
     made = {
         file
         for file in FILES
-        for node in ast.walk(ast.parse((PACKAGE / file).read_text()))
+        for node in ast.walk(TREES[file])
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Scopes"
     }
     assert made == {"document/view.py"}
@@ -175,4 +175,4 @@ def test_files_stay_small_and_say_what_they_are():
     for file in FILES:
         text = (PACKAGE / file).read_text()
         assert text.count("\n") <= 400, f"{file} is longer than 400 lines"
-        assert ast.get_docstring(ast.parse(text)), f"{file} has no docstring"
+        assert ast.get_docstring(TREES[file]), f"{file} has no docstring"

@@ -47,19 +47,24 @@ class Constants:
         self._document = document
         self._scopes = scopes
         self._known: dict[Key, Constant | NotConstant] = {}
+        self._with_chain: dict[Key, Constant | NotConstant] = {}
 
     def value_of(self, scope: Scope, name: str) -> Constant | NotConstant:
         """The constant value of `name` as read in `scope`."""
         definition = self._scopes.definition(scope, name)
         if definition is None:
             return NotConstant(f"nothing in the model defines {name!r}")
+        key = definition.key
+        if key in self._with_chain:
+            return self._with_chain[key]
         for current, circular in operands_first(definition, self._operands, self._known):
             why = NotConstant(f"{current.name!r} depends on itself")
             self._known[current.key] = why if circular else self._fold(current)
-        found = self._known[definition.key]
-        if isinstance(found, NotConstant) or definition.node is None:
-            return found
-        return replace(found, chain=self._chain(definition))
+        found = self._known[key]
+        if isinstance(found, Constant) and definition.node is not None:
+            found = replace(found, chain=self._chain(definition))
+        self._with_chain[key] = found
+        return found
 
     def _chain(self, definition: Definition) -> tuple[NodeProto, ...]:
         chain: list[NodeProto] = []

@@ -15,7 +15,7 @@ from resizefix.document.constants import Constant
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, names_in
 from resizefix.document.values import Dims, dims_of, known_types
-from resizefix.scope_path import ScopePath
+from resizefix.scope_path import Key, ScopePath
 
 Array = npt.NDArray[Any]
 
@@ -34,7 +34,6 @@ ONE_TYPE = {
     **dict.fromkeys(("Add", "Concat", "Div", "Max", "MatMul", "Min", "Mod", "Mul", "PRelu", "Sub", "Sum"), None),
     **dict.fromkeys(("BatchNormalization", "Conv", "ConvTranspose", "Gemm"), 3),
 }
-_DEEPEST = 400
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,7 @@ class Surroundings:
     def __init__(self, view: ModelView) -> None:
         self.view = view
         self._stored: dict[ScopePath, dict[str, TypeProto]] = {}
+        self._types: dict[Key, int | None] = {}
         self._raised: dict[int, str | None] = {}
 
     @cached_property
@@ -72,6 +72,36 @@ class Surroundings:
         if scope.path not in self._stored:
             self._stored[scope.path] = known_types(scope.body)
         return self._stored[scope.path]
+
+    def type_of(self, definition: Definition | None) -> int | None:
+        """The element type that nodes and calls give a tensor; None where nothing tells, or it depends on itself."""
+        types, passed, made = self._types, list[Key](), None
+        while definition is not None:
+            key = definition.key
+            if key in types:
+                made = types[key]
+                break
+            types[key] = None  # until it is known: one that is met twice depends on itself
+            passed.append(key)
+            made, definition = self._maker(definition)
+        for key in passed:
+            types[key] = made
+        return made
+
+    def _maker(self, definition: Definition) -> tuple[int | None, Definition | None]:
+        """The type where this tensor's maker decides it; else what has the same type."""
+        elsewhere = self.view.calls.argument(definition) or self.view.calls.result(definition)
+        if elsewhere is not None:
+            return None, elsewhere
+        if definition.tensor is not None:
+            return int(definition.tensor.data_type), None
+        node = definition.node
+        made = None if node is None else _made_type(node)
+        if made is not None:
+            return made, None
+        if node is None or node.domain not in DEFAULT_DOMAINS or node.op_type not in SAME_TYPE or not node.input:
+            return self.view.shapes.elem_type(definition.key), None
+        return None, self.view.scopes.definition(definition.scope, node.input[0])
 
     def why_not_raised(self, opset: int) -> str | None:
         """Why the model cannot import this opset as it is; None: it can."""
@@ -164,26 +194,7 @@ class ResizeNode:
 
     def type_of(self, name: str) -> int | None:
         """A tensor's element type, followed from what makes it, over calls too; stored types may be stale."""
-        definition = self.definition(name)
-        for _ in range(_DEEPEST):
-            if definition is None:
-                return None
-            elsewhere = self.view.calls.argument(definition) or self.view.calls.result(definition)
-            if elsewhere is not None:
-                definition = elsewhere
-                continue
-            if definition.tensor is not None:
-                return int(definition.tensor.data_type)
-            node = definition.node
-            if node is None:
-                return self.view.shapes.elem_type(definition.key)
-            made = _made_type(node)
-            if made is not None:
-                return made
-            if node.domain not in DEFAULT_DOMAINS or node.op_type not in SAME_TYPE or not node.input:
-                return self.view.shapes.elem_type(definition.key)
-            definition = self.view.scopes.definition(definition.scope, node.input[0])
-        return None
+        return self.surroundings.type_of(self.definition(name))
 
     def chain(self, name: str) -> Iterator[tuple[int, NodeProto]]:
         """The nodes of this scope that compute a name from shapes and constants, the last first, with positions."""

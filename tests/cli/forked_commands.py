@@ -27,7 +27,10 @@ LOADED = (
     *(f"resizefix.cli.{name}" for name in COMMANDS),
     *(f"resizefix.library.{name}" for name in ("check", "diff", "freeze_scales", "plans", "promote_scales", "rewrite")),
     *(f"resizefix.operations.{name}" for name in ("legalize", "promote_scales", "repair", "sites", "trt_legacy")),
-    *(f"resizefix.reports.{name}" for name in ("survey", "terminal", "text")),
+    *(
+        f"resizefix.reports.{name}"
+        for name in ("html", "json", "markdown", "python_lines", "survey", "terminal", "text")
+    ),
 )
 
 

@@ -76,6 +76,10 @@ TEXTS = {
         11, 'y = Resize <mode = "nearest"> (x, r, s)', f"{SCALES}, float[8] r = {{0, 0, 0, 0, 1, 1, 1, 1}}",
         "lost-asymmetric",
     ),
+    "a stale type behind a long chain": (
+        13, "y0 = Neg (x) " + " ".join(f"y{n + 1} = Neg (y{n})" for n in range(500))
+        + ' y = Resize (y500, "", s) z = Cast <to = 10> (y)', f"{SCALES}, float16[1,3,16,16] y", "stale-type",
+    ),
     "a stale type": (
         13, 'y = Resize (x, "", s) z = Cast <to = 10> (y)', f"{SCALES}, float16[1,3,16,16] y", "stale-type",
     ),

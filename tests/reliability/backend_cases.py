@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -85,7 +85,7 @@ class Through:
         onnx.save(model, path)
         return Runner(path).run(feeds)
 
-    def all(self) -> None:
+    def all(self, targets: Sequence[str] = TARGETS) -> None:
         """Every operation."""
         case = self._case
         self._book["the original gives the expected output" if self._meets else "the original does not"] += 1
@@ -104,7 +104,7 @@ class Through:
                 assert again is not None, f"{case.name}: {form}"
         self._applied("promote-scales", lambda: self._promoted(frozen, keep_default=True))
         self._applied("promote-scales", lambda: self._promoted(frozen, for_="tensorrt"))
-        for target in TARGETS:
+        for target in targets:
             self._applied("legalize", lambda target=target: resizefix.legalize(frozen, target=target))
         self._applied("trt-legacy", lambda: resizefix.trt_legacy(frozen))
 

@@ -7,6 +7,7 @@ is written down as it ends, so a child that is killed has lost only its last. Sp
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import resource
@@ -26,6 +27,14 @@ from typing import Any
 from watching import tell_what_is_touched
 
 HERE = Path(__file__).parent
+PROVING = (
+    *("numpy.random", "resizefix.library.repair", "resizefix.library.verify", "resizefix.runtimes.footprint"),
+    *(f"resizefix.verification.{name}" for name in ("probe", "proof", "rewrite", "told_sizes", "verify")),
+)
+sys.path.append(str(HERE.parent / "cli"))
+
+from forked_commands import LOADED  # noqa: E402
+
 MEGABYTE = 1 << 20
 
 
@@ -105,13 +114,8 @@ class Worker:
 
 
 def _serve() -> None:
-    import onnxruntime  # noqa: F401 -- loaded once, for all children
-
-    import resizefix.library.promote_scales
-    import resizefix.library.rewrite
-    import resizefix.reports.text
-    import resizefix.verification.verify  # noqa: F401
-
+    for module in (*LOADED, *PROVING):  # once, for all children
+        importlib.import_module(module)
     for line in sys.stdin:
         job = json.loads(line)
         with tempfile.TemporaryDirectory() as place:

@@ -1,4 +1,4 @@
-"""Opt-in: importing this module gives every `gs.Graph` methods that mend its resizes.
+"""Opt-in: importing this module gives every `gs.Graph` methods that fix its resizes.
 
     import onnx_graphsurgeon as gs
     import resizefix.graphsurgeon

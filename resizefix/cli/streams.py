@@ -1,4 +1,4 @@
-"""Stdout and stderr as a command finds them: a pipe that nobody reads any more, a full disk, or none at all.
+"""Stdout and stderr as a command finds them: a pipe whose reader has gone, a full disk, or none at all.
 
 Whether somebody reads the answer changes neither what is written to files nor the exit code, so a reader that goes away
 (`| head -1`) goes unnoticed. Anything else that keeps the answer from being printed is remembered, and said at the end.

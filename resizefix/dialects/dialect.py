@@ -1,4 +1,4 @@
-"""Which dialect a node speaks: all rows, and the choice among them by operator and opset version."""
+"""The dialect of a node: all rows, and the choice among them by operator and opset version."""
 
 from __future__ import annotations
 

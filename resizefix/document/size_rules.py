@@ -1,4 +1,4 @@
-"""Inference mended by a rule of one's own, where onnx's is not what runs.
+"""Output sizes by the kernels' own rule, where onnx's shape inference gives another size.
 
 onnx.shape_inference multiplies in other numbers than onnxruntime's kernels do, and what follows from a wrong size is
 wrong, too, here and in shapes that an exporter stored. So a node whose size the rule corrects is hidden from inference,

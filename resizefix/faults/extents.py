@@ -1,4 +1,4 @@
-"""Scales and sizes that contradict, are missing, or say something that the exporter did not see.
+"""Scales and sizes that contradict each other, are missing, or do not fit the stored shapes.
 
 The witness is the file itself: the shapes that it stores are those of the export.
 """

@@ -1,4 +1,4 @@
-"""Branches of which nobody can say, before the model is run, whether they give one shape, as If-1 demands."""
+"""Branches of an If whose shapes are known only when the model runs; If-1 demands one shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nobody reads any more goes: constants that became attributes, and the chains that computed them."""
+"""Removes what is no longer used: constants that became attributes, and the chains that computed them."""
 
 from __future__ import annotations
 

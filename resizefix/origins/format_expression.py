@@ -1,4 +1,4 @@
-"""Expressions and statements in words: what the size of an output follows, for a person."""
+"""Expressions and relations as text: which sizes the size of an output follows."""
 
 from __future__ import annotations
 

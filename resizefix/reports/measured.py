@@ -1,4 +1,4 @@
-"""Differences that were meant, in words: at each node that was changed, and at the outputs of the model."""
+"""Intended differences as text: at each changed node, and at the outputs of the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verification in words and as rows: at what it was run, and how far the two models were apart."""
+"""A verification as text and as rows: what was run, and how far the two models differ."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ MODELS: dict[str, tuple[str | onnx.ModelProto, str]] = {
     ),
     "Non concat axis dimensions must match": ("handmade/two_sites_together", "promote-scales"),
     "No Adapter From Version $11 for Resize": ("bisenet_x8_nearest_opset11", "trt-legacy"),
-    "…holds whole numbers, and 2.5 is not one; add --denominator 2": ("srcnn_x3_opset11", "promote-scales"),
+    "…takes only whole numbers, so 2.5 cannot be fed; add --denominator 2": ("srcnn_x3_opset11", "promote-scales"),
     "Unsupported Upsample scales !": ("computed_scales_opset9", "freeze-scales"),
 }
 # Messages of which no model is here whose fault can be fixed, and why.

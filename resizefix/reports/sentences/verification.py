@@ -30,7 +30,7 @@ SENTENCES = {
     "verification.input-in-neither": "Neither model has an input '{name}'. Their inputs are: {known}.",
     "verification.one-factor-for-all": "{said} holds one number for all axes; give one number",
     "verification.number-for-each-axis": "{said} scales {scaled}; give one number, or one for each",
-    "verification.value-not-held": "{said} holds {holds}, and {lacking:.9g} is not one; {instead}",
+    "verification.value-not-held": "{said} takes only {holds}, so {lacking:.9g} cannot be fed; {instead}",
     "verification.at-without-size": "--at {scale:g}: the input of {label} has no fixed size, so a scale gives no output size",
     "verification.no-runs": "There must be at least one run, not {runs}.",
     "verification.nothing-compared": "{empty} at the shapes that were tried, so nothing was compared. {advice}",

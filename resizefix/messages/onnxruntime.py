@@ -161,7 +161,10 @@ MESSAGES = (
         runtime="onnx",
     ),
     _row(
-        ("…takes only whole numbers, so 2.5 cannot be fed; add --denominator 2", "…holds whole numbers, and 2.5 is not one; add --denominator 2"),
+        (
+            "…takes only whole numbers, so 2.5 cannot be fed; add --denominator 2",
+            "…holds whole numbers, and 2.5 is not one; add --denominator 2",
+        ),
         "TensorRT takes an integer input for the scale, so a fraction needs a denominator. "
         "With --denominator 2 you feed 5 for 2.5.",
         "fractional-factors-for-tensorrt",

@@ -1,9 +1,8 @@
 """Single-node cases of Upsample and Resize as rows of text, and the model and the input that a row stands for.
 
 The columns are those of the table of measurements: id, op, opset, mode, ct, nm, coeff, excl, aa, form, values, dyn,
-shape, axes, policy, roi, dtype, producer. `form` says where the extent comes from: scales, scales_cnode (Constant
-node), scales_in (graph input), scales_concat (ones and a graph input), sizes, sizes_in, sizes_shape (computed from the
-input's shape, as torch exports it).
+shape, axes, policy, roi, dtype, producer. `form` says where the extent comes from (`FORMS`). `dyn` 1: the axes from 2
+on are open; d0, d0d2d3: these are. `roi` is 1, or the numbers.
 """
 
 from __future__ import annotations
@@ -36,6 +35,22 @@ _TEXTS = {
     "policy": "keep_aspect_ratio_policy",
 }
 _NUMBERS = {"coeff": ("cubic_coeff_a", float), "excl": ("exclude_outside", int), "aa": ("antialias", int)}
+FORMS = {
+    "scales": "an initializer, of Upsample-7 an attribute",
+    "scales_cnode": "a Constant node",
+    "scales_list": "a Constant node with value_floats",
+    "scales_folded": "a Concat of two initializers",
+    "scales_in": "a graph input",
+    "scales_concat": "a Concat of ones and a graph input",
+    "scales_default": "an initializer that is listed as a graph input, too",
+    "sizes": "an initializer",
+    "sizes_cnode": "a Constant node",
+    "sizes_folded": "a Concat of two initializers",
+    "sizes_in": "a graph input",
+    "sizes_concat": "a Concat of the first lengths of the input's shape and two numbers",
+    "sizes_shape": "computed from the input's shape, as torch exports it",
+    "sizes_like": "the shape of another tensor",
+}
 ANSWERS = {
     "equal": "fine",
     "close": "fine",
@@ -64,6 +79,7 @@ class _Graph:
         self.initializers: list[TensorProto] = []
         self.nodes: list[NodeProto] = []
         self.inputs: list[ValueInfoProto] = []
+        self.outputs: list[str] = []  # besides the node's
         self.feeds: Arrays = {}
 
     def constant(self, name: str, value: npt.ArrayLike, dtype: Any) -> str:
@@ -72,12 +88,17 @@ class _Graph:
 
     def fed(self, elem_type: int, value: npt.ArrayLike, dtype: Any) -> str:
         self.feeds["S"] = np.asarray(value, dtype)
-        self.inputs.append(helper.make_tensor_value_info("S", elem_type, [len(self.feeds["S"])]))
+        self.inputs.append(helper.make_tensor_value_info("S", elem_type, list(self.feeds["S"].shape)))
         return "S"
 
     def made(self, op_type: str, inputs: list[str], output: str, **attributes: Any) -> str:
         self.nodes.append(helper.make_node(op_type, inputs, [output], output, **attributes))
         return output
+
+    def folded(self, values: npt.ArrayLike, output: str, dtype: Any) -> str:
+        whole = np.asarray(values, dtype)
+        first, rest = self.constant("first", whole[:1], dtype), self.constant("rest", whole[1:], dtype)
+        return self.made("Concat", [first, rest], output, axis=0)
 
 
 def _scales(case: Case, values: list[float], graph: _Graph) -> str:
@@ -88,8 +109,15 @@ def _scales(case: Case, values: list[float], graph: _Graph) -> str:
         case "scales_cnode":
             value = numpy_helper.from_array(np.array(values, np.float32))
             return graph.made("Constant", [], "scales", value=value)
+        case "scales_list":
+            return graph.made("Constant", [], "scales", value_floats=values)
+        case "scales_folded":
+            return graph.folded(values, "scales", np.float32)
         case "scales_in":
             return graph.fed(TensorProto.FLOAT, values, np.float32)
+        case "scales_default":
+            graph.inputs.append(helper.make_tensor_value_info("scales", TensorProto.FLOAT, [len(values)]))
+            return graph.constant("scales", values, np.float32)
         case "scales_concat":
             fed = graph.fed(TensorProto.FLOAT, values[2:], np.float32)
             return graph.made("Concat", [graph.constant("ones", [1, 1], np.float32), fed], "scales", axis=0)
@@ -97,34 +125,57 @@ def _scales(case: Case, values: list[float], graph: _Graph) -> str:
 
 
 def _sizes(case: Case, values: list[float], shape: list[int], graph: _Graph) -> str:
+    sizes = [int(value) for value in values]
     match case["form"]:
         case "sizes":
-            return graph.constant("sizes", values, np.int64)
+            return graph.constant("sizes", sizes, np.int64)
+        case "sizes_cnode":
+            return graph.made("Constant", [], "sizes", value=numpy_helper.from_array(np.array(sizes, np.int64)))
+        case "sizes_folded":
+            return graph.folded(sizes, "sizes", np.int64)
         case "sizes_in":
-            return graph.fed(TensorProto.INT64, values, np.int64)
+            return graph.fed(TensorProto.INT64, sizes, np.int64)
+        case "sizes_like":
+            other = graph.fed(TensorProto.FLOAT, np.zeros(sizes), np.float32)
+            graph.outputs.append(graph.made("Relu", [other], "Z"))
+            return graph.made("Shape", ["Z"], "sizes")
+        case "sizes_concat":
+            lengths = graph.constant("lengths", sizes[2:], np.int64)
+            return graph.made("Concat", [_head(graph), lengths], "sizes", axis=0)
         case "sizes_shape":
-            return _from_shape([int(value) for value in values], shape, graph)
+            return _from_shape(sizes, shape, graph)
     return ""
 
 
+def _head(graph: _Graph) -> str:
+    whole = graph.made("Shape", ["X"], "shape")
+    start, middle = (graph.constant(name, [at], np.int64) for name, at in (("start", 0), ("middle", 2)))
+    return graph.made("Slice", [whole, start, middle], "head")
+
+
 def _from_shape(sizes: list[int], shape: list[int], graph: _Graph) -> str:
-    """Shape, the last two lengths times a factor, rounded down."""
+    """Shape, the lengths from axis 2 on times a factor, rounded down."""
     ratios = [size / length for size, length in zip(sizes[2:], shape[2:], strict=True)]
     factors = ratios if all(ratio.is_integer() for ratio in ratios) else [1.8] * len(ratios)
-    start, middle, end = (
-        graph.constant(name, [at], np.int64) for name, at in (("start", 0), ("middle", 2), ("end", 4))
-    )
-    whole = graph.made("Shape", ["X"], "shape")
-    head = graph.made("Slice", [whole, start, middle], "head")
-    tail = graph.made("Cast", [graph.made("Slice", [whole, middle, end], "tail")], "floats", to=TensorProto.FLOAT)
-    grown = graph.made("Mul", [tail, graph.constant("factors", factors, np.float32)], "grown")
+    head = _head(graph)
+    tail = graph.made("Slice", ["shape", "middle", graph.constant("end", [len(shape)], np.int64)], "tail")
+    floats = graph.made("Cast", [tail], "floats", to=TensorProto.FLOAT)
+    grown = graph.made("Mul", [floats, graph.constant("factors", factors, np.float32)], "grown")
     lengths = graph.made("Cast", [graph.made("Floor", [grown], "floored")], "lengths", to=TensorProto.INT64)
     return graph.made("Concat", [head, lengths], "sizes", axis=0)
 
 
+def _roi(case: Case, rank: int) -> list[float]:
+    written = case.get("roi") or ""
+    if not written:
+        return []
+    return [float(number) for number in written.split(",")] if "," in written else [0.0] * rank + [1.0] * rank
+
+
 def _operands(case: Case, rank: int, scales: str, sizes: str, graph: _Graph) -> list[str]:
     opset = int(case["opset"])
-    roi = graph.constant("roi", [0.0] * rank + [1.0] * rank, np.float32) if case.get("roi") else ""
+    numbers = _roi(case, rank)
+    roi = graph.constant("roi", numbers, np.float32) if numbers else ""
     if case["op"] == "Upsample" or opset == 10:
         return ["X", scales] if scales else ["X"]
     if opset < 13:
@@ -136,12 +187,20 @@ def _operands(case: Case, rank: int, scales: str, sizes: str, graph: _Graph) -> 
     return operands
 
 
+def _open_axes(case: Case, rank: int) -> set[int]:
+    written = case.get("dyn") or "0"
+    if written.startswith("d"):
+        return {int(axis) for axis in written[1:].split("d")}
+    return set(range(2, rank)) if written == "1" else set()
+
+
 def model_of(case: Case) -> tuple[onnx.ModelProto, Arrays]:
     """The model of a row, and what to feed it (the same numbers each time)."""
     opset, shape = int(case["opset"]), [int(size) for size in case["shape"].split("x")]
     values = [float(value) for value in case["values"].split(",")]
     elem_type = TYPES[case.get("dtype") or "float32"]
-    lengths = [size if axis < 2 or case.get("dyn") != "1" else f"d{axis}" for axis, size in enumerate(shape)]
+    open_axes = _open_axes(case, len(shape))
+    lengths = [f"d{axis}" if axis in open_axes else size for axis, size in enumerate(shape)]
     graph = _Graph()
     graph.inputs.append(helper.make_tensor_value_info("X", elem_type, lengths))
     attributes: dict[str, Any] = {name: case[column] for column, name in _TEXTS.items() if case.get(column)}
@@ -153,8 +212,9 @@ def model_of(case: Case) -> tuple[onnx.ModelProto, Arrays]:
         attributes["scales"] = values
     operands = _operands(case, len(shape), scales, sizes, graph)
     node = helper.make_node(case["op"], operands, ["Y"], "R", **attributes)
-    output = helper.make_tensor_value_info("Y", elem_type, [None] * len(shape))
-    made = helper.make_graph([*graph.nodes, node], "case", graph.inputs, [output], graph.initializers)
+    outputs = [helper.make_tensor_value_info("Y", elem_type, [None] * len(shape))]
+    outputs += [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None] * len(shape)) for name in graph.outputs]
+    made = helper.make_graph([*graph.nodes, node], "case", graph.inputs, outputs, graph.initializers)
     model = helper.make_model(
         made,
         opset_imports=[helper.make_opsetid("", opset)],

@@ -30,18 +30,8 @@ GROUPS = {
 }
 COLOURS = {"fine": "#2a9d5c", "different": "#d1495b", "refused": "#b8bec6", "": "#ffffff"}
 WORDS = {"fine": "right", "different": "silently different", "refused": "refused", "": "not measured"}
-# Why the rules say otherwise, by case.
-_OPEN = "height and width are open, and the rules know no ratio"
-_SINGLE = "ncnn takes these numbers as single precision, and gives fractions where ONNX rounds"
-_FED = "fed in single precision ncnn is right, and bytes of another type it would take for that"
-CAUSES = {
-    "319": f"{_OPEN}; at the sizes that were run it is whole, where every rounding is the same",
-    "328": f"{_OPEN}; at the sizes that were run it is 1.8, where ncnn rounds otherwise",
-    "617": _FED,
-    "618": _FED,
-    "619": _SINGLE,
-    "621": _SINGLE,
-}
+CAUSES: dict[str, str] = {}
+"""Why the rules say otherwise, by case."""
 Table = Mapping[str, Mapping[str, str]]
 Versions = Mapping[str, Mapping[str, str]]
 

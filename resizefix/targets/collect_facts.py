@@ -29,11 +29,12 @@ from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName
 from resizefix.targets.as_written import extent_of, spellings, why_unreadable
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
-from resizefix.targets.static_values import StaticValues
+from resizefix.targets.static_values import StaticValues, usual_values
 
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 _MOST_SHAPE_ELEMENTS = 64  # "Dims::MAX_DIMS" of old; an input with more is data, not a shape
 _UNKNOWN = OperandSource.UNKNOWN
+_COMPUTED = (OperandSource.FOLDED, OperandSource.SHAPE)
 _WORST = (OperandSource.DATA, OperandSource.OTHER_INPUT)
 
 
@@ -136,7 +137,8 @@ class _Collector:
         around = tuple(self._type_of(scope, name) for name in (*node.input[:1], *node.output[:1]))
         operands = tuple(self._as_operand(scope, name) for name in node.input[1:])
         attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
-        return scope.path, node.op_type, attributes, around, operands, self._is_at_the_edges(scope, node)
+        symbols = self._symbols(scope, node.input[0]) if len(node.input) > 1 else ()
+        return scope.path, node.op_type, attributes, around, operands, symbols, self._is_at_the_edges(scope, node)
 
     def _as_operand(self, scope: Scope, name: str) -> object:
         """What counts of an operand: its type, where the caller feeds it; else it is what it is by its name."""
@@ -162,6 +164,8 @@ class _Collector:
         empty_sizes = later and self._is_empty(scope, operands[3])
         kind, operand, attribute = extent_of(node, scope.opset, written, empty_scales, empty_sizes)
         known: dict[str, Any] = self._attribute_facts(attribute) if attribute else self._operand_facts(scope, operand)
+        if known["source"] is OperandSource.SHAPE and known["values"] is None and known["static_values"] is None:
+            known["usual_values"] = usual_values(self._view, self._dims(scope, operands[0]) or (), scope, operand)
         spelled = spellings(written)
         unknown_length = known.get("operand_rank") == 1 and known["length"] is None and shape is not None
         if unknown_length and self._is_of_integers_with_length(scope, operand):
@@ -176,6 +180,7 @@ class _Collector:
             **spelled,
             n_inputs=len(node.input),
             roi=self._roi(scope, node) if later else Roi.ABSENT,
+            roi_values=_numbers(self._value(scope, operands[1])) if later and operands[1] else None,
             unnamed_scales=later and len(node.input) > 2 and not node.input[2],
             trailing_empty_input=len(node.input) > 1 and not node.input[-1],
             extent=kind,
@@ -227,7 +232,16 @@ class _Collector:
             "length": int(count) if math.isfinite(count) else None,
             "operand_rank": None if dims is None else len(dims),
             "operand_type": self._elem_type(scope, name),
+            "computed_by": self._operators_above(scope, name) if source in _COMPUTED else frozenset(),
         }
+
+    def _operators_above(self, scope: Scope, name: str) -> frozenset[str]:
+        start = self._scopes.definition(scope, name)
+        above = () if start is None else self._above(start)
+        return frozenset(found.node.op_type for found in above if found.node is not None)
+
+    def _symbols(self, scope: Scope, name: str) -> tuple[str, ...]:
+        return tuple(size for size in self._dims(scope, name) or () if isinstance(size, str))
 
     def _value(self, scope: Scope, name: str) -> Array | None:
         """The value a parser sees: that of a constant, and the default of an input that has one."""

@@ -64,6 +64,7 @@ class SiteFacts:
     axes: tuple[int, ...] | None = None
     n_inputs: int = 1
     roi: Roi = Roi.ABSENT
+    roi_values: tuple[float, ...] | None = None  # where nothing at run time changes them
     unnamed_scales: bool = False  # '' in the `scales` position of a Resize-11 or later
     trailing_empty_input: bool = False  # the last input is ''
     extent: ExtentKind | None = None  # None: the node names neither scales nor sizes
@@ -77,6 +78,9 @@ class SiteFacts:
     source: OperandSource = OperandSource.UNKNOWN  # of the extent
     values: tuple[float, ...] | None = None  # of the extent, where nothing at run time changes them
     static_values: tuple[float, ...] | None = None  # of one that is computed from sizes, where these are fixed
+    usual_values: tuple[tuple[tuple[int, ...], tuple[float, ...]], ...] = ()
+    """Of one that is computed from sizes that are open: the input's shape and what is computed, at usual sizes."""
+    computed_by: frozenset[str] = frozenset()  # the operators that it is computed by
     length: int | None = None  # number of elements of the extent
     operand_rank: int | None = None
     operand_type: int | None = None  # TensorProto.DataType of the extent's tensor
@@ -94,6 +98,13 @@ class SiteFacts:
     def is_static(self) -> bool:
         """Every size of the input is known before run time."""
         return self.input_shape is not None and None not in self.input_shape
+
+    @property
+    def is_computable(self) -> bool:
+        """By how much each axis is resized is known: by scales, or by sizes of an input that has known ones."""
+        if self.by_sizes and self.values is not None:
+            return self.input_shape is not None and None not in self.input_shape[min(2, len(self.input_shape) - 1) :]
+        return self.values is not None or self.static_values is not None or bool(self.usual_values)
 
     @property
     def shown_input_shape(self) -> str:
@@ -169,6 +180,15 @@ class SiteFacts:
     def axes_are_trivial(self) -> bool:
         """No axes, or 0, 1, …, rank-1: the operand has one element per dimension, in order."""
         return self.axes is None or (self.axes == tuple(range(len(self.axes))) and self.rank in (None, len(self.axes)))
+
+    @property
+    def axes_in_order(self) -> bool:
+        """`axes_are_trivial`, counted from the front or from the end."""
+        if self.axes is None or not self.rank:
+            return self.axes_are_trivial
+        from_the_end = tuple(range(-self.rank, 0))
+        counted = tuple(axis + self.rank if axis in from_the_end else axis for axis in self.axes)
+        return counted == tuple(range(self.rank))
 
     @property
     def full_scales(self) -> tuple[float, ...] | None:

@@ -20,15 +20,20 @@ from resizefix.targets.deviations import (
 )
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import Sampling, fed_fractions, resized, samples_alike, samplings
+from resizefix.targets.sampling import Sampling, moved_axes, resized, samples_alike, samplings
 from resizefix.targets.shared_deviations import (
+    INTEGERS,
     antialias_ignored,
     coefficient_fixed,
     exclusion_ignored,
+    factors_are_not_known,
+    integers_are_rounded,
     old_resize_is_half_pixel,
     policy_ignored,
     symmetric_is_asymmetric,
+    whole_copies_are_sampled,
 )
+from resizefix.targets.shared_rules import output_is_not_empty
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "MNN 3.6.1"
@@ -37,15 +42,20 @@ _UPSAMPLE = f"MNN 4d40bdb, tools/converter/source/optimizer/onnxextra/OnnxUpsamp
 _SHAPE = f"MNN 4d40bdb, source/shape/ShapeInterp.cpp; measured on {_RELEASE}"
 _KERNEL = f"MNN 4d40bdb, source/geometry/ConvertUtils.hpp and source/backend/cpu/CPUResize.hpp; measured on {_RELEASE}"
 _FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED, S.OTHER_INPUT, S.DATA})
-_OTHER_TYPES = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
 
 
 def _dimensions(f: SiteFacts) -> int | None:
     """How many dimensions Interp works on: batch and channels get two or one more where they are resized."""
     if f.rank is None:
         return None
-    first = min((axis for axis, *_ in resized(f)), default=2)
+    stretched = replace(f, keep_aspect_ratio_policy="stretch")
+    first = min((axis for axis, size, out, _ in resized(stretched) if size != out), default=2)
     return f.rank + 2 - min(first, 2)
+
+
+def _is_spread(f: SiteFacts) -> bool:
+    """Dimensions were put in front of it, as of a line whose only axis is resized."""
+    return not f.is_upsample and f.rank is not None and _dimensions(f) == 3 and f.rank < 3
 
 
 def _dimensions_are_known(f: SiteFacts) -> bool:
@@ -54,16 +64,25 @@ def _dimensions_are_known(f: SiteFacts) -> bool:
 
 
 def _is_volume(f: SiteFacts, mode: str) -> bool:
-    return not f.is_upsample and _dimensions(f) == 5 and f.mode == mode
+    return not f.is_upsample and _dimensions(f) == 5 and _mode(f) == mode
+
+
+def _mode(f: SiteFacts) -> str:
+    """Without the attribute Resize is linear."""
+    return f.mode if f.is_upsample or "mode" in f.attributes else "linear"
 
 
 def _upsamples_images(f: SiteFacts) -> bool:
-    return not f.is_upsample or all(axis >= 2 and f.rank in (None, 4) for axis, *_ in resized(f))
+    return not f.is_upsample or all(axis >= 2 for axis in moved_axes(f))
+
+
+def _is_linear_without_a_mode(f: SiteFacts) -> bool:
+    return "mode" in f.attributes or f.is_upsample or not moved_axes(f)
 
 
 def _lists_the_image(f: SiteFacts) -> bool:
     """Two sizes are taken for height and width."""
-    if f.axes_are_trivial:
+    if f.axes_in_order:
         return True
     if not f.by_sizes or f.axes is None or f.rank != 4:
         return False
@@ -73,7 +92,7 @@ def _lists_the_image(f: SiteFacts) -> bool:
 
 def _two_scales(f: SiteFacts) -> bool:
     """Of axes that are listed, two scales are taken for a height and a width: 0 of them is no size."""
-    if f.axes_are_trivial or f.axes is None:
+    if f.axes is None or len(f.axes) == f.rank:
         return True
     return len(f.axes) == 2 and (not f.by_scales or f.values is None or all(scale >= 1 for scale in f.values))
 
@@ -116,6 +135,10 @@ def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
     if f.is_upsample:
         sampling = replace(sampling, scale=sampling.ratio)
     return replace(sampling, positions=_POSITIONS[coordinates], rounding=down if floor else _tie_down)
+
+
+def _upsampled_by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
+    return replace(sampling, scale=sampling.ratio) if f.is_upsample else sampling
 
 
 def _positions(coordinates: Coordinates):  # type: ignore[no-untyped-def]
@@ -165,6 +188,53 @@ MNN = targets_of(
     "mnn",
     (Release("", _RELEASE),),
     (
+        output_is_not_empty("Acquire buffer size = 0", f"measured on {_RELEASE}"),
+        Rule(
+            name="upsample-has-a-mode",
+            holds=lambda f: not f.is_upsample or "mode" in f.attributes,
+            because='the attribute `mode` is not written ("Unsupported Upsample mode!")',
+            source=_UPSAMPLE,
+            fix="write mode=nearest",
+        ),
+        Rule(
+            name="no-mode-is-linear",
+            holds=_is_linear_without_a_mode,
+            because="the attribute `mode` is not written, and linear is computed; ONNX says nearest",
+            source=_CONVERTER,
+            fix="write mode=nearest",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="no-int8",
+            holds=lambda f: f.elem_type != TensorProto.INT8,
+            because='the tensor is int8 ("does not support this dtype")',
+            source=f"MNN 4d40bdb, pymnn/src/util.h; measured on {_RELEASE}",
+            fix="put a Cast to float before the node and one back after it",
+        ),
+        Rule(
+            name="upsample-four-axes",
+            holds=lambda f: not f.is_upsample or f.rank in (None, 4),
+            because='the rank is {f.rank_name}; Upsample has the widths of four axes ("Compute Shape Error")',
+            source=f"{_UPSAMPLE}; {_SHAPE}",
+            fix="write Resize, or replace the node",
+        ),
+        Rule(
+            name="lines-are-not-interpolated",
+            holds=lambda f: _mode(f) == "nearest" or not _is_spread(f),
+            because="one axis of {f.rank_name} is resized; it becomes three dimensions, and the width, the fourth, is "
+            '0 ("Acquire buffer size = 0")',
+            source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
+            fix="reshape to four axes around the node",
+        ),
+        Rule(
+            name="lines-are-read",
+            holds=lambda f: not _is_spread(f),
+            because="one axis of {f.rank_name} is resized; it becomes three dimensions, and the width, the fourth, is "
+            "any number",
+            source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
+            fix="reshape to four axes around the node",
+            effect=Effect.DIFFERENT,
+        ),
         Rule(
             name="upsample-has-constant-scales",
             holds=lambda f: not f.is_upsample or f.source not in _FED,
@@ -190,19 +260,20 @@ MNN = targets_of(
             fix="replace the node",
         ),
         Rule(
-            name="no-upsampled-volumes",
-            holds=lambda f: not f.is_upsample or f.rank != 5,
-            because="it is Upsample of rank 5; the conversion fails",
-            source=_UPSAMPLE,
-            fix="write Resize, or replace the node",
-        ),
-        Rule(
             name="no-cubic-volumes",
             holds=lambda f: not _is_volume(f, "cubic"),
             because="mode is cubic over five dimensions (channels that are resized count for one more), of which MNN "
             "has nearest; it reads memory that is not the tensor's",
             source=f"measured on {_RELEASE}",
             fix="replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="no-integer-volumes",
+            holds=lambda f: not _is_volume(f, "nearest") or f.elem_type not in INTEGERS,
+            because="the tensor is {f.type_name} and has five dimensions, of which MNN resizes floats",
+            source=f"measured on {_RELEASE}",
+            fix="put a Cast to float before the node and one back after it",
             effect=Effect.DIFFERENT,
         ),
         Rule(
@@ -255,16 +326,10 @@ MNN = targets_of(
             effect=Effect.DIFFERENT,
         ),
         policy_ignored(_CONVERTER),
-        Rule(
-            name="integers-are-not-resized",
-            holds=lambda f: f.elem_type not in _OTHER_TYPES or f.mode == "nearest" or not any(True for _ in resized(f)),
-            because="the tensor is {f.type_name}, and interpolated integers differ from onnxruntime's",
-            source=f"measured on {_RELEASE}",
-            fix="put a Cast to float before the node and one back after it",
-            effect=Effect.DIFFERENT,
-        ),
+        integers_are_rounded(f"measured on {_RELEASE}"),
         antialias_ignored(_CONVERTER),
         exclusion_ignored(_CONVERTER, (without_antialias,)),
+        whole_copies_are_sampled(_KERNEL, *_BEFORE, _upsampled_by_ratio, _nearest),
         coefficient_fixed(f"measured on {_RELEASE}", _BEFORE),
         symmetric_is_asymmetric(_CONVERTER, _SYMMETRIC, (without_antialias, without_exclusion)),
         old_resize_is_half_pixel(_CONVERTER, _OLD),
@@ -293,15 +358,7 @@ MNN = targets_of(
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="fed-fractions",
-            holds=fed_fractions(*_BEFORE, _nearest),
-            because="the {f.extent_name} are not known; by whole factors the node computes what ONNX says, "
-            "by others it may not",
-            source=_KERNEL,
-            fix="feed whole factors, or freeze the scales and legalize the model",
-            effect=Effect.NOTED,
-        ),
+        factors_are_not_known(_KERNEL, *_BEFORE, _nearest),
     ),
     (
         OperatorLimit(frozenset({"ConvTranspose"}), f"measured on {_RELEASE}, another shape", ranks=frozenset({3})),

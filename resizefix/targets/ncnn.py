@@ -16,8 +16,16 @@ from resizefix.targets.conditions import S
 from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import Sampling, by, resized, samples_alike
-from resizefix.targets.shared_deviations import antialias_ignored, coefficient_fixed, exclusion_ignored, policy_ignored
+from resizefix.targets.sampling import Sampling, by, gives_samples, moved_axes, reads_between, resized, samples_alike
+from resizefix.targets.shared_deviations import (
+    INTEGERS,
+    antialias_ignored,
+    coefficient_fixed,
+    exclusion_ignored,
+    factors_are_not_known,
+    policy_ignored,
+)
+from resizefix.targets.shared_rules import output_is_not_empty
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "ncnn and pnnx 20261020"
@@ -28,7 +36,23 @@ _FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIV
 
 
 def _images_only(f: SiteFacts) -> bool:
-    return all(axis >= 2 for axis, *_ in resized(f))
+    scales = f.full_scales
+    return all(axis >= 2 for axis in moved_axes(f)) and all(scale == 1 for scale in (scales or ())[:2])
+
+
+def _resizes(f: SiteFacts) -> bool:
+    return bool(moved_axes(f)) or not gives_samples(f)
+
+
+def _line_by_scales(f: SiteFacts) -> bool:
+    return f.rank != 3 or not f.by_sizes or not _resizes(f)
+
+
+def _net_has_layers(f: SiteFacts) -> bool:
+    computed = f.source is S.SHAPE and f.static_values is not None
+    if not f.is_at_the_edges or (not computed and f.keep_aspect_ratio_policy == "stretch"):
+        return True
+    return any(True for _ in resized(f)) or not gives_samples(f)
 
 
 # ---- sampling -------------------------------------------------------------------------------------------------------
@@ -60,6 +84,10 @@ NCNN = targets_of(
     "ncnn",
     (Release("", _RELEASE),),
     (
+        replace(
+            output_is_not_empty("out0 was not computed", f"measured on {_RELEASE}"),
+            holds=lambda f: f.rank not in (3, 4) or gives_samples(f),
+        ),
         Rule(
             name="nearest-mode",
             holds=lambda f: not f.has_coordinates or "nearest_mode" not in f.attributes or f.nearest_mode == "floor",
@@ -107,7 +135,7 @@ NCNN = targets_of(
         ),
         Rule(
             name="three-or-four-axes",
-            holds=lambda f: f.rank in (None, 3, 4) or not any(True for _ in resized(f)),
+            holds=lambda f: f.rank in (None, 3, 4) or not _resizes(f),
             because="the rank is {f.rank_name}; ncnn resizes lines and images, and gives back another shape",
             source=_WRITER,
             fix="replace the node",
@@ -115,7 +143,7 @@ NCNN = targets_of(
         ),
         Rule(
             name="axes-ignored",
-            holds=lambda f: f.axes_are_trivial,
+            holds=lambda f: f.axes_in_order,
             because="`axes` is {f.axes}: {f.counted_extent} are no three to five values",
             source=_PNNX,
             fix="write one value per dimension instead",
@@ -135,11 +163,35 @@ NCNN = targets_of(
             fix="leave the roi out",
         ),
         Rule(
-            name="float-alone",
-            holds=lambda f: f.elem_type in (None, TensorProto.FLOAT),
-            because="the tensor is {f.type_name}; ncnn computes with floats",
+            name="fractions-of-integers",
+            holds=lambda f: f.elem_type not in INTEGERS or not reads_between(f),
+            because="the tensor is {f.type_name}; ncnn computes with floats, and gives fractions where ONNX cuts off",
             source=f"measured on {_RELEASE}",
             fix="put a Cast to float before the node and one back after it",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="float-alone",
+            holds=lambda f: f.elem_type in (None, TensorProto.FLOAT),
+            because="the tensor is {f.type_name}; ncnn takes what it is fed for floats of single precision",
+            source=f"measured on {_RELEASE}",
+            fix="feed single precision",
+            effect=Effect.NOTED,
+        ),
+        Rule(
+            name="line-by-scales",
+            holds=_line_by_scales,
+            because="it has three axes and sizes, and the length stays",
+            source=_WRITER,
+            fix="write scales instead of sizes",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="net-has-layers",
+            holds=_net_has_layers,
+            because="it resizes nothing, and the converter leaves a net without a layer",
+            source=f"measured on {_RELEASE}",
+            fix="leave the node out",
         ),
         policy_ignored(_PNNX),
         antialias_ignored(_PNNX),
@@ -162,6 +214,7 @@ NCNN = targets_of(
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
+        factors_are_not_known(_LAYER, without_antialias, without_exclusion, _interpolated, _nearest),
         Rule(
             name="no-batch",
             holds=lambda f: f.input_shape is None or f.input_shape[:1] in ((), (1,), (None,)),

@@ -21,16 +21,19 @@ from resizefix.targets.deviations import (
     old_resize,
     without_antialias,
 )
-from resizefix.targets.facts import SiteFacts
+from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import Sampling, by, fed_fractions, resized, samples_alike
+from resizefix.targets.sampling import Sampling, by, moved_axes, resized, samples_alike
 from resizefix.targets.shared_deviations import (
     antialias_ignored,
+    factors_are_not_known,
+    integers_are_rounded,
     old_resize_is_half_pixel,
     policy_ignored,
     ratio_instead_of_scales,
     symmetric_is_asymmetric,
 )
+from resizefix.targets.shared_rules import mode_is_written, output_is_not_empty
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
@@ -38,12 +41,32 @@ _5 = "opencv 011ef85, modules/dnn/src/onnx/onnx_importer2.cpp, and src/layers/re
 _BOTH = f"{_4}; {_5}"
 _HALF = frozenset({"half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn"})
 _CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.CONSTANT_LIST, S.UNKNOWN})
-_INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
+
+
+_FUSED = frozenset({"Cast", "Concat", "Constant", "Gather", "Shape", "Unsqueeze"})
+_FUSED_CHAINS = (_FUSED | {"Floor", "Mul"}, _FUSED | {"Floor", "Mul", "Slice"}, _FUSED | {"Slice"})
+
+
+def _becomes_upsample(f: SiteFacts) -> bool:
+    """The importer takes Resize and the chain from shapes to sizes, as torch writes it at opset 11, for one Upsample
+    (ResizeSubgraph1 to 3)."""
+    empty = f.by_sizes and f.n_inputs == 4 and f.roi is Roi.EMPTY and not f.unnamed_scales
+    return empty and f.computed_by in _FUSED_CHAINS
+
+
+def _has_whole_factors(f: SiteFacts) -> bool:
+    """Factors of that Upsample are stored as integers."""
+    if not _becomes_upsample(f) or "Mul" not in f.computed_by or not f.is_computable:
+        return True
+    return all(out % size == 0 for _, size, out, _ in resized(f))
 
 
 def _is_constant(f: SiteFacts) -> bool:
-    folded = f.source is S.SHAPE and f.input_shape is not None and None not in f.input_shape
-    return f.source in _CONSTANTS or f.values is not None or folded
+    # The importer takes an open batch of three or more axes for 1.
+    folded = (
+        f.source is S.SHAPE and f.input_shape is not None and None not in f.input_shape[int(len(f.input_shape) > 2) :]
+    )
+    return f.source in _CONSTANTS or f.values is not None or folded or _becomes_upsample(f)
 
 
 def _has_coordinate_attribute(f: SiteFacts) -> bool:
@@ -54,8 +77,12 @@ def _linear_is_known(f: SiteFacts) -> bool:
     return f.mode != "linear" or _has_coordinate_attribute(f) or f.producer_name == "pytorch"
 
 
+def _crops(f: SiteFacts) -> bool:
+    return f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
+
+
 def _images_only(f: SiteFacts) -> bool:
-    return all(axis >= 2 for axis, *_ in resized(f))
+    return all(axis >= 2 for axis in moved_axes(f))
 
 
 def _takes_rank(f: SiteFacts) -> bool:
@@ -74,7 +101,7 @@ def _fed_in_order(f: SiteFacts) -> bool:
 
 
 def _has_two_rows(f: SiteFacts) -> bool:
-    if f.mode != "linear" or f.input_shape is None or len(f.input_shape) != 4:
+    if f.mode != "linear" or f.input_shape is None or len(f.input_shape) != 4 or not _is_constant(f):
         return True
     return f.input_shape[2] != 1 or not any(True for _ in resized(f))
 
@@ -124,6 +151,8 @@ _by_scales_4 = samples_alike(by_ratio, after=(without_antialias, _SYMMETRIC, _TF
 _OLD_5 = old_resize("half_pixel", "round_prefer_floor", ("nearest", "linear"))
 
 RULES = (
+    mode_is_written('Required argument "mode" not found into dictionary', _BOTH),
+    output_is_not_empty("getLayerShapesRecursively; 5.0.0 crashes", "measured on OpenCV 4.14.0 and 5.0.0"),
     Rule(
         name="extent-is-constant",
         holds=_is_constant,
@@ -153,7 +182,7 @@ RULES = (
     ),
     Rule(
         name="extent-is-folded",
-        holds=lambda f: f.source is not S.FOLDED,
+        holds=lambda f: f.source is not S.FOLDED or f.n_inputs != 3,
         because="the {f.extent_name} are computed from constants, which the new engine does not fold "
         '("ninputs == 1 || ninputs == 2 || ninputs >= 4")',
         source="measured on OpenCV 5.0.0",
@@ -230,10 +259,28 @@ RULES = (
     ),
     Rule(
         name="no-crop",
-        holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode != "tf_crop_and_resize",
+        holds=lambda f: not _crops(f),
         because="coordinate_transformation_mode is tf_crop_and_resize",
         source=_BOTH,
         fix="crop with Slice, then resize",
+        until="4",
+    ),
+    Rule(
+        name="no-crop",
+        holds=lambda f: not _crops(f) or f.source not in _CONSTANTS,
+        because="coordinate_transformation_mode is tf_crop_and_resize",
+        source=_5,
+        fix="crop with Slice, then resize",
+        since="5",
+    ),
+    Rule(
+        name="crop-is-not-computed",
+        holds=lambda f: not _crops(f) or f.source in _CONSTANTS,
+        because="tf_crop_and_resize with an extent from: {f.source.value} is taken and not computed",
+        source="measured on OpenCV 5.0.0",
+        fix="crop with Slice, then resize",
+        effect=Effect.DIFFERENT,
+        since="5",
     ),
     Rule(
         name="image-axes-alone",
@@ -246,13 +293,16 @@ RULES = (
     ),
     policy_ignored(_BOTH),
     Rule(
-        name="integers-are-rounded",
-        holds=lambda f: f.elem_type not in _INTEGERS or f.mode == "nearest" or not any(True for _ in resized(f)),
-        because="the tensor is {f.type_name}, and interpolated integers are rounded otherwise than in onnxruntime",
-        source="measured on OpenCV 4.14.0 and 5.0.0",
-        fix="put a Cast to float before the node and one back after it",
+        name="factors-in-shape-chains",
+        holds=_has_whole_factors,
+        because="the sizes are computed as torch writes it at opset 11; the importer takes the chain for one Upsample, "
+        "whose factors it cuts off to whole numbers",
+        source="opencv 00b409c, modules/dnn/src/onnx/onnx_graph_simplifier.cpp, ExtractScalesSubgraph; measured on "
+        "OpenCV 4.14.0 and 5.0.0",
+        fix="fix the input's size, or replace the node",
         effect=Effect.DIFFERENT,
     ),
+    integers_are_rounded("measured on OpenCV 4.14.0 and 5.0.0"),
     antialias_ignored(_BOTH),
     Rule(
         name="nearest-mode-ignored",
@@ -314,16 +364,8 @@ RULES = (
         until="4",
     ),
     ratio_instead_of_scales(_5, (without_antialias, _SYMMETRIC_5, _OLD_5), since="5"),
-    Rule(
-        name="fed-fractions",
-        holds=fed_fractions(without_antialias, _SYMMETRIC_5, _OLD_5, by_ratio),
-        because="the {f.extent_name} are not known; by whole factors the node computes what ONNX says, "
-        "by others it may not",
-        source=_5,
-        fix="feed whole factors, or freeze the scales and legalize the model",
-        effect=Effect.NOTED,
-        since="5",
-    ),
+    factors_are_not_known(_4, without_antialias, _SYMMETRIC, _TF_LINEAR, _ONE_PIXEL, _nearest_4, by_ratio, until="4"),
+    factors_are_not_known(_5, without_antialias, _SYMMETRIC_5, _OLD_5, by_ratio, since="5"),
 )
 
 OPENCV = targets_of(

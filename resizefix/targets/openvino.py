@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from onnx import TensorProto
 
+from resizefix.dialects.resized_length import kernel_length
 from resizefix.equivalences.index_map import Floats
 from resizefix.targets.deviations import down, old_upsample, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, fed_fractions, resized, samples_alike
-from resizefix.targets.shared_deviations import antialias_ignored, exclusion_ignored, policy_ignored
+from resizefix.targets.sampling import Sampling, moved_axes, resized, samples_alike
+from resizefix.targets.shared_deviations import (
+    antialias_ignored,
+    exclusion_ignored,
+    factors_are_not_known,
+    integers_are_rounded,
+    policy_ignored,
+)
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "OpenVINO 2026.4.1, CPU"
@@ -19,7 +25,8 @@ _FRONTEND = f"openvino 019873b, src/frontends/onnx/frontend/src/op/resize.cpp; m
 _UPSAMPLE = f"openvino 12f3a53, src/frontends/onnx/frontend/src/op/upsample.cpp; measured on {_RELEASE}"
 _PLUGIN = f"openvino, src/plugins/intel_cpu/src/nodes/interpolate.cpp; measured on {_RELEASE}"
 _COORDINATES = frozenset({"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn"})
-_INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
+_MOST = 1 << 17
+_PROBED = 33  # lengths below are looked at where an axis is open
 
 
 def _identity(scale: float, size: int, out: int) -> Floats:
@@ -39,7 +46,29 @@ def _cubic_axes(f: SiteFacts) -> bool:
 
 
 def _resizes_batch(f: SiteFacts) -> bool:
-    return f.rank is not None and f.rank > 3 and any(axis == 0 for axis, *_ in resized(f))
+    if f.rank is None or f.rank <= 3 or (f.input_shape is not None and f.input_shape[0] is None):
+        return False
+    scales, first = f.full_scales, {0} if f.rank == 4 else {0, 1}
+    written = scales is not None and len(scales) == f.rank and any(scales[axis] != 1 for axis in first)
+    return bool(first & moved_axes(f)) or (written and bool(moved_axes(f)))
+
+
+def _is_open(f: SiteFacts) -> bool:
+    return f.input_shape is not None and None in f.input_shape[1:]
+
+
+def _has_the_length(f: SiteFacts) -> bool:
+    """Lengths are in·scale, with a little added before they are rounded down."""
+    if not f.by_scales:
+        return True
+    pairs = zip(f.full_scales or (), f.input_shape or (), strict=False)
+    return all(
+        int(np.float32(scale) * np.float32(length) + np.float32(1e-5)) == kernel_length(scale, length)
+        for scale, size in pairs
+        if 0 < scale <= _MOST
+        for length in ((size,) if size is not None else range(1, _PROBED))
+        if length <= _MOST
+    )
 
 
 _UPSAMPLED = old_upsample("half_pixel", "round_prefer_floor", ("nearest",))
@@ -66,10 +95,19 @@ OPENVINO = targets_of(
         ),
         Rule(
             name="batch-stays",
-            holds=lambda f: not _resizes_batch(f),
-            because='the first axis is resized ("only supports resize on spatial dimensions(depth, height and width)")',
+            holds=lambda f: _is_open(f) or not _resizes_batch(f),
+            because='batch, or channels of five axes, are resized ("only supports resize on spatial dimensions(depth, '
+            'height and width)")',
             source=_PLUGIN,
             fix="replace the node",
+        ),
+        Rule(
+            name="batch-of-open-images",
+            holds=lambda f: not _is_open(f) or not _resizes_batch(f),
+            because="batch, or channels of five axes, are resized and lengths are open: the output is empty",
+            source=f"measured on {_RELEASE}",
+            fix="replace the node",
+            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="cubic-last-two-axes",
@@ -77,6 +115,15 @@ OPENVINO = targets_of(
             because="cubic along other axes than the last two reads memory that is not the tensor's",
             source=f"measured on {_RELEASE}",
             fix="put a Transpose before the node and one behind it, or replace the node",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="lengths-are-rounded-down",
+            holds=_has_the_length,
+            because="in·scale lies just below a whole number for the scales {f.values} and the input "
+            "{f.shown_input_shape}, and the output gets that length",
+            source=f"measured on {_RELEASE}",
+            fix="write sizes instead of scales",
             effect=Effect.DIFFERENT,
         ),
         exclusion_ignored(_FRONTEND),
@@ -101,22 +148,7 @@ OPENVINO = targets_of(
             fix="write 1 for that axis where a copy is meant; else replace the node",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="integers-are-rounded",
-            holds=lambda f: f.elem_type not in _INTEGERS or f.mode == "nearest" or not any(True for _ in resized(f)),
-            because="the tensor is {f.type_name}, and interpolated integers are rounded; onnxruntime cuts them off",
-            source=f"measured on {_RELEASE}",
-            fix="put a Cast to float before the node and one back after it",
-            effect=Effect.DIFFERENT,
-        ),
-        Rule(
-            name="fed-fractions",
-            holds=fed_fractions(*_BEFORE, _UPSAMPLED, _copied),
-            because="the {f.extent_name} are not known; by whole factors the node computes what ONNX says, "
-            "by others it may not",
-            source=_UPSAMPLE,
-            fix="feed whole factors, or freeze the scales and legalize the model",
-            effect=Effect.NOTED,
-        ),
+        integers_are_rounded(f"measured on {_RELEASE}"),
+        factors_are_not_known(_UPSAMPLE, *_BEFORE, _UPSAMPLED, _copied),
     ),
 )

@@ -27,7 +27,7 @@ _PROBES = (7, 8, 10, 13, 16, 25, 32, 56, 64)
 """Lengths at which an axis of unknown length is looked at."""
 _FED = 2.0
 """The scale at which an axis is looked at whose scale is not known: most are fed whole factors."""
-_FRACTIONS = tuple(float(np.float32(scale)) for scale in (1.5, 1.8, 2.5, 0.25, 0.6))
+_FRACTIONS = tuple(float(np.float32(scale)) for scale in (1.1, 4 / 3, 1.5, 1.8, 2.5, 0.25, 0.6))
 _LONGEST = 1 << 17
 _NEAR = 2e-5
 """Pixels; what two ways to write the same float32 formula may differ by, besides their last bits."""
@@ -94,7 +94,7 @@ def fed_fractions(*deviations: Deviation) -> Callable[[SiteFacts], bool]:
     """The condition of a note on scales or sizes that are fed: by fractions too the node is sampled as ONNX asks."""
 
     def holds(f: SiteFacts) -> bool:
-        if f.values is not None or f.static_values is not None or not samples_alike_after(deviations, f, _FED):
+        if f.is_computable or not samples_alike_after(deviations, f, _FED):
             return True  # known, or said already
         return all(samples_alike_after(deviations, f, scale) for scale in _FRACTIONS)
 
@@ -115,23 +115,30 @@ def samples_alike_after(deviations: Sequence[Deviation], f: SiteFacts, fed: floa
 def samplings(f: SiteFacts, fed: float = _FED) -> Iterator[Sampling]:
     """How ONNX samples each axis that is resized, in onnxruntime's arithmetic; nothing where the node is not readable,
     its extent not known, or its coordinates a roi's."""
+    for entry in resized(f, fed):
+        sampling = _sampling(f, entry)
+        if sampling is not None:
+            yield sampling
+
+
+def _sampling(f: SiteFacts, entry: tuple[int, int, int, float]) -> Sampling | None:
     mode, rounding = _form(f)
     if mode is None or f.mode not in ("nearest", "linear", "bilinear", "cubic"):
-        return
-    for axis, size, out, scale in resized(f, fed):
-        yield Sampling(
-            mode="linear" if f.mode == "bilinear" else f.mode,
-            positions=_positions(mode),
-            rounding=None,
-            form=(mode, rounding),
-            cubic_coeff_a=f.cubic_coeff_a,
-            exclude_outside=f.exclude_outside and (f.mode == "cubic" or f.antialias),
-            antialias=f.antialias and f.mode != "nearest",
-            scale=scale,
-            size=size,
-            out=out,
-            axis=axis,
-        )
+        return None
+    axis, size, out, scale = entry
+    return Sampling(
+        mode="linear" if f.mode == "bilinear" else f.mode,
+        positions=_positions(mode),
+        rounding=None,
+        form=(mode, rounding),
+        cubic_coeff_a=f.cubic_coeff_a,
+        exclude_outside=f.exclude_outside and (f.mode == "cubic" or f.antialias),
+        antialias=f.antialias and f.mode != "nearest",
+        scale=scale,
+        size=size,
+        out=out,
+        axis=axis,
+    )
 
 
 def _form(f: SiteFacts) -> tuple[CoordinateTransformationMode | None, NearestMode | None]:
@@ -147,8 +154,82 @@ def _form(f: SiteFacts) -> tuple[CoordinateTransformationMode | None, NearestMod
 
 def resized(f: SiteFacts, fed: float = _FED) -> Iterator[tuple[int, int, int, float]]:
     """Axis, length before, length after and scale, of each axis that is resized; several of one whose length is not
-    known. Scales that are not known are `fed`, on the image axes."""
+    known. Scales that are not known are `fed`, on the image axes. Nothing where every length stays, which onnxruntime
+    copies whatever the scales are, and where the output is empty."""
+    found = list(_resized(f, fed))
+    if all(size == out for _, size, out, _ in found) or not gives_samples(f):
+        return
+    yield from found
+
+
+def gives_samples(f: SiteFacts) -> bool:
+    """No axis is known to get the length 0."""
     values = f.static_values if f.values is None else f.values
+    if values is None or f.by_sizes:
+        return values is None or all(value > 0 for value in values)
+    if f.rank is None:
+        return True
+    listed = f.axes if f.axes is not None else tuple(range(f.rank))
+    shape = f.input_shape or (None,) * f.rank
+    pairs = [(value, shape[axis]) for axis, value in zip(listed, values, strict=False) if -f.rank <= axis < f.rank]
+    return all(size is None or not 0 < value <= _LONGEST or kernel_length(value, size) > 0 for value, size in pairs)
+
+
+def moved_axes(f: SiteFacts) -> frozenset[int]:
+    """The axes whose length changes, or whose samples are others than a copy's; whatever the policy is."""
+    f = replace(f, keep_aspect_ratio_policy="stretch")
+    copied = {one.axis for one in samplings(f) if one.size == one.out and alike(one, _copy(one))}
+    return frozenset(axis for axis, size, out, _ in resized(f) if size != out or axis not in copied)
+
+
+def positions_read(f: SiteFacts) -> Iterator[Floats]:
+    """Where the outputs lie on each axis that is resized."""
+    return map(_at, samplings(f))
+
+
+def reads_between(f: SiteFacts) -> bool:
+    """Some output is computed from several samples."""
+    if f.mode == "nearest":
+        return False
+    if f.antialias and any(scale < 1 for *_, scale in resized(f)):
+        return True
+    return any(bool(np.any(np.abs(x - np.round(x)) > _NEAR)) for x in positions_read(f))
+
+
+def copies_alike(*deviations: Deviation) -> Callable[[SiteFacts], bool]:
+    """The condition of a rule: where no length changes, which onnxruntime copies, sampling gives a copy, too."""
+
+    def holds(f: SiteFacts) -> bool:
+        found = list(_resized(f, _FED))
+        if any(size != out for _, size, out, _ in found) or not gives_samples(f):
+            return True
+        for sampling in map(partial(_sampling, f), found):
+            if sampling is None:
+                return True
+            copy = _copy(sampling)
+            for deviation in deviations:
+                sampling = deviation(f, sampling)
+            if not alike(sampling, copy):
+                return False
+        return True
+
+    return holds
+
+
+def _copy(sampling: Sampling) -> Sampling:
+    return replace(sampling, positions=_one_by_one, rounding=np.floor, scale=1.0, antialias=False)
+
+
+def _one_by_one(scale: float, size: int, out: int) -> Floats:
+    return np.arange(out, dtype=np.float32)
+
+
+def _resized(f: SiteFacts, fed: float) -> Iterator[tuple[int, int, int, float]]:
+    values = f.static_values if f.values is None else f.values
+    if values is None and f.usual_values:
+        for shape, usual in f.usual_values:
+            yield from _resized(replace(f, input_shape=shape, values=usual), fed)
+        return
     if values is None:
         yield from _unknown(f, fed)
         return
@@ -158,15 +239,17 @@ def resized(f: SiteFacts, fed: float = _FED) -> Iterator[tuple[int, int, int, fl
     listed = f.axes if f.axes is not None else tuple(range(rank))
     if len(listed) != len(values) or any(not -rank <= axis < rank for axis in listed):
         return
-    shape = f.input_shape or (None,) * rank
-    sizes = [shape[axis] for axis in listed]
+    before: tuple[int | None, ...] = f.input_shape or (None,) * rank
+    sizes = [before[axis] for axis in listed]
     if f.by_sizes and f.keep_aspect_ratio_policy != "stretch":
         yield from _by_policy(f, values, listed, rank, sizes)
         return
     for axis, value, size in zip(listed, values, sizes, strict=True):
         if not math.isfinite(value) or not 0 < value <= _LONGEST:
             continue
-        for length in (size,) if size is not None else _probes(f, value):
+        if size is None and f.by_sizes and axis % rank not in _image_axes(f):
+            continue
+        for length in (size,) if size is not None else _probes(f, value, fed):
             if not 0 < length <= _LONGEST:
                 continue
             scale = float(np.float32(value)) if f.by_scales else sampled_scale(length, int(value))
@@ -180,24 +263,31 @@ def _unknown(f: SiteFacts, fed: float) -> Iterator[tuple[int, int, int, float]]:
     if f.rank is None or f.extent is None or f.unreadable:
         return
     shape, after = f.input_shape or (None,) * f.rank, f.output_shape or (None,) * f.rank
-    if f.by_sizes and None not in (*shape, *after) and len(after) == f.rank:
-        for axis, (size, out) in enumerate(zip(shape, after, strict=True)):
-            if size and out and size != out and size <= _LONGEST and out <= _LONGEST:
+    image = _image_axes(f)
+    listed = {axis % f.rank for axis in f.axes if -f.rank <= axis < f.rank} if f.axes is not None else image
+    for axis, (size, out) in enumerate(zip(shape, after, strict=False)):
+        if f.by_sizes and size is not None and out is not None:
+            if size != out and 0 < size <= _LONGEST and 0 < out <= _LONGEST:
                 yield axis, size, out, sampled_scale(size, out)
-        return
-    listed = f.axes if f.axes is not None else tuple(range(min(2, f.rank - 1), f.rank))
-    for axis in listed:
-        if -f.rank <= axis < f.rank:
-            size = f.input_shape[axis] if f.input_shape is not None else None
+        elif axis in listed:
             for length in (size,) if size is not None else _PROBES:
                 if 0 < length <= _LONGEST:
-                    yield axis % f.rank, length, max(1, int(length * fed)), fed
+                    yield axis, length, max(1, int(length * fed)), fed
 
 
-def _probes(f: SiteFacts, value: float) -> tuple[int, ...]:
-    if f.by_scales:
-        return _PROBES
-    return tuple(sorted({max(1, round(value / by)) for by in (4, 3, 2, 1.5, 0.5)}))
+def _image_axes(f: SiteFacts) -> frozenset[int]:
+    """The axes that are resized, as far as nothing is known: neither batch nor channels, which stand second, or last
+    where the last length is known and stays."""
+    rank = f.rank or 0
+    shape: tuple[int | None, ...] = f.input_shape or (None,) * rank
+    values = f.values if f.by_sizes and f.axes is None and f.values is not None and len(f.values) == rank else None
+    if values is not None and rank > 3 and shape[-1] is not None and shape[-1] == values[-1] and shape[-2] is None:
+        return frozenset(range(1, rank - 1))
+    return frozenset(range(min(2, rank - 1), rank))
+
+
+def _probes(f: SiteFacts, value: float, fed: float) -> tuple[int, ...]:
+    return _PROBES if f.by_scales else (max(1, round(value / fed)),)
 
 
 def policy_is_stretch(f: SiteFacts) -> bool:

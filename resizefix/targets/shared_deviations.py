@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from onnx import TensorProto
 
 from resizefix.targets.deviations import by_ratio, with_coefficient, without_antialias, without_exclusion
-from resizefix.targets.sampling import Deviation, policy_is_stretch, samples_alike
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.sampling import (
+    Deviation,
+    copies_alike,
+    fed_fractions,
+    policy_is_stretch,
+    positions_read,
+    reads_between,
+    resized,
+    samples_alike,
+)
 from resizefix.targets.target import Effect, Rule
 
 
@@ -44,6 +57,93 @@ def coefficient_fixed(source: str, after: Sequence[Deviation] = ()) -> Rule:
         source=source,
         fix="replace the node",
         effect=Effect.DIFFERENT,
+    )
+
+
+INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
+
+
+def _sums_are_exact(f: SiteFacts) -> bool:
+    """Every weight is a multiple of 1/64, so that no order of additions rounds."""
+    if f.mode == "cubic" or f.antialias:
+        return not reads_between(f)
+    return all(np.array_equal(x * 64, np.round(x * 64)) for x in positions_read(f))
+
+
+def integers_are_rounded(source: str) -> Rule:
+    """Interpolated integers are rounded, where onnxruntime cuts them off."""
+    return Rule(
+        name="integers-are-rounded",
+        holds=lambda f: f.elem_type not in INTEGERS or not reads_between(f),
+        because="the tensor is {f.type_name}, and interpolated integers are rounded otherwise than in onnxruntime",
+        source=source,
+        fix="put a Cast to float before the node and one back after it",
+        effect=Effect.DIFFERENT,
+    )
+
+
+def integers_are_summed_otherwise(source: str) -> Rule:
+    """Interpolated integers are cut off, of sums that are added in another order than in onnxruntime."""
+    return Rule(
+        name="integers-are-summed-otherwise",
+        holds=lambda f: f.elem_type not in INTEGERS or f.mode == "nearest" or _sums_are_exact(f),
+        because="the tensor is {f.type_name}; interpolated integers are cut off, and a sum that is added in another "
+        "order than in onnxruntime falls on the other side of a whole number",
+        source=source,
+        fix="put a Cast to float before the node and one back after it",
+        effect=Effect.DIFFERENT,
+    )
+
+
+def whole_copies_are_sampled(source: str, *deviations: Deviation) -> Rule:
+    """A node that changes no length is sampled by its scales, where onnxruntime copies."""
+    return Rule(
+        name="unchanged-sizes-are-sampled",
+        holds=copies_alike(*deviations),
+        because="no length changes, and the scales {f.values} are sampled by; onnxruntime copies",
+        source=source,
+        fix="write 1 where a copy is meant",
+        effect=Effect.DIFFERENT,
+    )
+
+
+def crop_is_not_computed(source: str, modes: Collection[str] = ()) -> Rule:
+    """tf_crop_and_resize is taken, and its roi not followed in these modes; where no length changes, onnxruntime copies
+    and the others crop. That of the whole tensor crops nothing."""
+
+    def holds(f: SiteFacts) -> bool:
+        changes = any(size != out for _, size, out, _ in resized(f))
+        return not _crops(f) or (f.mode not in modes and changes)
+
+    return Rule(
+        name="crop-is-not-computed",
+        holds=holds,
+        because="tf_crop_and_resize is taken, and the roi is not followed as ONNX says",
+        source=source,
+        fix="crop with Slice, then resize",
+        effect=Effect.DIFFERENT,
+    )
+
+
+def _crops(f: SiteFacts) -> bool:
+    if not f.has_coordinates or f.coordinate_transformation_mode != "tf_crop_and_resize" or f.roi_values is None:
+        return False
+    half = len(f.roi_values) // 2
+    return set(f.roi_values[:half]) != {0.0} or set(f.roi_values[half:]) != {1.0}
+
+
+def factors_are_not_known(source: str, *deviations: Deviation, since: str = "", until: str = "") -> Rule:
+    """A note on an extent that is fed, or sizes of an open input: by whole factors alone all is known to be well."""
+    return Rule(
+        name="fed-fractions",
+        holds=fed_fractions(*deviations),
+        because="the factors are not known before the model runs; by whole ones the node computes what ONNX says, "
+        "by others it may not",
+        source=source,
+        fix="feed whole factors, or freeze the scales and legalize the model",
+        effect=Effect.NOTED,
+        since=since,
+        until=until,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from onnx import TensorProto
 
+from resizefix.targets.sampling import gives_samples
 from resizefix.targets.target import Rule
 
 
@@ -59,6 +60,33 @@ def coordinate_modes(allowed: Collection[str], says: str, source: str, *, since:
         since=since,
         until=until,
         fix="rewrite it in an equal mode where there is one",
+    )
+
+
+def output_is_not_empty(says: str, source: str, *, since: str = "", until: str = "") -> Rule:
+    """An axis that gets the length 0, which onnxruntime gives an empty output for."""
+    return Rule(
+        name="output-is-not-empty",
+        holds=gives_samples,
+        because="an axis gets the length 0: the {f.extent_name} are {f.values}, the input is {f.shown_input_shape} "
+        f'("{says}")',
+        source=source,
+        since=since,
+        until=until,
+        fix="resize by less, or feed larger inputs",
+    )
+
+
+def mode_is_written(says: str, source: str, *, since: str = "", until: str = "") -> Rule:
+    """A node without `mode`, which is nearest by the standard."""
+    return Rule(
+        name="mode-is-written",
+        holds=lambda f: "mode" in f.attributes,
+        because=f'the attribute `mode` is not written, which this parser asks for ("{says}")',
+        source=source,
+        since=since,
+        until=until,
+        fix="write mode=nearest",
     )
 
 

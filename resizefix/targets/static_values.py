@@ -1,7 +1,8 @@
-"""What is computed from the sizes of tensors, where those are fixed: a runtime that compiles for a shape folds it."""
+"""What is computed from the sizes of tensors, where those are fixed, or taken to be usual ones."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,37 @@ from resizefix.document.constants import Constant
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
 from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope
-from resizefix.document.shapes import Key
+from resizefix.document.shapes import Dims, Key
 
 Array = npt.NDArray[Any]
+_USUAL_SIZES = (7, 10, 16, 25)
+
+
+def usual_values(
+    view: ModelView, dims: Dims, scope: Scope, name: str
+) -> tuple[tuple[tuple[int, ...], tuple[float, ...]], ...]:
+    """What `name` is where the open ones of `dims` are usual sizes, each with all of these; nothing where an open size
+    has no symbol, or other sizes decide, too."""
+    if None in dims or all(isinstance(size, int) for size in dims):
+        return ()
+    found = []
+    for usual in _USUAL_SIZES:
+        supposed = {size: usual + axis if axis else 1 for axis, size in enumerate(dims) if isinstance(size, str)}
+        value = StaticValues(view, supposed).value_of(scope, name)
+        if value is None or value.dtype.kind not in "fiu":
+            return ()
+        sizes = tuple(size if isinstance(size, int) else supposed[size] for size in dims if size is not None)
+        found.append((sizes, tuple(map(float, value.ravel()))))
+    return tuple(found)
 
 
 class StaticValues:
-    """Answers `value_of` over one state of a document; results are remembered."""
+    """Answers `value_of` over one state of a document; results are remembered. `supposed`: the sizes that symbols are
+    taken to have."""
 
-    def __init__(self, view: ModelView) -> None:
+    def __init__(self, view: ModelView, supposed: Mapping[str, int] | None = None) -> None:
         self._view = view
+        self._supposed = supposed or {}
         self._scopes = view.scopes
         self._known: dict[Key, Array | None] = {}
 
@@ -41,6 +63,9 @@ class StaticValues:
         found = (self._scopes.definition(definition.scope, name) for name in node.input if name)
         return [operand for operand in found if operand is not None]
 
+    def _size(self, size: int | str | None) -> int | None:
+        return self._supposed.get(size) if isinstance(size, str) else size
+
     def _constant(self, definition: Definition) -> Array | None:
         found = self._view.constants.value_of(definition.scope, definition.name)
         return found.value if isinstance(found, Constant) else None
@@ -52,7 +77,7 @@ class StaticValues:
         sources = [self._scopes.definition(definition.scope, name) if name else None for name in node.input]
         first = sources[0] if sources else None
         dims = None if first is None else self._view.shapes.dims(first.key)
-        sizes = None if dims is None else tuple(size if isinstance(size, int) else None for size in dims)
+        sizes = None if dims is None else tuple(map(self._size, dims))
         operands = [None if source is None else self._known.get(source.key) for source in sources]
         found = values_or_none(node, operands, definition.scope.opset, sizes)
         return None if found is None else np.asarray(found[list(node.output).index(definition.name)])

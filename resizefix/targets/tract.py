@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
 from resizefix.targets.deviations import EXACT_ROUNDINGS, old_resize, symmetric_ties
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, resized, samples_alike
+from resizefix.targets.sampling import Sampling, samples_alike
+from resizefix.targets.shared_deviations import (
+    crop_is_not_computed,
+    integers_are_summed_otherwise,
+    whole_copies_are_sampled,
+)
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "tract 0.23.9"
 _OPERATOR = f"tract 38b383f, onnx-opl/src/resize.rs and core/src/ops/nn/resize.rs; measured on {_RELEASE}"
 _FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED, S.OTHER_INPUT, S.DATA})
-_INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
 
 
 def _is_dynamic(f: SiteFacts) -> bool:
@@ -30,7 +33,7 @@ def _is_dynamic(f: SiteFacts) -> bool:
 
 
 def _needs_lengths(f: SiteFacts) -> bool:
-    if f.source is S.SHAPE and f.values is None:
+    if f.source is S.SHAPE and f.values is None and f.static_values is None:
         return True
     if f.by_sizes:
         return f.keep_aspect_ratio_policy != "stretch"
@@ -65,6 +68,8 @@ def _one_pixel(f: SiteFacts, sampling: Sampling) -> Sampling:
     pytorch = sampling.form[0] is Coordinates.PYTORCH_HALF_PIXEL
     return replace(sampling, positions=_half_before) if pytorch and sampling.out == 1 else sampling
 
+
+_OLD = old_resize("asymmetric", "round_prefer_floor", ("nearest",))
 
 TRACT = targets_of(
     "tract",
@@ -104,7 +109,7 @@ TRACT = targets_of(
         ),
         Rule(
             name="resize-10-rounds-to-nearest",
-            holds=samples_alike(old_resize("asymmetric", "round_prefer_floor", ("nearest",))),
+            holds=samples_alike(_OLD),
             because="nearest Resize of opset 10 rounds with round_prefer_floor; ONNX says floor, and ceil where an "
             "axis shrinks",
             source="tract 38b383f, onnx/src/ops/resize.rs, resize_10; measured on " + _RELEASE,
@@ -120,6 +125,8 @@ TRACT = targets_of(
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
+        whole_copies_are_sampled(_OPERATOR, _corners, _one_pixel, _OLD),
+        crop_is_not_computed(f"measured on {_RELEASE}", ("linear",)),
         Rule(
             name="symmetric-ties",
             holds=samples_alike(symmetric_ties),
@@ -129,14 +136,6 @@ TRACT = targets_of(
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="integers-are-cut-off",
-            holds=lambda f: f.elem_type not in _INTEGERS or f.mode == "nearest" or not any(True for _ in resized(f)),
-            because="the tensor is {f.type_name}; interpolated integers are cut off after all axes, where onnxruntime "
-            "adds in another order",
-            source=f"measured on {_RELEASE}",
-            fix="put a Cast to float before the node and one back after it",
-            effect=Effect.NOTED,
-        ),
+        integers_are_summed_otherwise(f"measured on {_RELEASE}"),
     ),
 )

@@ -10,10 +10,18 @@ import numpy as np
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
-from resizefix.targets.deviations import half_down, half_up, without_antialias
+from resizefix.targets.deviations import by_ratio, half_down, half_up, without_antialias
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, resized, samples_alike
-from resizefix.targets.shared_deviations import antialias_ignored, policy_ignored, ratio_instead_of_scales
+from resizefix.targets.sampling import Sampling, moved_axes, resized, samples_alike
+from resizefix.targets.shared_deviations import (
+    antialias_ignored,
+    crop_is_not_computed,
+    factors_are_not_known,
+    integers_are_summed_otherwise,
+    policy_ignored,
+    ratio_instead_of_scales,
+)
+from resizefix.targets.shared_rules import output_is_not_empty
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "TVM 0.27.0"
@@ -24,12 +32,24 @@ _DIVIDED = ("asymmetric", "floor")
 _CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.CONSTANT_LIST, S.UNKNOWN})
 
 
+_FOLDS = frozenset({"Add", "Cast", "Concat", "Constant", "Div", "Identity", "Mul", "Sub", "Unsqueeze"})
+_FOLDS_OF_SHAPES = frozenset({*_FOLDS, "Gather", "Shape", "Slice"}) - {"Identity"}
+
+
 def _is_constant(f: SiteFacts) -> bool:
-    return f.source in _CONSTANTS
+    folded = f.source is S.FOLDED and f.computed_by <= _FOLDS
+    of_shapes = f.source is S.SHAPE and f.static_values is not None and f.computed_by <= _FOLDS_OF_SHAPES
+    return f.source in _CONSTANTS or folded or (of_shapes and _is_taken_apart(f))
+
+
+def _is_taken_apart(f: SiteFacts) -> bool:
+    """Numbers are multiplied after a shape was sliced; the shape itself is none."""
+    arithmetic = f.computed_by & {"Add", "Div", "Mul", "Sub"}
+    return not arithmetic or bool(f.computed_by & {"Cast", "Gather", "Slice"})
 
 
 def _images_only(f: SiteFacts) -> bool:
-    return all(axis >= 2 for axis, *_ in resized(f))
+    return all(axis >= 2 for axis in moved_axes(f))
 
 
 def _divides(f: SiteFacts) -> bool:
@@ -37,15 +57,16 @@ def _divides(f: SiteFacts) -> bool:
         return f.input_shape is None or None not in f.input_shape
     if f.mode != "nearest" or (f.coordinate_transformation_mode, f.nearest_mode) != _DIVIDED:
         return True
-    return not f.by_sizes or f.input_shape is None or None not in f.input_shape[2:]
+    return not f.by_sizes or f.rank == 5 or f.input_shape is None or None not in f.input_shape[2:]
 
 
 def _has_corners(f: SiteFacts) -> bool:
     if f.is_upsample or f.coordinate_transformation_mode != "align_corners" or f.rank is None:
         return True
-    sizes = {axis: out for axis, _, out, _ in resized(f)}
-    kept = f.input_shape or (None,) * f.rank
-    return all(sizes.get(axis, kept[axis]) != 1 for axis in range(2, f.rank))
+    found = list(resized(f))
+    kept = set(range(2, f.rank)) - {axis for axis, *_ in found}
+    shape = f.input_shape or (None,) * f.rank
+    return all(out != 1 for _, _, out, _ in found) and all(shape[axis] != 1 for axis in kept)
 
 
 # ---- sampling -------------------------------------------------------------------------------------------------------
@@ -176,11 +197,20 @@ TVM = targets_of(
         ),
         Rule(
             name="axes-ignored",
-            holds=lambda f: f.axes_are_trivial,
+            holds=lambda f: f.axes_in_order or len(f.axes or ()) == f.rank,
             because="`axes` is not read; it is {f.axes}",
             source=_FRONTEND,
             fix="write one value per dimension instead",
         ),
+        Rule(
+            name="axes-out-of-order",
+            holds=lambda f: f.axes_in_order or len(f.axes or ()) != f.rank,
+            because="`axes` is not read: {f.axes} are taken for all axes in order",
+            source=_FRONTEND,
+            fix="list the axes in order",
+            effect=Effect.DIFFERENT,
+        ),
+        output_is_not_empty("Divide by zero", f"measured on {_RELEASE}"),
         Rule(
             name="coordinate-transformation-mode",
             holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode != "half_pixel_symmetric",
@@ -189,6 +219,7 @@ TVM = targets_of(
             source=_KERNEL,
             fix="half_pixel is the same where in·scale is whole; else replace the node",
         ),
+        crop_is_not_computed(f"measured on {_RELEASE}"),
         policy_ignored(_FRONTEND),
         Rule(
             name="image-axes-alone",
@@ -216,6 +247,8 @@ TVM = targets_of(
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
+        integers_are_summed_otherwise(f"measured on {_RELEASE}"),
         ratio_instead_of_scales(_KERNEL, (without_antialias, _upsampled, _nearest)),
+        factors_are_not_known(_KERNEL, without_antialias, _upsampled, _nearest, by_ratio),
     ),
 )

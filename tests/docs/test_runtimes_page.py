@@ -51,8 +51,7 @@ def test_the_rules_agree_with_what_was_measured_and_accept_nothing_that_is_compu
         odd = [key for key in did if did[key] != answers[key]]
         assert len(odd) <= 0.02 * len(did), (name, odd)
         assert set(odd) <= CAUSES.keys(), name
-        # Case 328 of ncnn: whether it differs depends on a size that the file leaves open.
-        assert [key for key in odd if answers[key] == "fine"] == (["328"] if name == "ncnn" else []), name
+        assert [key for key in odd if answers[key] == "fine"] == [], name
 
 
 def test_a_cell_that_a_new_version_changes_against_the_rules_is_told(table, said):

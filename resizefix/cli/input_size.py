@@ -12,6 +12,7 @@ from resizefix.cli.options import manner_of, run_options, running, subcommand, w
 from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import More, No, written
 from resizefix.diagnostics import Diagnostic
+from resizefix.printable import printable
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--follow", multiple=True, metavar="PATTERN", help="The sizes in these nodes follow the input (repeatable)."
+)
+@click.option(
+    "--interpolate-positions", is_flag=True, help="Interpolate learned tables of positions: an approximation."
 )
 @writing
 @running
@@ -58,6 +62,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
             input=options["inputs"],
             keep=options["keep"],
             follow_input=options["follow"],
+            interpolate_positions=options["interpolate_positions"],
             verify=not options["no_verify"],
             **run_options(options),
         )
@@ -91,6 +96,9 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
             click.echo(resolution.rule)
         for sentence in resolution.inferred:
             click.echo(f"inferred: {sentence}")
+        for node in resolution.approximate:
+            click.echo(f"approximate: {printable(node)}: its learned positions are interpolated")
 
     fields = {"size": size, "batch": resolution.batch, "rule": resolution.rule or None}
-    return More({**fields, "inferred": list(resolution.inferred)}, show)
+    lists = {"inferred": list(resolution.inferred), "approximate": list(resolution.approximate)}
+    return More({**fields, **lists}, show)

@@ -26,6 +26,7 @@ def _work(model: str, how: Manner, reports: ReportFiles) -> Answer:
     reports.require_free([model])
     from resizefix.document.document import Document
     from resizefix.reports.json import site_json
+    from resizefix.reports.resolution import resolution_json
     from resizefix.reports.survey import Survey
 
     found = Survey(Document.open(model))
@@ -51,6 +52,7 @@ def _work(model: str, how: Manner, reports: ReportFiles) -> Answer:
     fields = {
         "opset": found.opset,
         "ir_version": found.ir_version,
+        "resolution": resolution_json(found.resolution),
         "sites": [site_json(surveyed.site, surveyed.faults) for surveyed in found.sites],
         **written,
     }

@@ -44,15 +44,18 @@ def input_size(
     input: Sequence[str] = (),
     keep: Sequence[str] = (),
     follow_input: Sequence[str] = (),
+    interpolate_positions: bool = False,
     verify: bool = True,
     **run: Unpack[RunOptions],
 ) -> Result[ModelT]:
     """Give the model's image inputs another height and width, or let them be "any"; the batch likewise.
 
     Every constant that follows the input's size is found (shapes of Reshape, sizes of Resize, kernels of global pools,
-    grids of positions) and written anew, or computed when the model runs. Where weights depend on the size, or the file
-    admits two readings, nothing is changed and the outcome names the node and the reason; `keep` and `follow_input`
-    (patterns on names of nodes) choose a reading. `input` names the inputs, where not all images of one size are meant.
+    grids of positions) and written anew, or computed when the model runs. Where weights depend on the size, or the
+    file admits two readings, nothing is changed and the outcome names the node and the reason; `keep` and
+    `follow_input` (patterns on names of nodes) choose a reading. `interpolate_positions`: learned tables of positions
+    are interpolated, as ViT and DINO do; those outcomes are not exact. `input` names the inputs, where not all images
+    of one size are meant.
     Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
     """
     document = opened(model)
@@ -62,16 +65,17 @@ def input_size(
     if batch is not None:
         asked["batch"] = batch
     resolution = Resolution(size, batch)
-    work = _Work(document, input, Choices(keep, follow_input), asked)
+    work = _Work(document, input, Choices(keep, follow_input, interpolate_positions), asked)
     try:
         work.make()
     except SizeRefusedError as error:
         skipped = Verification(Status.SKIPPED, Diagnostic("library.input-size-nothing"))
-        return Result(returned(document, model), (work.refused(error),), (), skipped, resolution=resolution)
+        refused = work.refused(work.with_offer(error))
+        return Result(returned(document, model), (refused,), (), skipped, resolution=resolution)
     if work.document is document:
         nothing = Verification(Status.SKIPPED, SAME_SIZE)
         return Result(returned(document, model), (), (), nothing, resolution=resolution)
-    resolution = replace(resolution, inferred=tuple(work.inferred), rule=work.rule)
+    resolution = replace(resolution, inferred=tuple(work.inferred), rule=work.rule, approximate=tuple(work.approximate))
     if not verify:
         skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
         return Result(returned(work.document, model), work.outcomes, (), skipped, resolution=resolution)
@@ -85,7 +89,7 @@ def input_size(
         raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
     outcomes = work.outcomes
     largest = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=0.0)
-    if not all(outcome.exact for outcome in outcomes):
+    if not all(outcome.exact for outcome in outcomes) and size == ANY:
         outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
     return Result(returned(work.document, model), outcomes, (), verification, resolution=resolution)
 
@@ -101,6 +105,7 @@ class _Work:
         self.asked = asked
         self.outcomes: tuple[Outcome, ...] = ()
         self.inferred: list[str] = []
+        self.approximate: list[str] = []
         self.rule = ""
         self._view = ModelView(document)
         self._fixed: tuple[Following, dict[str, int]] | None = None
@@ -133,17 +138,26 @@ class _Work:
     ) -> None:
         """The model of the wanted size. What it says of both axes together is more than of one; but where one stays as
         it is, it need not be free."""
-        try:
-            found = follow(self._view, images, old, self.choices)
-            made = resized(self.document, found, {name: wanted[name] for name in old})
-        except SizeRefusedError:
-            if moving == old:
-                raise
-            old = moving
-            found = follow(self._view, images, old, self.choices)
-            made = resized(self.document, found, {name: wanted[name] for name in old})
+        found, made = self._followed(images, old, moving, wanted)
+        old = found.sizes.symbols
         self._fixed = found, {name: wanted[name] for name in old}
         self._keep(found, made)
+
+    def _followed(
+        self, images: list[ImageInput], old: dict[str, int], moving: dict[str, int], wanted: dict[str, int]
+    ) -> tuple[Following, Resized]:
+        """The first that succeeds: a square that stays one, where it does not matter which size a number follows; both
+        sizes; those that change."""
+        square = all(len({of.get("height"), of.get("width"), None}) == 2 for of in (old, wanted))
+        tries = [(old, True)] * square + [(old, False)] + [(moving, False)] * (moving != old)
+        for place, (symbols, tied) in enumerate(tries):
+            try:
+                found = follow(self._view, images, symbols, self.choices, tied=tied)
+                return found, resized(self.document, found, {name: wanted[name] for name in symbols})
+            except SizeRefusedError:
+                if place == len(tries) - 1:
+                    raise
+        raise AssertionError("the last try returns or raises")
 
     def _release(self, images: list[ImageInput], free: dict[str, int]) -> None:
         found = follow(self._view, images, free, self.choices)
@@ -156,8 +170,27 @@ class _Work:
 
     def _keep(self, found: Following, made: Resized) -> None:
         self.inferred += [sentence for sentence in found.inferred if sentence not in self.inferred]
+        self.approximate += [found.flow.labels[index] for index in sorted(found.approximate)]
         self.outcomes = (*self.outcomes, *made.outcomes)
         self.document = made.document
+
+    def with_offer(self, error: SizeRefusedError) -> SizeRefusedError:
+        """The refusal; where learned positions alone forbid another size, with the option that interpolates them."""
+        images = image_inputs(self._view.model, self.names)
+        old = {name: length for name in ("height", "width") if (length := images[0].old(name)) is not None}
+        if self.choices.interpolate or not old:
+            return error
+        try:
+            found = follow(self._view, images, old, self.choices._replace(interpolate=True))
+        except SizeRefusedError:
+            return error
+        for place in found.tables:
+            if place.node in found.approximate:
+                use = found.flow.operands.tables[place]
+                shape = list(found.flow.operands.shape_of(use.name))
+                why = Diagnostic("library.input-size-positions", name=use.name, shape=shape)
+                return SizeRefusedError(found.flow.labels[place.node], why, ("--interpolate-positions",))
+        return error
 
     def proof(self, rules: Conditions) -> Verification:
         """What of the new model is proven."""

@@ -30,12 +30,14 @@ else:
 @dataclass(frozen=True)
 class Resolution:
     """What `input_size` was asked for: (height, width) or "any", and the batch; what it took for granted, a sentence
-    for each; and which sizes the model takes, where not all."""
+    for each; which sizes the model takes, where not all; and the nodes whose learned positions were interpolated,
+    which is an approximation."""
 
     size: tuple[int, int] | str
     batch: int | str | None = None
     rule: str = ""
     inferred: tuple[str, ...] = ()
+    approximate: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,6 +18,7 @@ from resizefix.reports.wording import Standing, extent, meaning, operator, origi
 
 if TYPE_CHECKING:  # not every report has verdicts, or pictures
     from resizefix.library.plans import Plans
+    from resizefix.library.resolution import InputResolution
     from resizefix.library.verdict import Verdict
     from resizefix.reports.neighbourhood import Neighbourhood
     from resizefix.reports.surroundings import MarkOf, Surroundings
@@ -98,6 +99,13 @@ class Survey:
 
         targets = self._targets or TARGETS
         return [tuple(Verdict(target, judge(target, facts)) for target in targets) for facts in facts_in(self._view)]
+
+    @cached_property
+    def resolution(self) -> InputResolution:
+        """Whether the input's height and width can change."""
+        from resizefix.library.resolution import resolution_of
+
+        return resolution_of(self._view)
 
     @cached_property
     def plans(self) -> Plans:

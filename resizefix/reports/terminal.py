@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep, next_step
+from resizefix.reports.resolution import resolution_line
 from resizefix.reports.screen import Screen, screen
 from resizefix.reports.survey import Survey, Surveyed, alike
 from resizefix.reports.wording import (
@@ -44,6 +45,7 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
     out = screen(len(f"#{len(survey.sites)} "))
     if not survey.sites:
         out.line("no Upsample or Resize node in this model")
+        _show_resolution(out, survey)
         return
     rows = [_cells(surveyed) for surveyed in survey.sites]
     widths = [max(columns(row[number]) for row in rows) for number in range(len(rows[0]))]
@@ -60,7 +62,14 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
         out.wrapped(f"coupled nodes: {advice}")
     out.line()
     out.wrapped(_summary(survey))
+    _show_resolution(out, survey)
     show_step(next_step(model, survey))
+
+
+def _show_resolution(out: Screen, survey: Survey) -> None:
+    line = resolution_line(survey.resolution)
+    if line is not None:
+        out.wrapped(line)
 
 
 def show_step(step: NextStep | None) -> None:

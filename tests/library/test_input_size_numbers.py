@@ -142,3 +142,33 @@ def test_a_model_that_does_not_run_at_its_own_size_is_refused_with_the_reason():
     (outcome,) = result.outcomes
     assert outcome.status is Status.REFUSED
     assert "own size either" in (outcome.reason or "")
+
+
+def test_a_square_that_stays_one_need_not_say_which_side_a_number_follows():
+    def diagonal(n: Net, h: int, w: int) -> str:
+        both = n.add("Add", line(n, w, 3), line(n, h, 2))
+        return n.add("Add", n.conv("x", 3, 2), n.add("Div", both, n.const(w - 1, np.float32)))
+
+    model = built(diagonal, SQUARE)
+    square = (48, 48)
+    result = resizefix.input_size(model, size=square)
+    assert run(result.model, square).tobytes() == run(built(diagonal, square), square).tobytes()
+    (outcome,) = resizefix.input_size(model, size=NEW).outcomes
+    assert outcome.status is Status.REFUSED
+
+
+def linspaced(n: Net, h: int, w: int) -> str:
+    """torch.linspace(-1, 1, n): the first half counted from the start, the second from the end."""
+
+    def spaced(size):
+        step, i = np.float32(2) / np.float32(size - 1), np.arange(size, dtype=np.float32)
+        return np.where(np.arange(size) < size // 2, -1 + step * i, 1 - step * (np.float32(size - 1) - i))
+
+    ys, xs = np.meshgrid(spaced(h), spaced(w), indexing="ij")
+    return n.conv(n.add("Concat", "x", n.const(np.stack([xs, ys])[None], np.float32), axis=1), 5, 2)
+
+
+def test_a_table_as_torch_spaces_it_is_computed_for_any_size():
+    result = resizefix.input_size(built(linspaced, OLD), size="any")
+    for size in (OLD, NEW, (33, 47)):
+        assert run(result.model, size).tobytes() == run(built(linspaced, size), size).tobytes()

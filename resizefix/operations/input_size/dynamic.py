@@ -125,6 +125,7 @@ class _Dynamic:
     def _operand(self, place: Place, node: NodeProto, label: str) -> str | None:
         tables = TableNodes(self.found, self.builder, self.sizes, self.samples, label)
         if place in self.found.tables:
+            self.exact = self.exact and place.node not in self.found.approximate
             return tables.table(self.found.tables[place])
         if place in self.found.scalars:
             return tables.scalar(self.found.scalars[place])

@@ -119,7 +119,8 @@ def _outcomes(document: Document, found: Following, numbers: Numbers, before: Ma
             if node == index:
                 old = next(list(a.ints or a.floats) for a in graph.node[index].attribute if a.name == name)
                 said.append(Diagnostic("operations.input-size-constant", name=name, before=old, after=list(values)))
-        made.append(Outcome(index, found.flow.labels[index], Status.CHANGED, "; ".join(said), text))
+        exact = index not in found.approximate
+        made.append(Outcome(index, found.flow.labels[index], Status.CHANGED, "; ".join(said), text, exact=exact))
     return tuple(made)
 
 

@@ -8,6 +8,7 @@ from onnx import helper
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.operations.input_size.size_nodes import Samples, SizeNodes
 from resizefix.origins.input_sizes.following import Following
+from resizefix.origins.input_sizes.positions import Positions
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.sequences import Sequence
@@ -23,13 +24,41 @@ class TableNodes:
         self._found = found
         self._builder, self._sizes, self._samples, self._label = builder, sizes, samples, label
 
-    def table(self, table: Table) -> str:
+    def table(self, table: Table | Positions) -> str:
         """A table. Raises SizeRefusedError where its formula has no nodes."""
+        if isinstance(table, Positions):
+            return self._positions(table)
         if self._builder.opset < _FIRST_RANGE:
             raise refuse(self._label, "origins.input-size-no-range")
         if isinstance(table, Joined):
             return self._builder.add("Concat", *(self.table(part) for part in table.parts), axis=table.axis)
         return self._grid(table)
+
+    def _positions(self, table: Positions) -> str:
+        """A learned table, resized when the model runs."""
+        if self._builder.opset < _FIRST_RANGE:
+            raise refuse(self._label, "origins.input-size-no-range")
+        count = 1 if table.merged else 2
+        rows = np.moveaxis(table.array, range(table.axis, table.axis + count), range(count))
+        plane = rows[table.tokens :].reshape(table.height.old or 1, table.width.old or 1, -1).transpose(2, 0, 1)[None]
+        add, value, kind = self._builder.add, self._builder.value, table.array.dtype
+        one, channels = self._found.sizes.const(1), self._found.sizes.const(plane.shape[1])
+        sizes = self._sizes.vector([one, channels, table.height, table.width], self._label)
+        nothing = value([], "no_scales", np.float32)
+        roi = nothing if self._builder.opset < 13 else ""
+        made = add("Resize", value(np.ascontiguousarray(plane), "positions", kind), roi, roi, sizes, mode="cubic")
+        made = add("Transpose", made, perm=[0, 2, 3, 1])
+        rest = list(rows.shape[count:])
+        if not table.merged:
+            area = self._sizes.vector([table.height, table.width], self._label)
+            made = add("Reshape", made, add("Concat", area, value(rest, "rest", np.int64), axis=0))
+        else:
+            made = self._builder.reshape(made, [-1, *rest])
+            if table.tokens:
+                made = add("Concat", value(np.ascontiguousarray(rows[: table.tokens]), "tokens", kind), made, axis=0)
+        order = list(range(len(rest) + count))
+        back = [*order[count : count + table.axis], *order[:count], *order[count + table.axis :]]
+        return made if back == order else add("Transpose", made, perm=back)
 
     def scalar(self, use: ScalarUse) -> str:
         """A single number, or a short list of them."""
@@ -105,7 +134,10 @@ class TableNodes:
         return np.dtype(kinds.pop()) if kinds else grid.dtype
 
     def _offsets(self, grid: Grid) -> list[float]:
-        return [c.sequence.offset if c.sequence is not None else c.value.item() for c in grid.channels]
+        return [
+            c.value.item() if c.sequence is None else 0.0 if c.sequence.form == "linspace" else c.sequence.offset
+            for c in grid.channels
+        ]
 
     def _coefficients(self, grid: Grid, values: list[float]) -> np.ndarray:
         """One number for each channel, in the rank of all factors."""
@@ -118,6 +150,8 @@ class TableNodes:
         if len({(one.form, one.centre) for one in sequences}) != 1:
             raise refuse(self._label, "origins.input-size-no-range")
         kind = self._kind(grid)
+        if sequences[0].form == "linspace":
+            return self._linspace(grid, at, sequences, kind)
         made = self._line(grid, at, sequences[0])
         factors = [c.sequence.factor if c.axis == at and c.sequence is not None else 0.0 for c in grid.channels]
         scale = self._builder.value(self._coefficients(grid, factors), "factors", kind)
@@ -126,6 +160,28 @@ class TableNodes:
         elif all(factor == 1 for factor in factors):
             return made
         return self._builder.add("Mul", made, scale)
+
+    def _linspace(self, grid: Grid, at: int, sequences: list[Sequence], kind: np.dtype[np.generic]) -> str:
+        """As torch.linspace: the first half counted from the start, the second from the end."""
+        if len(set(sequences)) != 1:
+            raise refuse(self._label, "origins.input-size-no-range")
+        add, value, sequence = self._builder.add, self._builder.value, sequences[0]
+        positions = self._line(grid, at, Sequence("steps", "int64"))
+        size = self._sizes.one(grid.dims[grid.moving[at]], self._label)
+        last = add("Sub", size, self._one())
+        step = add("Div", value([sequence.factor], "span", kind), add("Cast", last, to=_type(kind)))
+        up, down = (
+            add("Mul", step, add("Cast", count, to=_type(kind))) for count in (positions, add("Sub", last, positions))
+        )
+        begin, end = kind.type(sequence.offset), kind.type(sequence.offset) + kind.type(sequence.factor)
+        first = add("Less", positions, add("Div", size, value([2], "two", np.int64)))
+        made = add(
+            "Where", first, add("Add", value([begin], "begin", kind), up), add("Sub", value([end], "end", kind), down)
+        )
+        if len(sequences) == len(grid.channels):
+            return made
+        chosen = [1.0 if c.axis == at and c.sequence is not None else 0.0 for c in grid.channels]
+        return add("Mul", made, value(self._coefficients(grid, chosen), "channels", kind))
 
     def _last(self, grid: Grid, at: int, kind: np.dtype[np.generic]) -> str:
         size = self._sizes.one(grid.dims[grid.moving[at]], self._label)
@@ -150,8 +206,6 @@ class TableNodes:
             made = add("Div", made, add("Cast", size, to=_type(kind)))
         elif sequence.form == "span":
             made = add("Div", made, self._last(grid, at, kind))
-        elif sequence.form == "linspace":
-            raise refuse(self._label, "origins.input-size-no-range")
         if count is not None:
             return made
         return self._builder.reshape(made, [-1 if axis == grid.moving[at] else 1 for axis in range(len(grid.dims))])

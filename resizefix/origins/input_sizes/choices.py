@@ -12,6 +12,8 @@ class Choices(NamedTuple):
 
     keep: Sequence[str] = ()
     follow: Sequence[str] = ()
+    interpolate: bool = False
+    """Whether learned tables of positions are interpolated, which is an approximation."""
 
     def of(self, label: str) -> str | None:
         """ "keep", "follow", or None."""

@@ -343,7 +343,7 @@ def _arithmetic(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             equal = [name for name in names if sizes.symbols[name] == dim.old]
             if not equal or choices.of(flow.labels[place.node]) == "keep":
                 continue
-            if len(equal) > 1 and len(open_dims) == 1:
+            if len(equal) > 1 and len(open_dims) == 1 and not sizes.tied:
                 raise refuse(flow.labels[place.node], "origins.input-size-square", old=dim.old)
             _bind(flow, dim, sizes.symbol(equal[min(order, len(equal) - 1)]))
             inferred.append(f"{flow.labels[place.node]}: {dim.old} is the {equal[0]} of the input")

@@ -46,18 +46,22 @@ class Dim:
 class Sizes:
     """Makes sizes, each expression once, binds unknowns, and evaluates.
 
-    `symbols` gives the old value of every symbol that may change.
+    `symbols` gives the old value of every symbol that may change; `tied`: height and width stay equal, so that it does
+    not matter which of the two a size follows.
     """
 
-    def __init__(self, symbols: Mapping[str, int]) -> None:
-        self.symbols = dict(symbols)
+    def __init__(self, symbols: Mapping[str, int], *, tied: bool = False) -> None:
+        self.symbols, self.tied = dict(symbols), tied
         self.bound: dict[Dim, Dim] = {}
         self._made: dict[tuple[str, tuple[int, ...], object], Dim] = {}
         self._count = 0
-        self.regime = {
+        apart = {
             name: np.array([old + PERIOD * step for step in _STEPS[name]], np.int64) for name, old in symbols.items()
         }
+        self.regime = {**apart, "width": apart["height"]} if tied else apart
+        self._apart = apart
         self._regime_memo: dict[Dim, Lengths] = {}
+        self._apart_memo: dict[Dim, Lengths] = {} if tied else self._regime_memo
 
     # ---- making ----
 
@@ -244,9 +248,18 @@ class Sizes:
 
     def follows(self, dim: Dim, symbol: str) -> bool:
         """Whether it changes with this size of the input, the others as they are."""
-        lengths = self.lengths(dim)
+        lengths = self._evaluate(dim, self._apart, self._apart_memo)
         position = list(_STEPS).index(symbol) + 1
         return symbol in self.symbols and lengths is not None and bool(lengths[position] != lengths[0])
+
+    def stride(self, dim: Dim) -> float | None:
+        """How many samples of the input one sample of an axis stands for; None where it follows neither size."""
+        lengths = self._evaluate(dim, self._apart, self._apart_memo)
+        for position, name in enumerate(("height", "width"), 1):
+            if lengths is not None and self.follows(dim, name):
+                whole = self._apart[name]
+                return float((whole[position] - whole[0]) / (lengths[position] - lengths[0]))
+        return None
 
     def same(self, one: Dim, other: Dim) -> bool | None:
         """Whether they are equal but for rounding; None where that is not known yet."""

@@ -54,9 +54,17 @@ class PadUse(NamedTuple):
 class Flow:
     """Sizes of all tensors of the main graph, and the constants among its operands that may follow the input."""
 
-    def __init__(self, view: ModelView, images: list[ImageInput], symbols: dict[str, int]) -> None:
-        self.view, self.images = view, images
-        self.sizes = Sizes(symbols)
+    def __init__(
+        self,
+        view: ModelView,
+        images: list[ImageInput],
+        symbols: dict[str, int],
+        *,
+        interpolates: bool = False,
+        tied: bool = False,
+    ) -> None:
+        self.view, self.images, self.interpolates = view, images, interpolates
+        self.sizes = Sizes(symbols, tied=tied)
         self.solver = Solver(self.sizes)
         self.operands = Operands(view, self.sizes)
         self.dims: dict[str, DimList | None] = {}
@@ -89,11 +97,13 @@ class Flow:
             if not known:
                 for axis, dim in enumerate(dims):
                     if dim.kind == "var":
-                        self.solver.may_follow[dim] = partial(self._may_follow, name, axis)
+                        self.solver.may_follow[dim] = partial(self._may_follow, place, name, axis)
             return dims
         return self.dims.get(name)
 
-    def _may_follow(self, name: str, axis: int, lengths: tuple[int, ...]) -> bool:
+    def _may_follow(self, place: Place, name: str, axis: int, lengths: tuple[int, ...]) -> bool:
+        if self.interpolates and self.view.model.graph.node[place.node].op_type == "Add":
+            return True
         array = self.operands.array(name)
         return array is not None and array.size <= MOST_IN_A_TABLE and may_be_grid(array, axis, lengths)
 

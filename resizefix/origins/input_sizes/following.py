@@ -19,6 +19,7 @@ from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.node_reading import AttributeUse
 from resizefix.origins.input_sizes.operands import Place
+from resizefix.origins.input_sizes.positions import Positions, positions_in
 from resizefix.origins.input_sizes.refusal import SizeRefusedError, refuse
 from resizefix.origins.input_sizes.rules import SizeRule, broken_at, rule_of
 from resizefix.origins.input_sizes.scalar_use import ScalarUse
@@ -45,8 +46,13 @@ class Following:
 
     flow: Flow
     inferred: tuple[str, ...]
-    tables: dict[Place, Table] = field(default_factory=dict)
+    tables: dict[Place, Table | Positions] = field(default_factory=dict)
     scalars: dict[Place, ScalarUse] = field(default_factory=dict)
+
+    @property
+    def approximate(self) -> frozenset[int]:
+        """The nodes whose tables of positions are interpolated."""
+        return frozenset(place.node for place, table in self.tables.items() if isinstance(table, Positions))
 
     @property
     def sizes(self) -> Sizes:
@@ -172,9 +178,12 @@ def _point(symbols: Symbols) -> dict[str, npt.NDArray[np.int64]]:
     return {name: np.array([value], np.int64) for name, value in symbols.items()}
 
 
-def follow(view: ModelView, images: list[ImageInput], symbols: Symbols, choices: Choices) -> Following:
-    """How the constants follow `symbols` (the old sizes that may change, by name). Raises SizeRefusedError."""
-    flow = Flow(view, images, dict(symbols))
+def follow(
+    view: ModelView, images: list[ImageInput], symbols: Symbols, choices: Choices, *, tied: bool = False
+) -> Following:
+    """How the constants follow `symbols` (the old sizes that may change, by name); `tied`: height and width are equal,
+    and stay so. Raises SizeRefusedError."""
+    flow = Flow(view, images, dict(symbols), interpolates=choices.interpolate, tied=tied)
     flow.walk()
     inferred = decide(flow, choices)
     found = Following(flow, ())
@@ -187,12 +196,13 @@ def follow(view: ModelView, images: list[ImageInput], symbols: Symbols, choices:
     # The largest first: what is certain of them decides about the small ones.
     for place, _ in sorted(moving, key=lambda item: -int(np.prod(flow.operands.shape_of(item[1].name)))):
         found.tables[place] = _table(flow, place, known)
-    found.scalars.update(scalars(flow, found.tables, choices, inferred))
+    formulas = {place: table for place, table in found.tables.items() if not isinstance(table, Positions)}
+    found.scalars.update(scalars(flow, formulas, choices, inferred))
     found.inferred = tuple(inferred)
     return found
 
 
-def _table(flow: Flow, place: Place, known: list[Sequence]) -> Table:
+def _table(flow: Flow, place: Place, known: list[Sequence]) -> Table | Positions:
     use = flow.operands.tables[place]
     label = flow.labels[place.node]
     array = flow.operands.array(use.name)
@@ -204,6 +214,10 @@ def _table(flow: Flow, place: Place, known: list[Sequence]) -> Table:
         if not np.array_equal(table.make(lambda dim: dim.old or 0), array):
             raise NoGridError
     except NoGridError:
+        dims = tuple(flow.sizes.resolve(dim) for dim in use.dims)
+        positions = positions_in(flow.sizes, array, dims) if flow.interpolates and array is not None else None
+        if positions is not None:
+            return positions
         raise refuse(
             label, "origins.input-size-table", name=use.name, shape=list(flow.operands.shape_of(use.name))
         ) from None

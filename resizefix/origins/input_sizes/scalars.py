@@ -195,15 +195,7 @@ class _Search:
         """Whether positions become pixels by it: the steps of a map are as many pixels at any size."""
         if node.op_type != "Mul":
             return False
-        return any(self._stride(dim) == value for dim in taint.along)
-
-    def _stride(self, dim: Dim) -> float | None:
-        lengths = self.sizes.lengths(dim)
-        for position, name in enumerate(("height", "width"), 1):
-            if lengths is not None and self.sizes.follows(dim, name):
-                whole = self.sizes.regime[name]
-                return float((whole[position] - whole[0]) / (lengths[position] - lengths[0]))
-        return None
+        return any(self.sizes.stride(dim) == value for dim in taint.along)
 
     def _readings(self, array: np.ndarray, taint: Taint) -> Iterator[ScalarUse]:
         sizes = self.sizes

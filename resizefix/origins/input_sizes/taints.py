@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from onnx import NodeProto, helper
 
 from resizefix.origins.input_sizes.dim import Dim, Sizes
@@ -72,15 +73,25 @@ def table_taint(sizes: Sizes, table: Table) -> Taint:
     taint = Taint(is_map=True, is_share=_is_share(table))
     for grid in _grids(table):
         taint.along |= {grid.dims[grid.moving[one.axis]] for one in grid.channels if one.axis is not None}
-    if isinstance(table, Grid) and all(len(factors) <= 1 for factors in table.shape):
-        axes = [axis for axis, factors in enumerate(table.shape) if factors and sizes.fixed(factors[0]) is not None]
-        if len(axes) == 1 and len(table.channels) <= _MOST_CHANNELS:
-            along = tuple(
-                frozenset() if one.axis is None else frozenset({table.dims[table.moving[one.axis]]})
-                for one in table.channels
-            )
-            taint.channels = Channels(axes[0], along)
+    if isinstance(table, Grid):
+        taint.channels = _channels_of(sizes, table)
     return taint
+
+
+def _channels_of(sizes: Sizes, grid: Grid) -> Channels | None:
+    """The one axis of a table on which coordinates stand side by side."""
+    held = [place for place in range(len(grid.dims)) if place not in grid.moving]
+    ends = np.cumsum([len(factors) for factors in grid.shape])
+    for axis, factors in enumerate(grid.shape):
+        if len(factors) != 1 or sizes.fixed(factors[0]) is None or not 1 < (factors[0].old or 0) <= _MOST_CHANNELS:
+            continue
+        along: list[set[Dim]] = [set() for _ in range(factors[0].old or 0)]
+        place = held.index(int(ends[axis]) - 1)
+        for position, one in zip(np.ndindex(*[grid.dims[at].old or 1 for at in held]), grid.channels, strict=True):
+            if one.axis is not None:
+                along[position[place]].add(grid.dims[grid.moving[one.axis]])
+        return Channels(axis, tuple(frozenset(one) for one in along))
+    return None
 
 
 def channels_after(flow: Flow, index: int, node: NodeProto, taints: Sequence[Taint | None]) -> list[Channels | None]:

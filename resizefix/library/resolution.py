@@ -1,0 +1,67 @@
+"""Whether a file's resolution is free, frozen and by which nodes, or cannot change: what `inspect` says in a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from resizefix.errors import RefusedError, ResizefixError
+
+if TYPE_CHECKING:
+    from resizefix.dialects.model_view import ModelView
+
+_MOST_NODES = 600  # following sizes through more takes longer than the rest of `inspect`
+# What `inspect` must survive: operands that are missing, of another type, or too large for their operator.
+_NOT_FOLLOWED = (ResizefixError, ArithmeticError, LookupError, TypeError, ValueError, AssertionError)
+
+
+class Freedom(str, Enum):
+    """`free`: the input's height and width are open; `frozen`: `input-size` changes them; `impossible`: it refuses;
+    `fixed`: they are numbers, and the model is too large to be followed here; `no image`: no input has a height."""
+
+    FREE = "free"
+    FROZEN = "frozen"
+    IMPOSSIBLE = "impossible"
+    FIXED = "fixed"
+    NO_IMAGE = "no image"
+
+
+@dataclass(frozen=True)
+class InputResolution:
+    """The resolution of the image input. `nodes`: those that hold it as constants, where it is frozen, or the one at
+    which another size fails, and `reason` why."""
+
+    freedom: Freedom
+    input: str | None = None
+    size: tuple[int | None, int | None] | None = None
+    nodes: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+def resolution_of(view: ModelView) -> InputResolution:
+    """Look at the image input and at the constants that follow it, without running the model."""
+    from resizefix.origins.input_sizes.choices import Choices
+    from resizefix.origins.input_sizes.following import follow
+    from resizefix.origins.input_sizes.input_axes import image_inputs
+    from resizefix.origins.input_sizes.refusal import SizeRefusedError
+
+    try:
+        images = image_inputs(view.model, ())
+    except RefusedError:
+        return InputResolution(Freedom.NO_IMAGE)
+    name, size = images[0].name, (images[0].old("height"), images[0].old("width"))
+    old = {symbol: length for symbol, length in zip(("height", "width"), size, strict=True) if length is not None}
+    if not old:
+        return InputResolution(Freedom.FREE, name, size)
+    if len(view.model.graph.node) > _MOST_NODES:
+        return InputResolution(Freedom.FIXED, name, size)
+    try:
+        found = follow(view, images, old, Choices())
+        numbers = found.numbers({symbol: 2 * length for symbol, length in old.items()})
+    except SizeRefusedError as error:
+        return InputResolution(Freedom.IMPOSSIBLE, name, size, (error.node,), error.reason)
+    except _NOT_FOLLOWED:
+        return InputResolution(Freedom.FIXED, name, size)
+    holding = {place.node for place in numbers.constants} | {index for index, _ in numbers.attributes}
+    return InputResolution(Freedom.FROZEN, name, size, tuple(found.flow.labels[index] for index in sorted(holding)))

@@ -1,0 +1,40 @@
+"""The resolution of a file in one line, and as the JSON contract spells it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from resizefix.library.resolution import Freedom, InputResolution
+from resizefix.printable import printable
+
+_MOST_NAMED = 3
+
+
+def resolution_line(found: InputResolution) -> str | None:
+    """What to say of the input's height and width; None where no input has them."""
+    if found.freedom is Freedom.NO_IMAGE or found.size is None:
+        return None
+    size = "x".join("?" if length is None else str(length) for length in found.size)
+    nodes = ", ".join(printable(node) for node in found.nodes[:_MOST_NAMED])
+    more = len(found.nodes) - _MOST_NAMED
+    named = f"{nodes} and {more} more" if more > 0 else nodes
+    if found.freedom is Freedom.FREE:
+        return "resolution: free"
+    if found.freedom is Freedom.FIXED:
+        return f"resolution: fixed at {size}; resizefix input-size says whether it can change"
+    if found.freedom is Freedom.IMPOSSIBLE:
+        return f"resolution: {size}; resizefix input-size refuses another at {named}: {printable(found.reason or '')}"
+    held = f", held by {named}" if named else " by the input's shape alone"
+    return f"resolution: frozen at {size}{held}; resizefix input-size changes it"
+
+
+def resolution_json(found: InputResolution) -> dict[str, Any]:
+    """The field `resolution` of inspect."""
+    return {
+        "freedom": found.freedom.value,
+        "input": found.input,
+        "size": None if found.size is None else list(found.size),
+        "nodes": list(found.nodes[:100]),
+        "node_count": len(found.nodes),
+        "reason": None if found.reason is None else str(found.reason),
+    }

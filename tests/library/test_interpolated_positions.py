@@ -1,0 +1,71 @@
+"""Learned tables of positions: refused with the offer, interpolated on request."""
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper
+from size_networks import Net, built, run
+
+import resizefix
+from resizefix.outcome import Status
+
+OLD, NEW = (48, 32), (64, 56)
+TOKEN = np.linspace(-1, 1, 4, dtype=np.float32).reshape(1, 1, 4)
+
+
+def table(height: int, width: int) -> np.ndarray:
+    return np.random.default_rng(5).standard_normal((1, 4, height, width)).astype(np.float32)
+
+
+def transformer(n: Net, h: int, w: int, positions: np.ndarray | None = None) -> str:
+    """Patches of 8, a class token in front, and a row of a learned table for each."""
+    rows, columns = h // 8, w // 8
+    patches = n.add("Conv", "x", n.weight(4, 3, 8, 8), strides=[8, 8])
+    tokens = n.add("Transpose", n.add("Reshape", patches, n.const([1, 4, rows * columns])), perm=[0, 2, 1])
+    tokens = n.add("Concat", n.const(TOKEN, np.float32), tokens, axis=1)
+    grid = table(rows, columns) if positions is None else positions
+    flat = np.concatenate([TOKEN * 3, grid.reshape(1, 4, -1).transpose(0, 2, 1)], axis=1)
+    return n.add("Add", tokens, n.const(flat, np.float32))
+
+
+def resized(grid: np.ndarray, height: int, width: int) -> np.ndarray:
+    """onnxruntime's cubic Resize of the table: what torch.nn.functional.interpolate(mode="bicubic") computes."""
+    node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode="cubic", cubic_coeff_a=-0.75)
+    graph = helper.make_graph(
+        [node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, grid.shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [helper.make_tensor("s", TensorProto.INT64, [4], [*grid.shape[:2], height, width])],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return ort.InferenceSession(model.SerializeToString()).run(None, {"x": grid})[0]
+
+
+@pytest.mark.parametrize("kind", ["fixed", "any"])
+def test_the_table_is_interpolated_and_the_class_token_stays(kind):
+    model = built(transformer, OLD)
+    result = resizefix.input_size(model, size="any" if kind == "any" else NEW, interpolate_positions=True)
+    assert result.verification.passed
+    assert result.resolution is not None
+    assert result.resolution.approximate == ("Add_4",)
+    assert not next(one for one in result.outcomes if one.node == "Add_4").exact
+    grid = resized(table(6, 4), 8, 7)
+    wanted = run(built(lambda n, h, w: transformer(n, h, w, grid), NEW), NEW)
+    np.testing.assert_allclose(run(result.model, NEW), wanted, rtol=1e-5, atol=1e-5)
+    if kind == "any":
+        assert run(result.model, OLD).tobytes() == run(model, OLD).tobytes()
+
+
+@pytest.mark.parametrize("size", [NEW, "any"])
+def test_without_the_option_the_refusal_offers_it(size):
+    (outcome,) = resizefix.input_size(built(transformer, OLD), size=size).outcomes
+    assert (outcome.status, outcome.node) == (Status.REFUSED, "Add_4")
+    assert outcome.retry_args == ("--interpolate-positions",)
+
+
+def test_weights_that_are_no_positions_are_refused_with_the_option_too():
+    def dense(n: Net, h: int, w: int) -> str:
+        return n.add("Gemm", n.add("Flatten", n.conv("x", 3, 2, 8)), n.weight(h * w // 32, 5))
+
+    (outcome,) = resizefix.input_size(built(dense, OLD), size=NEW, interpolate_positions=True).outcomes
+    assert outcome.status is Status.REFUSED
+    assert outcome.retry_args == ()

@@ -127,6 +127,8 @@ class Following:
             for axis, before, after in use.axes:
                 at = use.listed.index(axis)
                 size, wanted = length(before), length(after)
+                if size < 1:
+                    raise refuse(use.label, "origins.input-size-empty", length=size)
                 if kernel_length(float(old[at]), size) != wanted or self.sizes.fixed(before) is not None:
                     scale = np.float32(wanted) / np.float32(size)
                     if kernel_length(float(scale), size) != wanted:

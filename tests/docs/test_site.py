@@ -1,4 +1,4 @@
-"""The site is built with warnings as errors, out of the pages alone."""
+"""The site is built with warnings as errors, out of the pages alone; .ci/run builds it here and nowhere else."""
 
 import html
 import json

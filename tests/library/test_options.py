@@ -64,7 +64,7 @@ def called(call: str, **options: object) -> object:
 
 
 @pytest.mark.parametrize(("call", "option"), OPTIONS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(value=things)
 def test_no_value_of_an_option_raises_anything_but_a_resizefix_error(call, option, value):
     try:
@@ -82,7 +82,7 @@ def assert_is_shown(error: resizefix.ResizefixError, option: str) -> None:
     assert not any(unicodedata.category(character) in ("Cc", "Cs") for character in str(error))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(value=things)
 @pytest.mark.parametrize("call", ["inspect", "promote_scales", "check"])
 def test_what_is_no_model_is_a_resizefix_error(call, value):

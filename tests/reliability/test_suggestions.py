@@ -13,7 +13,6 @@ from suggestions import examine  # noqa: E402
 MODELS = (
     "srcnn_x3_opset11",
     "computed_sizes_opset13",
-    "bisenet_x8_linear_opset11",
     "unet_nearest_opset11",
     "handmade/scales_graph_input",
     "handmade/scales_graph_input_default",

@@ -210,16 +210,16 @@ def test_two_boxes_side_by_side_fit_a_phone():
     assert int(re.search(r'<svg [^>]*width="(\d+)"', text)[1]) * 0.9 <= 360 - paddings
 
 
-def test_two_hundred_sites_fold_can_be_filtered_and_take_seconds():
-    survey = Survey(Document.from_proto(many(200, alike=False)))
+def test_sixty_sites_fold_can_be_filtered_and_take_seconds():
+    survey = Survey(Document.from_proto(many(60, alike=False)))
     start = time.process_time()
     text = inspect_page("many.onnx", survey)
-    assert time.process_time() - start < 10
-    assert len(text) < 3_000_000
+    assert time.process_time() - start < 5
+    assert len(text) < 1_000_000
     page = check_page(text)
-    assert len(page.all("svg")) == 200
+    assert len(page.all("svg")) == 60
     folds = [attributes for attributes in page.all("section") if attributes.get("class") == "site"]
-    assert len({attributes["id"] for attributes in folds}) == 200
+    assert len({attributes["id"] for attributes in folds}) == 60
     assert not re.search(r'class="site"[^>]*><details open', text)
     (form,) = page.all("form")
     assert "hidden" in form  # until the script, without which it would do nothing, shows it

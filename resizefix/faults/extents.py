@@ -70,7 +70,7 @@ def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> str | None:
     """Which of the two the other was made from; where they contradict, the one that the stored shape agrees with."""
     if scales.value is None or sizes.value is None or scales.value.shape != sizes.value.shape:
         return None
-    axes = _axes(node, len(scales.value))
+    axes = node.axes_of(len(scales.value))
     lengths = [None if axis is None or node.input_dims is None else node.input_dims[axis] for axis in axes]
     if not all(isinstance(length, int) and length > 0 for length in lengths):
         return None
@@ -89,14 +89,6 @@ def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> str | None:
 
 def _whole(scales: Array, lengths: Sequence[int]) -> bool:
     return all((float(scale) * length).is_integer() for scale, length in zip(scales, lengths, strict=True))
-
-
-def _axes(node: ResizeNode, count: int) -> list[int | None]:
-    axes = node.attributes.get("axes")
-    rank = node.rank
-    if axes is None:
-        return list(range(count)) if rank == count else [None] * count
-    return [axis % rank if rank else None for axis in axes] if len(axes) == count else [None] * count
 
 
 def _text(operand: Operand) -> str:
@@ -258,7 +250,7 @@ def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
     if not any(scale != 1 and abs(scale - 1) <= _ONE_IN_8_BITS for scale in scales.value.ravel().tolist()):
         return None
     value = scales.value.copy()
-    axes = _axes(node, len(value))
+    axes = node.axes_of(len(value))
     if node.rank is None and "axes" not in node.attributes:  # in a local function: one scale for each axis
         axes = list(range(len(value)))
     for place, axis in enumerate(axes):
@@ -304,7 +296,7 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
         return None
     value = scales.value.copy()
     lost = False
-    for place, axis in enumerate(_axes(node, len(value))):
+    for place, axis in enumerate(node.axes_of(len(value))):
         size = None if axis is None or axis >= len(node.input_dims) else node.input_dims[axis]
         if not isinstance(size, int) or size < 1 or axis is None:
             continue

@@ -29,7 +29,8 @@ def quantised_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     if read is None:
         return None
     scales, step = read
-    found = [_factor(node, axis, scale, step) for axis, scale in enumerate(scales.tolist())]
+    axes = node.axes_of(len(scales))
+    found = [_factor(node, axis, scale, step) for axis, scale in zip(axes, scales.tolist(), strict=True)]
     because = f"its scales are quantised, which makes them {scales.tolist()}"
     if any(scale is None for scale in found):
         fix = f"each is within {step / 2:.3g} of what was meant, and no stored shape says which factor that is"
@@ -56,7 +57,7 @@ def _dequantised(node: ResizeNode, operand: Operand) -> tuple[Array, float] | No
     return (stored.astype(np.int64) - offset).astype(np.float32) * factor, abs(float(factor))
 
 
-def _factor(node: ResizeNode, axis: int, scale: float, step: float) -> float | None:
+def _factor(node: ResizeNode, axis: int | None, scale: float, step: float) -> float | None:
     """The factor that was rounded to this scale; None where it is not certain."""
     half = step / 2 * _ROUNDING
     plain = _simplest(scale - half, scale + half)

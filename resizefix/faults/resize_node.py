@@ -187,6 +187,15 @@ class ResizeNode:
         found = self.surroundings.stored(self.scope).get(self.output)
         return dims_of(found) if found is not None and found.tensor_type.HasField("shape") else None
 
+    def axes_of(self, count: int) -> list[int | None]:
+        """The axes that `count` scales or sizes are of, counted from the front; None for one that is not known."""
+        axes = self.attributes.get("axes")
+        if axes is None:
+            return list(range(count)) if self.rank == count else [None] * count
+        if len(axes) != count:
+            return [None] * count
+        return [axis % self.rank if self.rank else None for axis in axes]
+
     def stored_type(self, name: str) -> int | None:
         """The element type that the file states for a tensor of this scope."""
         found = self.surroundings.stored(self.scope).get(name)

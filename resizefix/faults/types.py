@@ -63,7 +63,7 @@ def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def scales_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales that are not float32, constant or computed."""
-    operand = node.operands.get(places(node)["scales"])
+    operand = node.operands.get(places(node)["scales"]) if node.opset >= 9 else None  # an attribute before
     if operand is None or operand.elem_type in (None, FLOAT) or operand.is_empty:
         return None
     name = FLOAT16_EXTENT if operand.elem_type in _HALVES else OPERAND_TYPE
@@ -103,7 +103,7 @@ def _unrounded(node: ResizeNode, value: Array) -> tuple[Array | None, str]:
     if value.dtype != np.float16:
         return value.astype(np.float32), ""
     found = []
-    for axis, half in enumerate(value.reshape(-1)):
+    for axis, half in zip(node.axes_of(value.size), value.reshape(-1), strict=True):
         scale, evidence = _factor(node, axis, np.float16(half))
         if scale is None:
             return None, evidence
@@ -113,7 +113,7 @@ def _unrounded(node: ResizeNode, value: Array) -> tuple[Array | None, str]:
     return scales, ", whose float16 is stored" if rounded else ""
 
 
-def _factor(node: ResizeNode, axis: int, half: np.float16) -> tuple[float | None, str]:
+def _factor(node: ResizeNode, axis: int | None, half: np.float16) -> tuple[float | None, str]:
     exact = float(half) if np.isfinite(half) else 0.0
     if exact <= 0:
         return float(half), ""
@@ -141,10 +141,10 @@ def _plain_factor(half: np.float16) -> float:
     return float(str(half))
 
 
-def stored_pair(node: ResizeNode, axis: int) -> tuple[int | None, int | None]:
+def stored_pair(node: ResizeNode, axis: int | None) -> tuple[int | None, int | None]:
     """The size of an axis of X and that of the output, as the file states them."""
     dims, stored = node.input_dims, node.stored_dims
-    if dims is None or stored is None or axis >= min(len(dims), len(stored)):
+    if dims is None or stored is None or axis is None or axis >= min(len(dims), len(stored)):
         return None, None
     size, out = dims[axis], stored[axis]
     return (size, out) if isinstance(size, int) and isinstance(out, int) and size > 0 else (None, None)

@@ -11,6 +11,7 @@ from typing import Any
 from onnx import NodeProto, TensorProto
 
 from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.values import Dims
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import OPERAND_SPELLING, empty_roi, empty_tensor
 from resizefix.faults.resize_node import Array, Operand, ResizeNode
@@ -21,7 +22,7 @@ _WHOLE = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.INT16, Ten
 
 def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """Integers in the place of scales, or of roi where nothing stands behind it, that are sizes or may be."""
-    operand = _in_the_place_of_scales(node)
+    operand = _in_the_place_of_scales(node) if node.opset >= 9 else None  # before 9 the scales are an attribute
     if operand is None:
         return None
     where = "roi" if operand.position != places(node)["scales"] else "scales"
@@ -64,38 +65,41 @@ def _in_the_place_of_scales(node: ResizeNode) -> Operand | None:
 
 def _said_by_shapes(node: ResizeNode, operand: Operand) -> str | None:
     """What the constants are by the shapes that the file states; where these fit both, by batch and channels."""
-    value, lengths, stored = operand.value, _lengths(node, node.input_dims), _lengths(node, node.stored_dims)
-    if value is None or value.ndim != 1 or (lengths is not None and len(lengths) != value.size):
+    value = operand.value
+    if value is None or value.ndim != 1:
         return "scales"  # not one number for each axis: another fault
+    axes = node.axes_of(value.size)
+    if None in axes and node.rank is not None:
+        return "scales"
+    lengths, stored = _lengths(axes, node.input_dims), _lengths(axes, node.stored_dims)
     given = [int(number) for number in value.tolist()]
-    lengths = lengths or [None] * len(given)
-    if stored is not None and len(stored) == len(given):
-        said = [(size, number, out) for size, number, out in zip(lengths, given, stored, strict=True)]
-        as_scales = all(
-            out == size * number for size, number, out in said if isinstance(size, int) and isinstance(out, int)
-        )
-        as_sizes = all(out == number for _, number, out in said if isinstance(out, int))
-        if as_scales != as_sizes:
-            return "scales" if as_scales else "sizes"
-    return _said_by_channels(given, lengths)
+    said = [
+        (size, number, out)
+        for size, number, out in zip(lengths, given, stored, strict=True)
+        if isinstance(size, int) and isinstance(out, int)
+    ]
+    as_scales = all(out == size * number for size, number, out in said)
+    as_sizes = all(out == number for number, out in zip(given, stored, strict=True) if isinstance(out, int))
+    if as_scales != as_sizes:
+        return "scales" if as_scales else "sizes"
+    if not as_scales:
+        return None  # the stored shape contradicts both
+    return _said_by_channels(given, lengths) if axes == list(range(len(given))) or None in axes else None
 
 
 def _said_by_channels(given: list[int], lengths: list[Any]) -> str | None:
     """Batch and channels of an image keep their size: 1 as a scale, the size itself among sizes."""
-    if len(given) < 3:
+    kept = [(number, size) for number, size in zip(given[:2], lengths[:2], strict=True) if isinstance(size, int)]
+    if len(given) < 3 or not kept:
         return None
-    kept = [(number, size) for number, size in zip(given[:2], lengths[:2], strict=True)]
-    if any(number != 1 for number, _ in kept):
-        return "sizes" if all(size in (number, None) for number, size in kept if isinstance(size, int)) else None
-    return "scales" if any(isinstance(size, int) and size != 1 for _, size in kept) else None
+    if any(number != 1 for number in given[:2]):
+        return "sizes" if all(number == size for number, size in kept) else None
+    return "scales" if any(size != 1 for _, size in kept) else None
 
 
-def _lengths(node: ResizeNode, dims: Any) -> list[Any] | None:
-    """The sizes of the axes that the operand is of."""
-    axes = node.attributes.get("axes")
-    if dims is None or axes is None:
-        return None if dims is None else list(dims)
-    return [dims[axis] for axis in axes] if all(-len(dims) <= axis < len(dims) for axis in axes) else None
+def _lengths(axes: list[int | None], dims: Dims | None) -> list[Any]:
+    """The sizes of these axes, None for one that is not known."""
+    return [dims[axis] if dims is not None and axis is not None and axis < len(dims) else None for axis in axes]
 
 
 def _made(node: ResizeNode, operand: Operand) -> str | None:
@@ -124,8 +128,8 @@ def not_a_vector(node: ResizeNode, _: Preferences) -> Fault | None:
         if operand is None or value is None or value.ndim < 2 or value.size == 0:
             continue
         because = f"its {what} are of shape {list(value.shape)}; ONNX wants a vector"
-        if value.size != max(value.shape) or node.rank not in (None, value.size):
-            return Fault(EXTENT_SHAPE, because, "they are not one number for each axis; correct them")
+        if value.size != max(value.shape):
+            return Fault(EXTENT_SHAPE, because, "they are no row or column of numbers; correct them")
         tensor = node.constant(what, value.reshape(-1))
         change = Change(node.with_input(operand.position, tensor.name), initializers=[tensor])
         return Fault(EXTENT_SHAPE, because, f"they become {value.reshape(-1).tolist()}", change)

@@ -21,9 +21,12 @@ _WHOLE = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.INT16, Ten
 
 
 def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
-    """Integers in the place of scales, or of roi where nothing stands behind it, that are sizes or may be."""
+    """Integers in the place of scales, or of roi where nothing stands behind it, that are sizes or may be.
+
+    Real numbers there are sizes only where they are the stored shape of the output.
+    """
     operand = _in_the_place_of_scales(node) if node.opset >= 9 else None  # before 9 the scales are an attribute
-    if operand is None:
+    if operand is None or (operand.elem_type not in _WHOLE and not _is_output_shape(node, operand)):
         return None
     where = "roi" if operand.position != places(node)["scales"] else "scales"
     because = f"whole numbers stand in the place of {where}"
@@ -49,7 +52,11 @@ def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
         initializers=initializers,
         resized=True,
     )
-    return Fault(OPERAND_SPELLING, because, "they are the sizes, and become the fourth input", change)
+    # As real numbers they may run, and make a larger image.
+    whole = operand.elem_type in _WHOLE
+    return Fault(
+        OPERAND_SPELLING, because, "they are the sizes, and become the fourth input", change, keeps_numbers=whole
+    )
 
 
 def _in_the_place_of_scales(node: ResizeNode) -> Operand | None:
@@ -58,9 +65,20 @@ def _in_the_place_of_scales(node: ResizeNode) -> Operand | None:
         place = 1
     sizes = node.operands.get(places(node).get("sizes", -1))
     operand = node.operands.get(place)
-    if operand is None or operand.elem_type not in _WHOLE or operand.is_empty:
+    if operand is None or operand.is_empty or operand.elem_type is None:
         return None
     return operand if sizes is None or sizes.is_empty else None
+
+
+def _is_output_shape(node: ResizeNode, operand: Operand) -> bool:
+    """Whether real numbers are the stored shape of the output, which they do not give as scales."""
+    value, stored, lengths = operand.value, node.stored_dims, node.input_dims
+    if value is None or value.ndim != 1 or stored is None or lengths is None or value.dtype.kind != "f":
+        return False
+    known = all(isinstance(size, int) for size in (*stored, *lengths))
+    if not known or "axes" in node.attributes or value.tolist() != list(stored) or len(lengths) != value.size:
+        return False
+    return any(size * number != out for size, number, out in zip(lengths, value.tolist(), stored, strict=True))
 
 
 def _said_by_shapes(node: ResizeNode, operand: Operand) -> str | None:

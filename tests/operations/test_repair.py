@@ -33,6 +33,9 @@ TEXTS = {
     "computed sizes in the place of scales": (
         11, 'a = Shape (x) b = Mul (a, f) y = Resize (x, "", b)', "int64[4] f = {1, 1, 2, 2}", "operand-spelling",
     ),
+    "sizes as real numbers in the place of scales": (
+        13, 'y = Resize (x, "", s)', "float[4] s = {1, 3, 16, 16}, float[1,3,16,16] y", "operand-spelling",
+    ),
     "scales of shape [4, 1]": (
         13, 'y = Resize (x, "", s)', "float[4,1] s = {1, 1, 2, 2}, float[1,3,16,16] y", "extent-shape",
     ),

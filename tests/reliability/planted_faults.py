@@ -244,7 +244,7 @@ def two_axes(model: ModelProto, node: NodeProto, rng: random.Random) -> bool:
 
 def nearly_one(model: ModelProto, node: NodeProto, rng: random.Random) -> bool:
     found = scales_of(model, node)
-    if found is None or len(found[1]) != 4:
+    if found is None or len(found[1]) != 4 or not np.all(found[1][:2] == 1):
         return False
     moved = found[1].copy()
     moved[:2] = np.float32(rng.choice((1.0000153, 0.9999847, 0.99951)))

@@ -68,11 +68,16 @@ _LINEAR = 'mode = "linear", coordinate_transformation_mode = "half_pixel"'
 _FLOOR = f'mode = "nearest", {_NEAREST.format("floor")}'
 FEATURES: tuple[Feature, ...] = (
     Feature(
-        "Upsample-7, nearest ×2", "Upsample-7，nearest ×2", "y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x)", "", 7
+        "Upsample-7, nearest ×2",
+        "Upsample-7，nearest ×2",
+        'y = Upsample <mode = "nearest", scales = [1.0, 1.0, 2.0, 2.0]> (x)',
+        "",
+        7,
     ),
-    Feature("Upsample-9, nearest ×2", "Upsample-9，nearest ×2", "y = Upsample (x, s)", opset=9),
+    Feature("Upsample-9, nearest ×2", "Upsample-9，nearest ×2", 'y = Upsample <mode = "nearest"> (x, s)', opset=9),
     Feature("Upsample-9, linear ×2", "Upsample-9，linear ×2", 'y = Upsample <mode = "linear"> (x, s)', opset=9),
-    Feature("Resize-10, nearest ×2", "Resize-10，nearest ×2", "y = Resize (x, s)", opset=10),
+    Feature("Resize-10, nearest ×2", "Resize-10，nearest ×2", 'y = Resize <mode = "nearest"> (x, s)', opset=10),
+    Feature("Resize-10 without `mode`", "Resize-10，未写 `mode`", "y = Resize (x, s)", opset=10),
     Feature("Resize-10, linear ×2", "Resize-10，linear ×2", 'y = Resize <mode = "linear"> (x, s)', opset=10),
     _row("nearest ×2, `asymmetric`, `floor`", "nearest ×2，`asymmetric`，`floor`", _resize(_FLOOR)),
     *(_coordinates("nearest", one) for one in ("half_pixel", "pytorch_half_pixel", "align_corners")),
@@ -80,7 +85,7 @@ FEATURES: tuple[Feature, ...] = (
         "nearest ×2, `tf_half_pixel_for_nn`",
         "nearest ×2，`tf_half_pixel_for_nn`",
         {
-            "nodes": 'y = Resize <coordinate_transformation_mode = "tf_half_pixel_for_nn"> (x, e, s)',
+            "nodes": 'y = Resize <mode = "nearest", coordinate_transformation_mode = "tf_half_pixel_for_nn"> (x, e, s)',
             "constants": f"{_TWO}, float[0] e = {{}}",
             "opset": 11,
         },

@@ -43,6 +43,11 @@ class Operands:
     sizes: str | None = None
     scales_attribute: tuple[float, ...] | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that are given."""
+        return tuple(name for name in (self.x, self.roi, self.scales, self.sizes) if name)
+
 
 @dataclass(frozen=True)
 class Dialect:

@@ -84,7 +84,11 @@ def _repaired(
         skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
         return Result(made.document, made.outcomes, (), skipped)
 
-    from resizefix.verification.repair import RepairedNode, prove_repair  # onnxruntime is imported where it runs
+    from resizefix.verification.repair import (  # onnxruntime is imported where it runs
+        Repair,
+        RepairedNode,
+        prove_repair,
+    )
 
     wanted = {outcome.index for outcome in changed}
     nodes = [
@@ -94,9 +98,8 @@ def _repaired(
     ]
     keeps = all(outcome.exact for outcome in changed)
     left = list(dict.fromkeys(label for label, _ in known_faults(made.document)))
-    verification, largest = prove_repair(
-        document, made.document, [] if preferences.remove_identity else nodes, rules, keeps_numbers=keeps, left=left
-    )
+    alone = [] if preferences.remove_identity else nodes
+    verification, largest = prove_repair(Repair(document, made.document, alone, keeps, left), rules)
     if not verification.passed:
         result = Result(document, made.outcomes, (), verification)
         named = ", ".join(outcome.node for outcome in changed[:3])

@@ -22,7 +22,7 @@ from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.runtimes.inputs import model_inputs
-from resizefix.verification.conditions import Conditions, RunOptions, conditions
+from resizefix.verification.conditions import RunOptions, conditions
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
@@ -93,26 +93,20 @@ def set_interpolation(
     rules = conditions(**run)
     if base is not document:
         require_raised_alike(document, base, made.outcomes, rules, fed.numbers)
-    return _measured(model, document, base, made, fed, rules)
+    from resizefix.verification.changed_nodes import Change, measure_change  # onnxruntime is imported where it runs
+
+    measured = measure_change(Change(base, made.document, made.intended, _feeds(fed)), rules)
+    return _result(model, document, made, measured, fed)
 
 
-def _measured(
-    model: Model,
-    document: Document,
-    base: Document,
-    made: Changed,
-    fed: Fed,
-    rules: Conditions,
-) -> Result:
+def _result(model: Model, document: Document, made: Changed, measured: Measured, fed: Fed) -> Result:
     """The result with every difference that was measured; raises where a node does not compute what was asked for."""
-    from resizefix.verification.changed_nodes import measure_change  # onnxruntime is imported where something is run
-
-    measured = measure_change(base, made.document, made.intended, _feeds(fed), rules)
     outcomes = _with_differences(made, measured)
-    verification = replace(measured.verification, reason=fed.told(measured.verification.reason))
+    why = measured.verification.reason
+    verification = replace(measured.verification, reason=fed.told(why))
     if not verification.passed:
         result = Result(document, outcomes, (), verification)
-        raise VerificationFailedError("library.verification-failed", why=measured.verification.reason, result=result)
+        raise VerificationFailedError("library.verification-failed", why=why, result=result)
     return Result(returned(made.document, model), outcomes, (), verification, views=measured.views)
 
 

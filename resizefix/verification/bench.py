@@ -25,19 +25,17 @@ from resizefix.runtimes.ort_session import (
     CannotRunError,
     Session,
     only_without_optimisation,
-    open_session,
 )
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.dependence import Dependence
-from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import Fitted, fit_feeds
+from resizefix.verification.engine import Engine, shapes_of_feeds
+from resizefix.verification.fitting import Fitted
 from resizefix.verification.probe import MOST_ALONE, Prober
 from resizefix.verification.reference_model import ConstantOperand, Operand
 from resizefix.verification.room import Room
-from resizefix.verification.steps import Steps
 from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.trials import (
     Trial,
@@ -69,7 +67,8 @@ class Bench:
         self._is_alone = bool(alone)
         self._room = Room(original, conditions.limits, alone)
         self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
-        self._steps = Steps(conditions.tell)
+        self._engine = Engine(conditions)
+        self._steps = self._engine.steps
         self._steps.expect(2 * (1 + _USUAL_TRIALS))  # at two levels, the old scales and others
         session = self._open(original, optimized=False)
         fitted = self._fitted(session)
@@ -85,14 +84,11 @@ class Bench:
 
     def _fitted(self, session: Session) -> Fitted:
         """Feeds at which the original runs: with what the file says of inputs that decide a size, or without."""
-        conditions = self._conditions
 
         def fit(hints: Mapping[str, object]) -> Fitted:
-            limit = conditions.limits.bytes
-            feeder = Feeder(session.inputs, conditions.shapes, conditions.seed, hints, limit)
-            return fit_feeds(session, feeder, room=self._room)
+            return self._engine.fit(self._original, session, hints, room=self._room)
 
-        told = told_sizes(self._original, conditions.shapes)
+        told = told_sizes(self._original, self._conditions.shapes)
         if told:
             try:
                 fitted = fit(told)
@@ -230,14 +226,7 @@ class Bench:
         return known[1]
 
     def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
-        self._conditions.sessions.opened += 1
-        return open_session(
-            document,
-            prepared=prepared or self._prepared_of(document),
-            optimized=optimized,
-            custom_op_libraries=self._conditions.custom_op_libraries,
-            limits=self._conditions.limits,
-        )
+        return self._engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
 
     def _baseline(self, optimized: bool) -> Outputs:
         if optimized not in self._outputs:
@@ -322,7 +311,7 @@ class Bench:
         comparison = judged.comparison
         yield Run(
             told,
-            {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)},
+            shapes_of_feeds(feeds),
             optimized,
             comparison.bitwise,
             comparison.max_abs_diff,

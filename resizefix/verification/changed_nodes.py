@@ -13,28 +13,24 @@ import numpy as np
 
 from resizefix.dialects.intended import IntendedNode
 from resizefix.dialects.model_view import ModelView
-from resizefix.dialects.row import Operands
 from resizefix.document.document import Document
 from resizefix.document.text import counted
 from resizefix.errors import DiagnosedError, RefusedError
 from resizefix.outcome import MeasuredDifference
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (
     CannotLoadError,
     CannotRunError,
     Session,
     only_without_optimisation,
-    open_session,
 )
 from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
-from resizefix.verification.compare import Comparison, compare, largest_finite
+from resizefix.verification.compare import compare, largest_finite
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.engine import Engine, run_of, shapes_of_feeds
 from resizefix.verification.extraction import Extraction
-from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import fit_feeds
 from resizefix.verification.repair import RepairedNode, intended_model
-from resizefix.verification.room import Room
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.views import View, measured, view
 
@@ -74,20 +70,28 @@ class _Found:
     shapes: dict[str, Sequence[int]] = field(default_factory=dict)
 
 
-def measure_change(
-    before: Document, after: Document, nodes: Sequence[IntendedNode], feeds: Sequence[Feed], conditions: Conditions
-) -> Measured:
-    """Run both models on each of `feeds` and every changed node alone, at the values that the original computes.
+@dataclass(frozen=True)
+class Change:
+    """What was changed on purpose: both models, the nodes, and what the models are fed to see the difference."""
+
+    before: Document
+    after: Document
+    nodes: Sequence[IntendedNode]
+    feeds: Sequence[Feed]
+
+
+def measure_change(change: Change, conditions: Conditions) -> Measured:
+    """Run both models on each of the feeds and every changed node alone, at the values that the original computes.
 
     Where onnxruntime does not run the original as a whole, the nodes alone are run, on random values. Raises UsageError
     for a feed that does not fit the model.
     """
     found = _Found()
-    work = _Work(before, after, nodes, conditions, found)
+    work = _Work(change, Engine(conditions), found)
     try:
-        for feed in feeds:
+        for feed in change.feeds:
             work.measure(feed)
-        status, reason = Status.PASSED, "; ".join(dict.fromkeys([*found.notes, _told(nodes)]))
+        status, reason = Status.PASSED, "; ".join(dict.fromkeys([*found.notes, _told(change.nodes)]))
     except (_FailedError, CannotLoadError, CannotRunError, BrokenOffError, RefusedError) as error:
         status, reason = Status.FAILED, str(error)
     verification = Verification(status, reason, tuple(found.runs), sessions=conditions.sessions.opened)
@@ -106,24 +110,16 @@ def _told(nodes: Sequence[IntendedNode]) -> str:
 class _Work:
     """Two models and the nodes in which they differ."""
 
-    def __init__(
-        self,
-        before: Document,
-        after: Document,
-        nodes: Sequence[IntendedNode],
-        conditions: Conditions,
-        found: _Found,
-    ) -> None:
-        self._before, self._after, self._nodes = before, after, nodes
-        self._conditions, self._found = conditions, found
-        extraction = Extraction(ModelView(before), ModelView(after))
+    def __init__(self, change: Change, engine: Engine, found: _Found) -> None:
+        self._before, self._after, self._nodes = change.before, change.after, change.nodes
+        self._engine, self._found = engine, found
+        extraction = Extraction(ModelView(change.before), ModelView(change.after))
         paths = extraction.common_paths
         self._alone = {
             node.key: extraction.extract({node.key: node.data}, sizes_stay=True)
-            for node in nodes
+            for node in change.nodes
             if node.key[0] in paths and node.key[1]
         }
-        self._operand_names = {node.key: _operand_names(node.operands) for node in nodes}
 
     def measure(self, feed: Feed) -> None:
         """The models as a whole, then each node alone."""
@@ -149,10 +145,7 @@ class _Work:
             if value.name in made
         )
         plain = self._open(self._before, extra=list(wanted), label="the model before")
-        feeder = Feeder(
-            plain.inputs, self._conditions.shapes, self._conditions.seed, feed.values, self._conditions.limits.bytes
-        )
-        fitted = fit_feeds(plain, feeder, room=Room(self._before, self._conditions.limits))
+        fitted = self._engine.fit(self._before, plain, feed.values)
         outputs = [value.name for value in self._before.proto.graph.output]
         old = {name: fitted.outputs[name] for name in outputs}
         try:
@@ -165,15 +158,14 @@ class _Work:
         """What the changed model computes, at both optimisation levels."""
         session = self._open(self._after, label="the changed model")
         new = session.run(session.taken(feeds))
-        shapes = {name: np.shape(value) for name, value in feeds.items() if isinstance(value, np.ndarray)}
-        self._found.shapes = self._found.shapes or dict(shapes)
+        self._found.shapes = self._found.shapes or dict(shapes_of_feeds(feeds))
         for name, value in old.items():
             difference = measured(feed.name, name, value, new.get(name))
             self._found.outputs.append(difference)
             self._look(difference, None, value, new.get(name))
         comparison = compare(old, new)
         if all(node.exact for node in self._nodes):
-            self._found.runs.append(_run(comparison, shapes, optimized=False))
+            self._found.runs.append(run_of(comparison, feeds))
             if not within(comparison, relative_bounds(old, 0.0)):
                 raise _FailedError("verification.set-outputs", why=comparison.reason)
         elif comparison.max_abs_diff == np.inf:
@@ -208,41 +200,38 @@ class _Work:
         if node.key not in self._alone:
             raise _FailedError("verification.set-inlined", label=node.label)
         was, now = self._alone[node.key]
-        names = self._operand_names[node.key]
+        names = [name for name in node.operands.names if name != node.operands.x]
         old = self._open(was, extra=names, label=f"{node.label} as it was")
         known = {entry.name: values[entry.name] for entry in old.inputs if entry.name in values}
         if not known and feed.name != RANDOM:
             return  # in a body, whose tensors no run shows
-        feeder = Feeder(old.inputs, {}, self._conditions.seed, known, self._conditions.limits.bytes)
-        fitted = fit_feeds(old, feeder, room=Room(was, self._conditions.limits))
+        fitted = self._engine.fit(was, old, known, shapes={})
         session = self._open(now, label=node.label)
         output = node.key[1]
         before, after = fitted.outputs[output], session.run(session.taken(fitted.feeds))[output]
         data = fitted.feeds.get(node.data)
-        shapes = {node.data: np.shape(data)} if isinstance(data, np.ndarray) else {}
+        resized = {node.data: data}
         reference = RepairedNode(node.label, output, node.wanted, replace(node.operands, x=node.data))
         intended = self._open(intended_model(reference, {**fitted.feeds, **fitted.outputs}), label="what was asked for")
         wanted = intended.run({"x": data})["y"]
         largest = largest_finite(data) if isinstance(data, np.ndarray) else 0.0
-        why = self._disagreement(wanted, after, shapes, node.near, largest)
+        why = self._disagreement(wanted, after, resized, node.near, largest)
         if why is not None:
             raise _FailedError("verification.set-otherwise", label=node.label, why=why)
         if node.keeps and (node.exact or node.bound is not None):
             allowed = 0.0 if node.exact else node.bound or 0.0
-            why = self._disagreement(before, after, shapes, allowed, largest)
+            why = self._disagreement(before, after, resized, allowed, largest)
             if why is not None:
                 raise _FailedError("verification.set-not-as-before", label=node.label, why=why)
         difference = measured(feed.name, output, before, after)
         self._found.nodes.setdefault(node.index, []).append(difference)
         self._look(difference, node.label, before, after)
 
-    def _disagreement(
-        self, wanted: Value, found: Value, shapes: Mapping[str, Sequence[int]], bound: float, largest: float
-    ) -> str | None:
+    def _disagreement(self, wanted: Value, found: Value, resized: Feeds, bound: float, largest: float) -> str | None:
         """How the two differ by more than `bound` times the largest value that is resized; None: they do not."""
         comparison = compare({"y": wanted}, {"y": found})
         relative = relative_bounds({"y": wanted}, 0.0)["y"].relative  # half precision: its last bits
-        self._found.runs.append(_run(comparison, shapes, optimized=False, bound=max(bound, relative)))
+        self._found.runs.append(run_of(comparison, resized, bound=max(bound, relative)))
         if comparison.max_abs_diff <= bound * largest or within(comparison, relative):
             return None
         return comparison.reason
@@ -253,21 +242,4 @@ class _Work:
             self._found.views.append(found)
 
     def _open(self, document: Document, *, optimized: bool = False, extra: Sequence[str] = (), label: str) -> Session:
-        self._conditions.sessions.opened += 1
-        return open_session(
-            document,
-            optimized=optimized,
-            extra_outputs=extra,
-            custom_op_libraries=self._conditions.custom_op_libraries,
-            limits=self._conditions.limits,
-            label=label,
-        )
-
-
-def _operand_names(operands: Operands) -> list[str]:
-    return [name for name in (operands.roi, operands.scales, operands.sizes) if name is not None]
-
-
-def _run(comparison: Comparison, shapes: Mapping[str, Sequence[int]], *, optimized: bool, bound: float = 0.0) -> Run:
-    difference = comparison.max_abs_diff, comparison.max_rel_diff
-    return Run({}, dict(shapes), optimized, comparison.bitwise, *difference, bound)
+        return self._engine.open(document, optimized=optimized, extra_outputs=extra, label=label)

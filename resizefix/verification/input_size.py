@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,12 +14,11 @@ from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.refusal import SizeRefusedError, refuse
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
-from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import fit_feeds
+from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.verification import Run, Status, Verification
 
 _LIKE_THE_ORIGINAL = 4  # times what optimising moves the original
@@ -60,7 +60,7 @@ def prove_any(
 def _said(before: Document, rules: Conditions, prove: Callable[[], Verification]) -> Verification:
     """The proof. Raises SizeRefusedError where onnxruntime does not run the model at this size, or at any."""
     try:
-        return prove()
+        return replace(prove(), sessions=rules.sessions.opened)
     except (CannotLoadError, CannotRunError) as error:
         node, reason = error.node or "the model", error.reason
         original = _why_original_fails(before, rules)
@@ -74,10 +74,10 @@ def _said(before: Document, rules: Conditions, prove: Callable[[], Verification]
 
 def _why_original_fails(before: Document, rules: Conditions) -> tuple[str | None, str] | None:
     """The node and the reason for which onnxruntime does not run the original; None where it does."""
+    engine = Engine(rules)
     try:
         for optimized in (False, True):
-            session = _open(before, rules, optimized=optimized)
-            fit_feeds(session, Feeder(session.inputs, {}, rules.seed, {}, rules.limits.bytes))
+            engine.fit(before, _open(engine, before, optimized=optimized), shapes={})
     except (CannotLoadError, CannotRunError) as error:
         return error.node, error.reason
     return None
@@ -86,20 +86,21 @@ def _why_original_fails(before: Document, rules: Conditions) -> tuple[str | None
 def _fixed(
     before: Document, after: Document, found: Following, wanted: Mapping[str, int], rules: Conditions
 ) -> Verification:
-    plain = _open(after, rules, optimized=False)
-    fitted = fit_feeds(plain, Feeder(plain.inputs, rules.shapes, rules.seed, {}, rules.limits.bytes))
+    engine = Engine(rules)
+    plain = _open(engine, after)
+    fitted = engine.fit(after, plain)
     wrong = _wrong_shape(found, wanted, fitted.outputs)
     if wrong is not None:
         return Verification(Status.FAILED, wrong)
-    optimized = _open(after, rules, optimized=True).run(plain.taken(fitted.feeds))
+    optimized = _open(engine, after, optimized=True).run(plain.taken(fitted.feeds))
     level = compare(fitted.outputs, optimized)
     close = within(level, default_level_bounds(fitted.outputs, optimized))
     # A quantised model moves when it is optimised, as the original does.
-    moved = 0.0 if close else _moved(before, rules)
+    moved = 0.0 if close else _moved(before, engine)
     if not (close or level.max_rel_diff <= _LIKE_THE_ORIGINAL * moved or _flips(before, fitted.outputs, optimized)):
         return Verification(Status.FAILED, Diagnostic("verification.input-size-optimized", reason=level.reason))
     return Verification(
-        Status.PASSED, Diagnostic("verification.input-size-fixed"), (_run(level, fitted.feeds, optimized=True),)
+        Status.PASSED, Diagnostic("verification.input-size-fixed"), (run_of(level, fitted.feeds, optimized=True),)
     )
 
 
@@ -117,21 +118,22 @@ def _flips(before: Document, plain: Mapping[str, Value], optimized: Mapping[str,
     return True
 
 
-def _moved(document: Document, rules: Conditions) -> float:
+def _moved(document: Document, engine: Engine) -> float:
     """How far optimising moves the outputs of a model."""
-    plain = _open(document, rules, optimized=False)
-    fitted = fit_feeds(plain, Feeder(plain.inputs, {}, rules.seed, {}, rules.limits.bytes))
-    optimized = _open(document, rules, optimized=True).run(plain.taken(fitted.feeds))
+    plain = _open(engine, document)
+    fitted = engine.fit(document, plain, shapes={})
+    optimized = _open(engine, document, optimized=True).run(plain.taken(fitted.feeds))
     return compare(fitted.outputs, optimized).max_rel_diff
 
 
 def _same(before: Document, after: Document, rules: Conditions) -> Verification:
-    plain = _open(after, rules, optimized=False)
-    fitted = fit_feeds(plain, Feeder(plain.inputs, rules.shapes, rules.seed, {}, rules.limits.bytes))
-    original = _open(before, rules, optimized=False)
+    engine = Engine(rules)
+    plain = _open(engine, after)
+    fitted = engine.fit(after, plain)
+    original = _open(engine, before)
     level = compare(original.run(original.taken(fitted.feeds)), fitted.outputs)
     status = Status.PASSED if level.bitwise else Status.FAILED
-    return Verification(status, level.reason, (_run(level, fitted.feeds, optimized=False),))
+    return Verification(status, level.reason, (run_of(level, fitted.feeds, optimized=False),))
 
 
 def _any(
@@ -141,11 +143,12 @@ def _any(
     rules: Conditions,
     exact: bool,
 ) -> Verification:
-    sessions = {optimized: _open(after, rules, optimized=optimized) for optimized in (False, True)}
+    engine = Engine(rules)
+    sessions = {optimized: _open(engine, after, optimized=optimized) for optimized in (False, True)}
     runs: list[Run] = []
     for symbols, reference in references:
-        plain = _open(reference, rules, optimized=False)
-        fitted = fit_feeds(plain, Feeder(plain.inputs, {}, rules.seed, {}, rules.limits.bytes))
+        plain = _open(engine, reference)
+        fitted = engine.fit(reference, plain, shapes={})
         wrong = _wrong_shape(found, symbols, fitted.outputs)
         if wrong is not None:
             return Verification(Status.FAILED, wrong, tuple(runs))
@@ -154,7 +157,7 @@ def _any(
             level = compare(fitted.outputs, made)
             bounds = default_level_bounds(fitted.outputs, made) if optimized else relative_bounds(made, _OTHER_ORDER)
             allowed = level.bitwise or ((optimized or not exact) and within(level, bounds))
-            runs.append(_run(level, fitted.feeds, optimized=optimized))
+            runs.append(run_of(level, fitted.feeds, optimized=optimized))
             if not allowed or level.max_rel_diff == np.inf or session.contradicts(made):
                 size = " x ".join(str(length) for length in symbols.values())
                 why = Diagnostic("verification.input-size-any-differs", size=size, reason=level.reason)
@@ -176,16 +179,5 @@ def _wrong_shape(found: Following, wanted: Mapping[str, int], outputs: Mapping[s
     return None
 
 
-def _run(level: Comparison, feeds: Mapping[str, Value], *, optimized: bool) -> Run:
-    shapes = {name: np.shape(value) for name, value in feeds.items() if isinstance(value, np.ndarray)}
-    return Run({}, shapes, optimized, level.bitwise, level.max_abs_diff, level.max_rel_diff)
-
-
-def _open(document: Document, rules: Conditions, *, optimized: bool) -> Session:
-    return open_session(
-        document,
-        optimized=optimized,
-        custom_op_libraries=rules.custom_op_libraries,
-        limits=rules.limits,
-        label="the model of the new size",
-    )
+def _open(engine: Engine, document: Document, *, optimized: bool = False) -> Session:
+    return engine.open(document, optimized=optimized, label="the model of the new size")

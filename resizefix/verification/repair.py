@@ -8,7 +8,7 @@ values that the repaired model computes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from onnx import helper, numpy_helper
@@ -19,17 +19,15 @@ from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
 from resizefix.document.text import counted
-from resizefix.errors import UsageError
+from resizefix.errors import DiagnosedError, UsageError
 from resizefix.interpolation import Interpolation, NearestMode
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, within
-from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.feeds import Feeder
-from resizefix.verification.fitting import fit_feeds
-from resizefix.verification.room import Room
+from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.verification import Run, Status, Verification
 
 _NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
@@ -45,120 +43,131 @@ class RepairedNode:
     operands: Operands
 
 
-def prove_repair(
-    before: Document,
-    after: Document,
-    nodes: Sequence[RepairedNode],
-    conditions: Conditions,
-    *,
-    keeps_numbers: bool,
-    left: Sequence[str],
-) -> tuple[Verification, float]:
-    """Run the repaired model at both optimisation levels, and each of `nodes` alone; compare with `before` if it runs.
+@dataclass(frozen=True)
+class Repair:
+    """What was repaired: `nodes` are those that can be run alone.
 
-    `keeps_numbers`: every fix leaves the numbers of a file that runs as they were, so they must agree bit for bit.
-    Otherwise the largest difference from them comes with the verdict (0 where the file did not run).
-    `left`: the resizes of `after` that have a fault yet.
+    `keeps_numbers`: every fix leaves the numbers of a file that runs as they were. `left`: the resizes of `after` that
+    have a fault yet.
     """
-    differences: list[float] = []
-    verification = _verdict(before, after, nodes, conditions, keeps_numbers, left, differences)
-    return verification, max(differences, default=0.0)
+
+    before: Document
+    after: Document
+    nodes: Sequence[RepairedNode]
+    keeps_numbers: bool
+    left: Sequence[str]
 
 
-def _verdict(
-    before: Document,
-    after: Document,
-    nodes: Sequence[RepairedNode],
-    conditions: Conditions,
-    keeps_numbers: bool,
-    left: Sequence[str],
-    differences: list[float],
-) -> Verification:
+def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, float]:
+    """Run the repaired model at both optimisation levels, and each of its nodes alone; compare with the broken file if
+    that runs.
+
+    Where every fix keeps the numbers, they must agree bit for bit. Otherwise the largest difference from them comes
+    with the verdict (0 where the file did not run).
+    """
+    proof = _Proof(repair, Engine(conditions))
     try:
-        return _proof(before, after, nodes, conditions, keeps_numbers, differences)
+        proof.make()
+        verdict = Verification(Status.PASSED, "; ".join(proof.notes), tuple(proof.runs))
+    except _FailedError as error:
+        verdict = Verification(Status.FAILED, str(error), tuple(proof.runs))
     except CannotLoadError as error:
-        cause = f"{', '.join(left)} was not repaired" if left else "That fault is not one of its resizes"
-        reason = f"the repaired file still does not load: {error.reason}. {cause}"
-        return Verification(Status.FAILED, reason)
+        left = ", ".join(repair.left)
+        cause = f"{left} was not repaired" if left else "That fault is not one of its resizes"
+        verdict = Verification(Status.FAILED, f"the repaired file still does not load: {error.reason}. {cause}")
     except (CannotRunError, BrokenOffError, UsageError) as error:
-        return Verification(Status.FAILED, str(error))
+        verdict = Verification(Status.FAILED, str(error))
+    return replace(verdict, sessions=conditions.sessions.opened), proof.difference
 
 
-def _proof(
-    before: Document,
-    after: Document,
-    nodes: Sequence[RepairedNode],
-    conditions: Conditions,
-    keeps_numbers: bool,
-    differences: list[float],
-) -> Verification:
-    plain = _open(after, conditions, optimized=False)
-    feeder = Feeder(plain.inputs, conditions.shapes, conditions.seed, {}, conditions.limits.bytes)
-    fitted = fit_feeds(plain, feeder, room=Room(after, conditions.limits))
-    feeds, found = fitted.feeds, fitted.outputs
-    shapes = {name: np.shape(value) for name, value in feeds.items() if isinstance(value, np.ndarray)}
-    runs: list[Run] = []
-
-    notes: list[str] = []
-    optimized = _open(after, conditions, optimized=True).run(plain.taken(feeds))
-    level = compare(found, optimized)
-    if level.max_rel_diff == np.inf or not within(level, default_level_bounds(found, optimized)):
-        # Optimised, nodes of a quantised model compute in integers; the repaired ones must do what they should.
-        quantised = level.max_rel_diff != np.inf and nodes and _is_quantised(after)
-        if not quantised or not _alone(after, nodes, feeds, conditions, shapes, runs, notes, optimized=True):
-            reason = f"the repaired file computes something else when onnxruntime optimises it: {level.reason}"
-            return Verification(Status.FAILED, reason, tuple(runs))
-        notes.append(f"optimising moves the quantised model by {level.max_rel_diff:.2g} of its largest value")
-
-    passed = _alone(after, nodes, feeds, conditions, shapes, runs, notes)
-    passed = passed and _against(
-        before, plain, feeds, found, conditions, shapes, runs, notes, keeps_numbers, differences
-    )
-    if not passed:
-        return Verification(Status.FAILED, notes[-1], tuple(runs))
-    return Verification(Status.PASSED, "; ".join(notes), tuple(runs))
+class _FailedError(DiagnosedError):
+    """A repaired model that computes something else than it must: the reason."""
 
 
-def _alone(
-    after: Document,
-    nodes: Sequence[RepairedNode],
-    feeds: Mapping[str, Value],
-    conditions: Conditions,
-    shapes: Mapping[str, tuple[int, ...]],
-    runs: list[Run],
-    notes: list[str],
-    *,
-    optimized: bool = False,
-) -> bool:
-    """Whether each node computes its intended meaning at the values that the model computes; adds a run for each.
+class _Proof:
+    """The comparisons that prove a repair, with what they found."""
 
-    `optimized`: those that it computes at the default level. Nodes whose values are asked for are not fused.
-    """
-    wanted = dict.fromkeys(
-        name
-        for node in nodes
-        for name in (node.operands.x, node.operands.roi, node.operands.scales, node.operands.sizes, node.output)
-        if name
-    )
-    session = _open(after, conditions, optimized=optimized, extra_outputs=list(wanted))
-    values = session.run(session.taken(feeds))
-    for node in nodes:
-        reference = intended_model(node, values)
-        seen = values[node.output]
-        made = _open(reference, conditions, optimized=False).run({"x": values[node.operands.x]})
-        comparison = compare({"y": made["y"]}, {"y": seen})
-        runs.append(_run(comparison, shapes, optimized))
-        # Half precision is computed in float32 between casts whose places depend on the neighbours.
-        if not within(comparison, relative_bounds(made, FLOAT_BOUND if optimized else 0.0)):
-            notes.append(f"'{node.label}' does not compute its intended meaning: {comparison.reason}")
-            return False
-    if optimized:
-        return True
-    if nodes:
-        notes.append(f"{counted(len(nodes), 'repaired node')} compared alone with the intended meaning")
-    else:
-        notes.append("no repaired node stands in the main graph, so none was compared alone")
-    return True
+    def __init__(self, repair: Repair, engine: Engine) -> None:
+        self._repair = repair
+        self._engine = engine
+        self._feeds: Mapping[str, Value] = {}
+        self.runs: list[Run] = []
+        self.notes: list[str] = []
+        self.difference = 0.0
+
+    def make(self) -> None:
+        """Make them all. Raises `_FailedError` where one fails, CannotLoadError, CannotRunError, BrokenOffError."""
+        after = self._repair.after
+        plain = self._open(after)
+        fitted = self._engine.fit(after, plain)
+        self._feeds = plain.taken(fitted.feeds)
+        optimized = self._open(after, optimized=True).run(self._feeds)
+        level = compare(fitted.outputs, optimized)
+        if level.max_rel_diff == np.inf or not within(level, default_level_bounds(fitted.outputs, optimized)):
+            failed = _FailedError("verification.repair-optimised", why=level.reason)
+            # Optimised, nodes of a quantised model compute in integers; the repaired ones must do what they should.
+            if level.max_rel_diff == np.inf or not self._repair.nodes or not _is_quantised(after):
+                raise failed
+            try:
+                self._alone(optimized=True)
+            except _FailedError as error:
+                raise failed from error
+            self.notes.append(f"optimising moves the quantised model by {level.max_rel_diff:.2g} of its largest value")
+        self._alone()
+        nodes = self._repair.nodes
+        self.notes.append(
+            f"{counted(len(nodes), 'repaired node')} compared alone with the intended meaning"
+            if nodes
+            else "no repaired node stands in the main graph, so none was compared alone"
+        )
+        self._against_broken(fitted.outputs)
+
+    def _alone(self, *, optimized: bool = False) -> None:
+        """Each node computes its intended meaning at the values that the model computes.
+
+        `optimized`: those that it computes at the default level. Nodes whose values are asked for are not fused.
+        """
+        nodes = self._repair.nodes
+        wanted = dict.fromkeys(name for node in nodes for name in (*node.operands.names, node.output))
+        values = self._open(self._repair.after, optimized=optimized, extra_outputs=list(wanted)).run(self._feeds)
+        for node in nodes:
+            made = self._open(intended_model(node, values)).run({"x": values[node.operands.x]})
+            comparison = compare({"y": made["y"]}, {"y": values[node.output]})
+            self.runs.append(run_of(comparison, self._feeds, optimized=optimized))
+            # Half precision is computed in float32 between casts whose places depend on the neighbours.
+            if not within(comparison, relative_bounds(made, FLOAT_BOUND if optimized else 0.0)):
+                raise _FailedError("verification.repair-not-intended", label=node.label, why=comparison.reason)
+
+    def _against_broken(self, found: Mapping[str, Value]) -> None:
+        """The repaired file differs from the broken one only where it should, if that runs."""
+        try:
+            old = self._open(self._repair.before, label="the file")
+            comparison = compare(old.run(self._feeds), found)
+        except (CannotLoadError, CannotRunError) as error:
+            self.notes.append(
+                f"the broken file does not run, so the models were not compared as a whole: {error.reason}"
+            )
+            return
+        keeps = self._repair.keeps_numbers
+        if keeps or comparison.bitwise:
+            self.runs.append(run_of(comparison, self._feeds))
+        if comparison.bitwise:
+            self.notes.append("the model computes what it did before")
+            return
+        if keeps and not within(comparison, relative_bounds(found, 0.0)):
+            raise _FailedError("verification.repair-differs", why=comparison.reason)
+        self.difference = comparison.max_abs_diff  # what the repair is for: no run that had to agree
+        self.notes.append(f"the broken model ran and computed something else: {comparison.reason}")
+
+    def _open(
+        self,
+        document: Document,
+        *,
+        optimized: bool = False,
+        extra_outputs: Sequence[str] = (),
+        label: str = "the repaired model",
+    ) -> Session:
+        return self._engine.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
 
 
 def intended_model(node: RepairedNode, values: Mapping[str, Value]) -> Document:
@@ -189,59 +198,5 @@ def intended_model(node: RepairedNode, values: Mapping[str, Value]) -> Document:
     return Document.from_proto(model)
 
 
-def _against(
-    before: Document,
-    plain: Session,
-    feeds: Mapping[str, Value],
-    found: Mapping[str, Value],
-    conditions: Conditions,
-    shapes: Mapping[str, tuple[int, ...]],
-    runs: list[Run],
-    notes: list[str],
-    keeps_numbers: bool,
-    differences: list[float],
-) -> bool:
-    """Whether the repaired file differs from the broken one only where it should, if that runs."""
-    try:
-        old = _open(before, conditions, optimized=False, label="the file")
-        comparison = compare(old.run(plain.taken(feeds)), found)
-    except (CannotLoadError, CannotRunError) as error:
-        notes.append(f"the broken file does not run, so the models were not compared as a whole: {error.reason}")
-        return True
-    if keeps_numbers or comparison.bitwise:
-        runs.append(_run(comparison, shapes))
-    if comparison.bitwise:
-        notes.append("the model computes what it did before")
-        return True
-    if keeps_numbers and not within(comparison, relative_bounds(found, 0.0)):
-        notes.append(f"the repaired model differs from the broken one: {comparison.reason}")
-        return False
-    differences.append(comparison.max_abs_diff)  # what the repair is for: no run that had to agree
-    notes.append(f"the broken model ran and computed something else: {comparison.reason}")
-    return True
-
-
 def _is_quantised(document: Document) -> bool:
     return any("quantizelinear" in node.op_type.lower() for _, body in bodies(document.proto) for node in body.node)
-
-
-def _run(comparison: Comparison, shapes: Mapping[str, tuple[int, ...]], optimized: bool = False) -> Run:
-    return Run({}, dict(shapes), optimized, comparison.bitwise, comparison.max_abs_diff, comparison.max_rel_diff, 0.0)
-
-
-def _open(
-    document: Document,
-    conditions: Conditions,
-    *,
-    optimized: bool,
-    extra_outputs: Sequence[str] = (),
-    label: str = "the repaired model",
-) -> Session:
-    return open_session(
-        document,
-        optimized=optimized,
-        extra_outputs=extra_outputs,
-        custom_op_libraries=conditions.custom_op_libraries,
-        limits=conditions.limits,
-        label=label,
-    )

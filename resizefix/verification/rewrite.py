@@ -7,6 +7,7 @@ cannot run as a whole is proven around each rewritten node, and the verification
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from resizefix.diagnostics import Diagnostic
@@ -16,15 +17,15 @@ from resizefix.document.shapes import Key
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
-from resizefix.verification.feeds import Feeder, as_feed
-from resizefix.verification.fitting import NoRoomError, fit_feeds, is_always_empty
-from resizefix.verification.room import Room
+from resizefix.verification.fitting import Fitted, NoRoomError
+from resizefix.verification.signatures import NotComparableError
 from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.verification import Run, Status, Verification
-from resizefix.verification.verify import EMPTY, verify
+from resizefix.verification.verify import EMPTY, Pair, Tolerance
 
 
 def prove_rewrite(
@@ -88,17 +89,20 @@ def _proved(
     feeds: Mapping[str, Sequence[float]],
 ) -> Verification:
     computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
-    fed = _fed(before, after, conditions, feeds)
-    too_large = False
+    pair, too_large, why_local = Pair(before, after, Engine(conditions)), False, None
     try:
-        why_local = _why_not_whole(before, after, conditions, fed)
+        fed, fitted = _fitted(pair, feeds)
+        if pair.is_always_empty(fitted):
+            why_local = f"{EMPTY} at every shape that the file allows."
     except NoRoomError as error:
-        why_local, too_large = str(error), True
-    except BrokenOffError as error:
+        fed, why_local, too_large = feeds, str(error), True
+    except (CannotLoadError, CannotRunError) as error:
+        fed, why_local = feeds, str(error)
+    except (BrokenOffError, NotComparableError) as error:
         return Verification(Status.FAILED, str(error))
     if why_local is None:
-        stated = allowed.stated(computing)
-        whole = _verify(before, after, allowed.relative, conditions, conditions.shapes, fed, stated=stated)
+        tolerance = Tolerance(relative=allowed.relative, stated=allowed.stated(computing))
+        whole = pair.judged(lambda: fitted, tolerance, fed)
         alone = _Alone(Extraction(ModelView(before), ModelView(after)), allowed, conditions, fed)
         return _with_nodes(whole, computing, alone) if whole.passed else whole
     views = ModelView(before), ModelView(after)
@@ -143,7 +147,9 @@ class _Alone:
         try:
             feeds = _those_of(pair, self.feeds)
             stated = self.allowed.stated([key])
-            return _verify(*pair, self.allowed.relative, self.conditions, {}, feeds, stated=stated, empty_agree=True)
+            engine = Engine(replace(self.conditions, shapes={}))
+            tolerance = Tolerance(relative=self.allowed.relative, stated=stated)
+            return Pair(*pair, engine, empty_agree=True).verified(tolerance, feeds)
         except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
             return Verification(Status.FAILED, str(error))
 
@@ -189,66 +195,14 @@ def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, Sequence[floa
     return {name: value for name, value in feeds.items() if name in names}
 
 
-def _fed(
-    before: Document, after: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]
-) -> Mapping[str, Sequence[float]]:
-    """The feeds, with what the file says of other inputs that decide a size, if it runs at that."""
-    told = {name: value.tolist() for name, value in told_sizes(before, conditions.shapes).items()}
-    if set(told) <= set(feeds):
-        return feeds
-    with_told = {**told, **feeds}
-    try:
-        return feeds if _why_not_whole(before, after, conditions, with_told) else with_told
-    except (NoRoomError, UsageError, BrokenOffError):
-        return feeds
-
-
-def _why_not_whole(
-    before: Document, after: Document, conditions: Conditions, feeds: Mapping[str, Sequence[float]]
-) -> str | None:
-    conditions.sessions.opened += 1
-    try:
-        session = open_session(
-            before,
-            optimized=False,
-            custom_op_libraries=conditions.custom_op_libraries,
-            limits=conditions.limits,
-        )
-        hints = {entry.name: as_feed(entry, list(feeds[entry.name])) for entry in session.inputs if entry.name in feeds}
-        feeder = Feeder(session.inputs, conditions.shapes, conditions.seed, hints, conditions.limits.bytes)
-        fitted = fit_feeds(session, feeder, room=Room(before, conditions.limits))
-    except NoRoomError:
-        raise
-    except (CannotLoadError, CannotRunError) as error:
-        return str(error)
-    if fitted.vacuous and is_always_empty(feeder, before, after):
-        return f"{EMPTY} at every shape that the file allows."
-    return None
-
-
-def _verify(
-    before: Document,
-    after: Document,
-    relative: float,
-    conditions: Conditions,
-    shapes: Mapping[str, tuple[int, ...]],
-    feeds: Mapping[str, Sequence[float]],
-    *,
-    stated: float | None = None,
-    empty_agree: bool = False,
-) -> Verification:
-    found = verify(
-        before,
-        after,
-        shapes=shapes,
-        seed=conditions.seed,
-        relative=relative,
-        stated=stated,
-        feeds=feeds,
-        custom_op_libraries=conditions.custom_op_libraries,
-        limits=conditions.limits,
-        tell=conditions.tell,
-        empty_agree=empty_agree,
-    )
-    conditions.sessions.opened += found.sessions
-    return found
+def _fitted(pair: Pair, feeds: Mapping[str, Sequence[float]]) -> tuple[Mapping[str, Sequence[float]], list[Fitted]]:
+    """The feeds, with what the file says of other inputs that decide a size, if the model before runs at that; and
+    what it makes of them."""
+    told = {name: value.tolist() for name, value in told_sizes(pair.before, pair.engine.conditions.shapes).items()}
+    if not set(told) <= set(feeds):
+        with_told = {**told, **feeds}
+        with suppress(CannotLoadError, CannotRunError, NotComparableError, UsageError, BrokenOffError):
+            fitted = pair.fit(with_told)
+            if not pair.is_always_empty(fitted):
+                return with_told, fitted
+    return feeds, pair.fit(feeds)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,21 +18,22 @@ from resizefix.runtimes.ort_session import (
     CannotRunError,
     Session,
     only_without_optimisation,
-    open_session,
 )
 from resizefix.verification.bounds import Bound, default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import Comparison, allclose, compare, largest_finite
-from resizefix.verification.feeds import Feeder
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.fitting import Fitted, fit_feeds, is_always_empty
 from resizefix.verification.room import Room
 from resizefix.verification.signatures import Examples, NotComparableError, common_inputs, output_names
 from resizefix.verification.sizing import Shape
-from resizefix.verification.steps import Steps, Tell
+from resizefix.verification.steps import Tell
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.views import View, views_of
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
+    from resizefix.verification.feeds import Feeder
 
 Outputs = Mapping[str, Value]
 EMPTY = "Every output is empty"
@@ -81,33 +83,18 @@ def verify(
     """
     if runs < 1:
         raise UsageError("verification.no-runs", runs=runs)
-    limits = limits or Limits()
-    pair = _Pair(before, after, tuple(custom_op_libraries), limits, Steps(tell), empty_agree, files or {})
-    done: list[Run] = []
-    note = None
-    try:
-        inputs, hints = common_inputs(before, after, feeds or {}, examples)
-        seeds = range(seed, seed + runs)
-        fitted = pair.fit([Feeder(inputs, shapes, each, hints, limits.bytes) for each in seeds])
-        shown = tuple(name for name in feeds or () if name not in pair.files)
-        problem = pair.disagreement(fitted, _Tolerance(atol, rtol, relative, stated), shown, done)
-    except (NotComparableError, CannotLoadError, CannotRunError) as error:
-        problem = str(error)
-    except BrokenOffError as error:
-        problem = None if len(done) >= runs else str(error)
-        note = f"{error}: not compared was the default optimisation level"
-    if problem:
-        return Verification(Status.FAILED, problem, tuple(done), sessions=pair.sessions, views=pair.views)
-    return Verification(Status.PASSED, note or pair.note, tuple(done), sessions=pair.sessions, views=pair.views)
+    conditions = Conditions(shapes or {}, seed, tuple(custom_op_libraries), (), limits or Limits(), tell)
+    pair = Pair(before, after, Engine(conditions), empty_agree, files or {})
+    return pair.verified(Tolerance(atol, rtol, relative, stated), feeds or {}, runs, examples)
 
 
 @dataclass(frozen=True)
-class _Tolerance:
-    """What the user allows."""
+class Tolerance:
+    """How far the two models may be apart; `verify` says what each number means."""
 
-    atol: float
-    rtol: float
-    relative: float | None
+    atol: float = 0.0
+    rtol: float = 0.0
+    relative: float | None = None
     stated: float | None = None
 
     def bound(self, before: Outputs, comparison: Comparison, least: float = 0.0) -> float:
@@ -124,6 +111,7 @@ class _Tolerance:
         return max(parts)
 
     def allows(self, before: Outputs, after: Outputs) -> bool:
+        """Whether outputs that differ may be so far apart."""
         if self.relative is not None and within(compare(before, after), relative_bounds(before, self.relative)):
             return True
         if self.atol == 0 and self.rtol == 0:
@@ -134,39 +122,84 @@ class _Tolerance:
 
 
 @dataclass
-class _Pair:
+class Pair:
+    """Two models that are run on the same feeds."""
+
     before: Document
     after: Document
-    libraries: tuple[str, ...]
-    limits: Limits
-    steps: Steps
+    engine: Engine
     empty_agree: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
     views: tuple[View, ...] = ()
     note: str | None = None
-    sessions: int = 0
+    _feeders: Sequence[Feeder] = ()
+    _plain: Session | None = None  # the model before, without optimisation, until it has run
 
-    def fit(self, feeders: Sequence[Feeder]) -> list[Fitted]:
-        """Feeds that `before` runs with, one for each feeder, and its outputs without optimisation."""
-        session = self._open("BEFORE", self.before, optimized=False)
-        self.steps.expect(4 * len(feeders))
-        room = Room(self.before, self.limits)
+    def verified(
+        self, tolerance: Tolerance, feeds: Mapping[str, object], runs: int = 1, examples: Examples = dict
+    ) -> Verification:
+        """The verdict on feeds that the model before runs with."""
+        return self.judged(lambda: self.fit(feeds, runs, examples), tolerance, feeds)
+
+    def judged(
+        self, fitted: Callable[[], Sequence[Fitted]], tolerance: Tolerance, feeds: Mapping[str, object]
+    ) -> Verification:
+        """The verdict on feeds that were fitted, each with what the model before makes of it without optimisation."""
+        done: list[Run] = []
+        wanted = math.inf
+        note = None
+        try:
+            given = fitted()
+            wanted = len(given)
+            self._require_outputs(given)
+            shown = tuple(name for name in feeds if name not in self.files)
+            problem = self.disagreement(given, tolerance, shown, done)
+        except (NotComparableError, CannotLoadError, CannotRunError) as error:
+            problem = str(error)
+        except BrokenOffError as error:
+            problem = None if len(done) >= wanted else str(error)
+            note = f"{error}: not compared was the default optimisation level"
+        status, reason = (Status.FAILED, problem) if problem else (Status.PASSED, note or self.note)
+        return Verification(status, reason, tuple(done), sessions=self.engine.sessions, views=self.views)
+
+    def fit(self, feeds: Mapping[str, object], runs: int = 1, examples: Examples = dict) -> list[Fitted]:
+        """`runs` feeds that the model before runs with, and its outputs without optimisation.
+
+        Raises what opening and running it raise, NotComparableError, and UsageError for feeds that do not fit.
+        """
+        session = self._plain = self._plain or self._open("BEFORE", self.before, optimized=False)
+        inputs, hints = common_inputs(self.before, self.after, feeds, examples)
+        seed = self.engine.conditions.seed
+        feeders = [self.engine.feeder(inputs, hints, seed=each) for each in range(seed, seed + runs)]
+        self.engine.steps.expect(4 * runs)
+        room = Room(self.before, self.engine.conditions.limits)
         fitted = []
         for feeder in feeders:
             fitted.append(fit_feeds(session, feeder, room=room))
-            self.steps.done("running the model before")
-        if any(one.vacuous for one in fitted):
-            fixed = all(is_always_empty(feeder, self.before, self.after) for feeder in feeders)
-            if not (fixed and self.empty_agree):
-                advice = "The file fixes them." if fixed else "Give others with --shape."
-                raise NotComparableError("verification.nothing-compared", empty=EMPTY, advice=advice)
-            self.note = f"{EMPTY.lower()} at every shape that the file allows; types and shapes were compared"
+            self.engine.steps.done("running the model before")
+        self._feeders = feeders
         return fitted
 
+    def is_always_empty(self, fitted: Sequence[Fitted]) -> bool:
+        """Whether there is no number in any output, at any shape that the file allows."""
+        if not any(one.vacuous for one in fitted):
+            return False
+        return all(is_always_empty(feeder, self.before, self.after) for feeder in self._feeders)
+
+    def _require_outputs(self, fitted: Sequence[Fitted]) -> None:
+        if not any(one.vacuous for one in fitted):
+            return
+        fixed = self.is_always_empty(fitted)
+        if not (fixed and self.empty_agree):
+            advice = "The file fixes them." if fixed else "Give others with --shape."
+            raise NotComparableError("verification.nothing-compared", empty=EMPTY, advice=advice)
+        self.note = f"{EMPTY.lower()} at every shape that the file allows; types and shapes were compared"
+
     def disagreement(
-        self, fitted: Sequence[Fitted], tolerance: _Tolerance, shown: Sequence[str], done: list[Run]
+        self, fitted: Sequence[Fitted], tolerance: Tolerance, shown: Sequence[str], done: list[Run]
     ) -> str | None:
         """The first disagreement, in words; None if there is none. Appends every comparison made to `done`."""
+        self._plain = None  # before the next one is opened: each maps or holds all weights
         feeds = [one.feeds for one in fitted]
         plain = [one.outputs for one in fitted]
         for at, after in enumerate(self._run_after(feeds, optimized=False)):
@@ -207,7 +240,7 @@ class _Pair:
         fused = []
         for one in feeds:
             fused.append(session.run(session.taken(one)))
-            self.steps.done("running the model before, optimised")
+            self.engine.steps.done("running the model before, optimised")
         return fused  # the session goes, before another is opened: each maps or holds all weights
 
     def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
@@ -216,21 +249,18 @@ class _Pair:
         label = f"{side} ({document.path})" if is_file else side
         if optimized:
             label += " at the default optimisation level"
-        self.sessions += 1
-        return open_session(
-            document, optimized=optimized, custom_op_libraries=self.libraries, label=label, limits=self.limits
-        )
+        return self.engine.open(document, optimized=optimized, label=label)
 
     def _run_after(self, feeds: Sequence[Feeds], *, optimized: bool) -> list[dict[str, Value]]:
         session = self._open("AFTER", self.after, optimized=optimized)
         renamed = output_names(self.before, self.after)
-        room = Room(self.after, self.limits)
+        room = Room(self.after, self.engine.conditions.limits)
         results = []
         for one in feeds:
             too_large = room.why_not(session.taken(one))
             if too_large is not None:
                 raise NotComparableError("verification.too-large-to-run", label=session.label, too_large=too_large)
-            self.steps.done("running the model after")
+            self.engine.steps.done("running the model after")
             outputs = session.run(session.taken(one))
             results.append({renamed[name]: value for name, value in outputs.items()})
         return results
@@ -238,12 +268,5 @@ class _Pair:
 
 def _run(feeds: Feeds, shown: Sequence[str], comparison: Comparison, *, optimized: bool, bound: float) -> Run:
     arrays = {name: value for name, value in feeds.items() if isinstance(value, np.ndarray)}
-    return Run(
-        values={name: value.reshape(-1).tolist() for name, value in arrays.items() if name in shown},
-        shapes={name: list(value.shape) for name, value in arrays.items()},
-        optimized=optimized,
-        bitwise=comparison.bitwise,
-        max_abs_diff=comparison.max_abs_diff,
-        max_rel_diff=comparison.max_rel_diff,
-        bound=bound,
-    )
+    values = {name: value.reshape(-1).tolist() for name, value in arrays.items() if name in shown}
+    return run_of(comparison, feeds, optimized=optimized, bound=bound, values=values)

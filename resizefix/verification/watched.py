@@ -11,10 +11,9 @@ from onnx import ModelProto, helper
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value, model_inputs
-from resizefix.runtimes.ort_session import open_session
 from resizefix.scope_path import Key
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.feeds import Feeder
+from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.room import Room
 
@@ -38,20 +37,11 @@ def watched_runs(
 ) -> list[Fitted]:
     """`runs` feeds of consecutive seeds and what the model makes of them, with `tensors` of its main graph beside its
     outputs. Raises CannotLoadError, CannotRunError, BrokenOffError, UsageError."""
-    conditions.sessions.opened += 1
-    session = open_session(
-        document,
-        optimized=False,
-        custom_op_libraries=conditions.custom_op_libraries,
-        extra_outputs=tensors,
-        limits=conditions.limits,
-    )
+    engine = Engine(conditions)
+    session = engine.open(document, optimized=False, extra_outputs=tensors)
     room = Room(document, conditions.limits)
-    found = []
-    for seed in range(conditions.seed, conditions.seed + runs):
-        feeder = Feeder(inputs, conditions.shapes, seed, hints, conditions.limits.bytes)
-        found.append(fit_feeds(session, feeder, room=room))
-    return found
+    seeds = range(conditions.seed, conditions.seed + runs)
+    return [fit_feeds(session, engine.feeder(inputs, hints, seed=seed), room=room) for seed in seeds]
 
 
 def watched_tensors(document: Document, places: Sequence[ResizePlace]) -> list[str]:

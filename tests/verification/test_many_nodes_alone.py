@@ -12,7 +12,7 @@ from benchmarks.independent_resizes import independent_resizes
 from resizefix.document.document import Document
 from resizefix.operations.promote_scales import Promotion, promote_scales
 from resizefix.operations.sites import find_sites
-from resizefix.verification import bench
+from resizefix.verification import engine
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.proof import Prover
 from resizefix.verification.verification import Verification
@@ -30,8 +30,8 @@ def verified(document: Document, made: Promotion) -> Verification:
 @pytest.fixture
 def sessions(monkeypatch):
     opened = []
-    original = bench.open_session
-    monkeypatch.setattr(bench, "open_session", lambda *one, **more: opened.append(1) or original(*one, **more))
+    original = engine.open_session
+    monkeypatch.setattr(engine, "open_session", lambda *one, **more: opened.append(1) or original(*one, **more))
     return opened
 
 

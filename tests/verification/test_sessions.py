@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx.parser
 import pytest
 
 import resizefix
@@ -28,3 +29,15 @@ def test_the_count_is_in_the_verbose_report_alone(tmp_path, capsys):
             main(["promote-scales", str(SRCNN), str(tmp_path / "out.onnx"), "--force", *options])
         shown = capsys.readouterr()
         assert ("8 sessions of onnxruntime opened" in shown.out + shown.err) == said
+
+
+def test_a_rewrite_opens_each_model_once_at_each_level():
+    assert resizefix.legalize(SRCNN, target="tensorrt-7.0").verification.sessions == 4
+
+
+def test_a_repair_counts_its_sessions():
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,4,4] x) => (float[] y)
+        <float[4] s = {1, 1, 2, 2}, int64[4] sizes = {1, 1, 8, 8}> { y = Resize <mode = "nearest"> (x, , s, sizes) }"""
+    )
+    assert resizefix.repair(model, prefer="scales").verification.sessions > 0

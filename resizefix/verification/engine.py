@@ -1,0 +1,106 @@
+"""What every comparison is made of: sessions that are counted, feeds that a model runs with, and what came of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from resizefix.runtimes.inputs import Feeds
+from resizefix.runtimes.ort_session import Session, open_session
+from resizefix.verification.compare import Comparison
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.feeds import Feeder
+from resizefix.verification.fitting import Fitted, fit_feeds
+from resizefix.verification.room import Room
+from resizefix.verification.sizing import Shape
+from resizefix.verification.steps import Steps
+from resizefix.verification.verification import Run
+
+if TYPE_CHECKING:
+    from resizefix.document.document import Document
+    from resizefix.runtimes.inputs import TensorInput
+    from resizefix.runtimes.prepared_model import PreparedModel
+
+
+class Engine:
+    """Runs models under one set of conditions. Promotions, rewrites, repairs, changed nodes and other sizes all use it.
+
+    `steps` counts the runs for whoever shows how far a verification is.
+    """
+
+    def __init__(self, conditions: Conditions) -> None:
+        self.conditions = conditions
+        self.steps = Steps(conditions.tell)
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions were opened under these conditions, by this engine and by others."""
+        return self.conditions.sessions.opened
+
+    def open(
+        self,
+        document: Document,
+        *,
+        optimized: bool,
+        extra_outputs: Sequence[str] = (),
+        label: str | None = None,
+        prepared: PreparedModel | None = None,
+    ) -> Session:
+        """A session of the model; `ort_session.open_session` says the rest."""
+        self.conditions.sessions.opened += 1
+        return open_session(
+            document,
+            optimized=optimized,
+            custom_op_libraries=self.conditions.custom_op_libraries,
+            extra_outputs=extra_outputs,
+            label=label,
+            limits=self.conditions.limits,
+            prepared=prepared,
+        )
+
+    def feeder(
+        self,
+        inputs: Sequence[TensorInput],
+        hints: Mapping[str, object] | None = None,
+        *,
+        shapes: Mapping[str, Shape] | None = None,
+        seed: int | None = None,
+    ) -> Feeder:
+        """What makes feeds for the inputs, with the shapes and the seed of the conditions unless others are given."""
+        conditions = self.conditions
+        shapes = conditions.shapes if shapes is None else shapes
+        seed = conditions.seed if seed is None else seed
+        return Feeder(inputs, shapes, seed, hints, conditions.limits.bytes)
+
+    def fit(
+        self,
+        document: Document,
+        session: Session,
+        hints: Mapping[str, object] | None = None,
+        *,
+        shapes: Mapping[str, Shape] | None = None,
+        room: Room | None = None,
+    ) -> Fitted:
+        """Feeds that the model runs with, and what it makes of them. Raises what `fit_feeds` and `Feeder` raise."""
+        feeder = self.feeder(session.inputs, hints, shapes=shapes)
+        return fit_feeds(session, feeder, room=room or Room(document, self.conditions.limits))
+
+
+def shapes_of_feeds(feeds: Feeds) -> dict[str, list[int]]:
+    """The shapes of all tensors that were fed."""
+    return {name: list(value.shape) for name, value in feeds.items() if isinstance(value, np.ndarray)}
+
+
+def run_of(
+    comparison: Comparison,
+    feeds: Feeds,
+    *,
+    optimized: bool = False,
+    bound: float = 0.0,
+    values: Mapping[str, Sequence[Any]] | None = None,
+) -> Run:
+    """A comparison as the run that reports tell of; `values` are those that were chosen."""
+    differences = comparison.max_abs_diff, comparison.max_rel_diff
+    return Run(values or {}, shapes_of_feeds(feeds), optimized, comparison.bitwise, *differences, bound)

@@ -187,7 +187,14 @@ def _why_not(
         if lowering.operators & resizes and not accepts(_simpler(subject)):
             return "the simpler node is not accepted either"
         elem_type = TensorProto.FLOAT if lowering.computes else subject.element_type
-        return target.why_not(lowering.operators, elem_type or 0, len(subject.axes)) if target else None
+        if target is None:
+            return None
+        rank = len(subject.axes)
+        if lowering.computes and subject.element_type == TensorProto.FLOAT16:  # it stands between casts then
+            casts = target.why_not({"Cast"}, TensorProto.FLOAT16, rank)
+            if casts is not None:
+                return casts
+        return target.why_not(lowering.operators, elem_type or 0, rank)
 
     return why_not
 

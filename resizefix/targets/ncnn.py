@@ -224,5 +224,12 @@ NCNN = targets_of(
             effect=Effect.NOTED,
         ),
     ),
-    (OperatorLimit(frozenset({"Reshape"}), f"measured on {_RELEASE}, not registered", ranks=frozenset({5})),),
+    (
+        OperatorLimit(frozenset({"Reshape"}), f"measured on {_RELEASE}, not registered", ranks=frozenset({5})),
+        OperatorLimit(
+            frozenset({"Cast"}),
+            f"measured on {_RELEASE}, Tensor.to is not registered",
+            types=frozenset({TensorProto.FLOAT16}),
+        ),
+    ),
 )

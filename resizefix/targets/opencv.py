@@ -69,6 +69,12 @@ def _is_constant(f: SiteFacts) -> bool:
     return f.source in _CONSTANTS or f.values is not None or folded or _becomes_upsample(f)
 
 
+def _is_whole(f: SiteFacts) -> bool:
+    """Not a single length that Gather took: a Cast leaves it whole, and arithmetic refuses it beside a float."""
+    mixed = f.computed_by >= {"Gather", "Cast"} and bool(f.computed_by & {"Add", "Div", "Mul", "Sub"})
+    return not mixed or f.values is not None or _becomes_upsample(f)
+
+
 def _has_coordinate_attribute(f: SiteFacts) -> bool:
     return f.has_coordinates and "coordinate_transformation_mode" in f.attributes
 
@@ -161,6 +167,14 @@ RULES = (
         source=_4,
         fix="freeze the scales, or take OpenCV 5",
         until="4",
+    ),
+    Rule(
+        name="lengths-stay-whole",
+        holds=_is_whole,
+        because="the {f.extent_name} are computed from a single length that is cast to float; the Cast leaves it "
+        'whole, and arithmetic refuses it ("Mixed input data types", in OpenCV 5 "inputs should have equal types")',
+        source="measured on OpenCV 4.14.0 and 5.0.0",
+        fix="freeze the scales",
     ),
     Rule(
         name="four-axes",

@@ -20,6 +20,7 @@ from resizefix.library.live_runtimes import runtime_verdict
 from resizefix.runtimes.answers import Ending
 from resizefix.runtimes.catalogue import runtime_named
 from resizefix.verification.conditions import conditions
+from resizefix.verification.in_runtime import Allowed, compare_values
 
 TWO = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13], producer_name: "me">
     g (float[1,2,4,4] x) => (float[1,2,16,16] z) <float[4] s = {1, 1, 2, 2}> {
@@ -196,3 +197,12 @@ def test_the_outputs_of_a_cast_model_may_have_other_types():
     assert compare_values({"a": whole}, {"a": whole.astype(np.float32)}).bitwise
     assert not compare_values({"a": whole}, {"a": np.array([1.0, 2.5], np.float32)}).bitwise
     assert not compare_values({"a": whole}, {"a": whole[:, None]}).bitwise
+
+
+def test_the_last_bits_of_half_precision_are_right():
+    before = np.array([2.25, 1.0], np.float16)
+    difference = compare_values({"y": before}, {"y": before + np.float16(0.002)}).differences[0]
+    assert Allowed().allows(difference, before, before)
+    wide = before.astype(np.float32)
+    difference = compare_values({"y": wide}, {"y": wide + 0.002}).differences[0]
+    assert not Allowed().allows(difference, wide, wide)

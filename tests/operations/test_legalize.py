@@ -272,3 +272,12 @@ def test_what_a_rewrite_needs_is_in_the_outcome(x, nodes, condition):
     outcome = legal(model(nodes, "<float[4] s = {1, 1, 2, 2}>", x=x), "tensorrt-7.0").outcomes[0]
     assert outcome.condition == condition
     assert all(part in (outcome.reason or "") for part in (condition or "").split(", "))
+
+
+def test_half_precision_needs_casts_around_arithmetic_and_ncnn_has_none():
+    text = """<ir_version: 8, opset_import: ["" : 13]> g (float16[1,3,8,8] x) => (float16[1,3,16,16] y)
+    <float[4] s = {1.0, 1.0, 2.0, 2.0}>
+    { y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (x, , s) }"""
+    (outcome,) = legal(text, "ncnn").outcomes
+    assert outcome.status is Status.REFUSED
+    assert "takes no float16 in Cast" in outcome.reason

@@ -8,6 +8,7 @@ lengths that are not known: what is left out of `UNKNOWABLE` must agree.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
@@ -23,6 +24,7 @@ from resizefix.interop import opened  # noqa: E402
 from resizefix.targets.catalogue import TARGETS  # noqa: E402
 from resizefix.targets.collect_facts import facts_of  # noqa: E402
 from resizefix.targets.deviations import by_ratio  # noqa: E402
+from resizefix.targets.facts import OperandSource  # noqa: E402
 from resizefix.targets.sampling import alike, resized, samples_alike, samplings  # noqa: E402
 from resizefix.targets.target import Effect, judge  # noqa: E402
 
@@ -210,3 +212,19 @@ def test_what_was_not_run_says_so(name):
 def test_rules_read_in_sources(name, columns, rules):
     target = next(target for target in TARGETS if target.name == name)
     assert [broken.rule for broken in judge(target, facts(**columns))] == rules
+
+
+@pytest.mark.parametrize(
+    ("computed_by", "taken"),
+    [
+        ({"Shape", "Slice", "Cast", "Mul", "Concat"}, True),
+        ({"Shape", "Gather", "Unsqueeze", "Concat"}, True),
+        ({"Shape", "Gather", "Cast", "Mul", "Floor", "Unsqueeze", "Concat"}, False),
+    ],
+)
+@pytest.mark.parametrize("name", ["opencv-4", "opencv-5"])
+def test_opencv_computes_with_a_single_length_in_whole_numbers_alone(name, computed_by, taken):
+    target = next(target for target in TARGETS if target.name == name)
+    known = facts(mode="nearest", ct="asymmetric", nm="floor")
+    computed = replace(known, source=OperandSource.SHAPE, values=None, computed_by=frozenset(computed_by))
+    assert ("lengths-stay-whole" not in {broken.rule for broken in judge(target, computed)}) is taken

@@ -183,7 +183,8 @@ def _plan(
     site: Site, form: Form | None, integers: Integers | None, refusal: Refusal | None, first: InputBinding | None
 ) -> InputBinding | Outcome:
     if site.reason is not None or not isinstance(site, ReadSite):
-        status = Status.UNCHANGED if site.origin.kind is OriginKind.GRAPH_INPUT else Status.REFUSED
+        is_input = isinstance(site, ReadSite) and site.origin.kind is OriginKind.GRAPH_INPUT
+        status = Status.UNCHANGED if is_input else Status.REFUSED
         return Outcome(site.index, site.label, status, site.reason, node_text(site.node))
     if refusal is not None:
         return refusal.outcome(site)

@@ -246,3 +246,14 @@ def test_a_model_is_raised_to_the_opset_that_was_asked_for_before_it_is_promoted
     assert [node.op_type for node in result.model.graph.node] == ["Resize"]
     with pytest.raises(resizefix.UsageError, match="can only be raised"):
         resizefix.promote_scales(result.model, opset=opset - 1)
+
+
+def test_a_node_that_is_not_valid_is_refused_though_a_graph_input_feeds_it():
+    """tf2onnx 1.9.3 at opset 7 leaves sizes as the second input of Upsample: no scales that are an input already."""
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 7]> g (float[1,3,8,8] x, int32[2] s) => (float[a,b,c,d] y) '
+        "{ y = Upsample (x, s) }"
+    )
+    (outcome,) = resizefix.promote_scales(model).outcomes
+    assert outcome.status.value == "refused"
+    assert "two inputs of Upsample-9" in (outcome.reason or "")

@@ -100,8 +100,8 @@ class _Reader:
             raise self.refusal(
                 "hybrid",
                 "it has the two inputs of Upsample-9 (X, scales) in a model of an older opset, where the scales are "
-                "attributes. Import opset 9, or move the scales into the attribute and drop input 1: `resizefix repair` "
-                "does so where they are constant.",
+                "attributes. Import opset 9, or move the scales into the attribute and drop input 1: "
+                "`resizefix repair` does so where they are constant.",
             )
         if self.dialect.since_version == 7 and "height_scale" in names:
             raise self.refusal(

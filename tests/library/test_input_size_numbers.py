@@ -172,3 +172,30 @@ def test_a_table_as_torch_spaces_it_is_computed_for_any_size():
     result = resizefix.input_size(built(linspaced, OLD), size="any")
     for size in (OLD, NEW, (33, 47)):
         assert run(result.model, size).tobytes() == run(built(linspaced, size), size).tobytes()
+
+
+def test_positions_times_frequencies_are_a_grid():
+    def frequencies(n: Net, h: int, w: int) -> str:
+        rows = np.arange(h, dtype=np.float32)[:, None] * np.array([1, 0.31622776], np.float32)
+        y = n.add("Transpose", n.conv("x", 3, 2), perm=[0, 3, 2, 1])
+        return n.add("Mul", y, n.add("Cos", n.const(rows, np.float32)))
+
+    model = built(frequencies, OLD)
+    for size in (NEW, "any"):
+        result = resizefix.input_size(model, size=size)
+        assert run(result.model, NEW).tobytes() == run(built(frequencies, NEW), NEW).tobytes()
+
+
+def sampled(n: Net, h: int, w: int) -> str:
+    """What is sampled at a grid is as large as the grid: nothing meets it that would say what it follows."""
+    ys, xs = np.meshgrid((np.arange(h) * 2 + 1) / h - 1, (np.arange(w) * 2 + 1) / w - 1, indexing="ij")
+    return n.add("GridSample", "x", n.const(np.stack([xs, ys], -1)[None], np.float32), mode="bilinear")
+
+
+def test_a_grid_as_large_as_the_image_is_refused_until_the_user_keeps_it():
+    model = built(sampled, OLD)
+    model.opset_import[0].version = 16
+    (outcome,) = resizefix.input_size(model, size=NEW).outcomes
+    assert (outcome.status, outcome.node) == (Status.REFUSED, "GridSample_0")
+    kept = resizefix.input_size(model, size=NEW, keep=["GridSample_0"])
+    assert run(kept.model, NEW).shape == (1, 3, *OLD)

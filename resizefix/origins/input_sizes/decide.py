@@ -12,6 +12,7 @@ from fractions import Fraction
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow, PadUse
+from resizefix.origins.input_sizes.loose_tables import refuse_loose_tables
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.resize_row import ResizeUse
 from resizefix.origins.input_sizes.solver import Split, describe
@@ -31,6 +32,7 @@ def decide(flow: Flow, choices: Choices) -> list[str]:
     for rule in rules:
         rule(flow, choices, inferred)
         flow.solver.settle()
+    refuse_loose_tables(flow, choices)
     _rest(flow)
     flow.solver.settle()
     return inferred

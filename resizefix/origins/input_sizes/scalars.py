@@ -169,7 +169,7 @@ class _Search:
         uses = [use for use in self._readings(array, taint) if self._is_large(node, use, taint)]
         if node.op_type == "Mul":
             uses = [use for use in uses if use.form in SHARES or meeting == place.node]
-            whole = any(use.form not in SHARES for use in uses)
+            whole = any(use.form not in SHARES and use.dim not in taint.summed for use in uses)
             if array.dtype.kind == "f" and not taint.is_share and whole and said != "follow":
                 raise refuse(label, "origins.input-size-scalar-or", value=value.item())
         different: list[ScalarUse] = []

@@ -21,6 +21,9 @@ Array = npt.NDArray[Any]
 Length = Callable[[Dim], int]
 
 
+_SURE = 4  # of so many samples, all multiples of the second
+
+
 class NoGridError(Exception):
     """The table is not one that can be made for another size."""
 
@@ -117,11 +120,43 @@ def _grid(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[Sequenc
     if int(np.prod(rest, dtype=object)) > 1 << 12:
         raise NoGridError
     merged = len(moving) > 1 and _counts(view.reshape(*rest, -1))
-    channels = tuple(
-        _merged_channel(view[position]) if merged else _channel(sizes, view[position], factors, moving, known)
-        for position in np.ndindex(*rest)
-    )
-    return Grid(shape, factors, moving, channels, array.dtype, merged)
+    if merged:
+        channels = [_merged_channel(view[position]) for position in np.ndindex(*rest)]
+    else:
+        channels = _channels(sizes, [view[position] for position in np.ndindex(*rest)], factors, moving, known)
+    return Grid(shape, factors, moving, tuple(channels), array.dtype, merged)
+
+
+def _channels(
+    sizes: Sizes, blocks: list[Array], factors: tuple[Dim, ...], moving: tuple[int, ...], known: list[Sequence]
+) -> list[Channel]:
+    """Each channel by itself; beside one that counts positions, another is these times a number (frequencies), not a
+    share of the map."""
+    found: list[Channel | None] = []
+    for block in blocks:
+        try:
+            found.append(_channel(sizes, block, factors, moving, known))
+        except NoGridError:
+            found.append(None)
+    axes = {one.axis for one in found if one is not None and one.sequence == Sequence("steps", "float32")}
+    made: list[Channel] = []
+    for one, block in zip(found, blocks, strict=True):
+        spans = one is not None and one.axis in axes and one.sequence is not None and not one.sequence.is_absolute
+        made.append(one if one is not None and not spans else _multiple(block, axes))
+    return made
+
+
+def _multiple(block: Array, axes: set[int | None]) -> Channel:
+    """Positions times a number, in float32, along an axis on which another channel counts them. Raises NoGridError."""
+    for axis in axes:
+        if axis is None or block.dtype != np.float32 or block.shape[axis] < _SURE:
+            continue
+        row = block[tuple(slice(None) if at == axis else 0 for at in range(block.ndim))]
+        sequence = Sequence("steps", "float32", float(row[1]))
+        around = sequence.make(len(row), block.dtype).reshape([-1 if at == axis else 1 for at in range(block.ndim)])
+        if np.all(block == around):
+            return Channel(block.flat[0], axis, sequence)
+    raise NoGridError
 
 
 def _counts(rows: Array) -> bool:

@@ -62,6 +62,7 @@ SENTENCES = {
     "origins.input-size-number": "its number {value} is as large as the image or the map: either it follows the input, or it is a number of its own. --keep NODE chooses the second, --follow NODE the first",
     "origins.input-size-numbers": "its numbers {numbers} hold sizes of the image, and which of them follow which is not in the file. --keep NODE leaves them as they are",
     "origins.input-size-number-follows": "{node}: its number {value} follows the input",
+    "origins.input-size-loose-table": "its constant {name!r} of shape {shape} counts positions on a map of the image: either it follows the input, or it is a fixed grid. --keep NODE chooses the second",
     "origins.input-size-scalar-or": "its number {value} is a size of the map or the image here, or a number of its own; the file does not say which",
     "origins.input-size-pad-side": "it would pad by {amount}, and on which side is not in the file",
     "origins.input-size-resize": "it resizes to {sizes}: either always, or to {share} of the input. --keep NODE chooses the first, --follow NODE the second",

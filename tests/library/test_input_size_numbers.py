@@ -199,3 +199,15 @@ def test_a_grid_as_large_as_the_image_is_refused_until_the_user_keeps_it():
     assert (outcome.status, outcome.node) == (Status.REFUSED, "GridSample_0")
     kept = resizefix.input_size(model, size=NEW, keep=["GridSample_0"])
     assert run(kept.model, NEW).shape == (1, 3, *OLD)
+
+
+def test_a_box_as_large_as_the_image_by_chance_keeps_its_pixels():
+    """The width of a prior box as a share of the image: 48 pixels of it, whatever its size."""
+
+    def prior(n: Net, h: int, w: int) -> str:
+        share = n.add("Mul", n.add("Reciprocal", n.const(w, np.float32)), n.const(OLD[1], np.float32))
+        boxes = n.add("Add", n.const(np.zeros((1, 1, h, w)), np.float32), share)
+        return n.add("Add", n.conv("x", 3, 2), boxes)
+
+    result = resizefix.input_size(built(prior, OLD), size=NEW)
+    assert run(result.model, NEW).tobytes() == run(built(prior, NEW), NEW).tobytes()

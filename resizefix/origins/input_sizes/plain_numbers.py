@@ -151,7 +151,7 @@ class PlainNumbers:
         for place, label, uses in self._suspects.values():
             if place in certain:
                 continue
-            chosen = self._chosen(label, uses, certain)
+            chosen = self._chosen(place, label, uses, certain)
             number = [value.item() for value in uses[0].array.ravel()]
             if chosen is None:
                 value = number[0] if len(number) == 1 else number
@@ -161,8 +161,12 @@ class PlainNumbers:
             self.inferred.append(Diagnostic("origins.input-size-number-follows", node=label, value=shown))
         return made
 
-    def _chosen(self, label: str, uses: tuple[ScalarUse, ...], certain: Mapping[Place, ScalarUse]) -> ScalarUse | None:
-        agreeing = [use for use in uses if any(_same_number(self.flow, use, other) for other in certain.values())]
+    def _chosen(
+        self, place: Place, label: str, uses: tuple[ScalarUse, ...], certain: Mapping[Place, ScalarUse]
+    ) -> ScalarUse | None:
+        nodes = self.flow.view.model.graph.node
+        like = [use for at, use in certain.items() if nodes[at.node].op_type == nodes[place.node].op_type]
+        agreeing = [use for use in uses if any(_same_number(self.flow, use, other) for other in like)]
         if len(agreeing) == 1:
             return agreeing[0]
         if len(uses) > 1:

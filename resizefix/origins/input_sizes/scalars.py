@@ -70,7 +70,9 @@ class _Search:
             taint.along |= {dim for dim in self.flow.dims.get(node.output[0]) or () if self._moves(dim)}
         if node.op_type in _MEETING:
             for place in self._numbers_read(index, node):
-                if not (taint and self._look(index, place, taint)):
+                known = bool(taint) and self._look(index, place, taint)
+                listed = place.node == index and not self._is_number(node.input[place.position])
+                if not known and (listed or not (taint.along or taint.is_map)):
                     self.plain.look(index, place, taint)
         self._pass_on(index, node, taint, taints)
 

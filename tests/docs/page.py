@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 OPTIONAL = ("torch", "tf2onnx", "paddle2onnx", "ray", "dask", "tensorrt_rtx_bindings")
 # By what `--target` or `--runtime` names: what a block that asks it live imports.
 RUNTIMES = {"openvino": "openvino", "opencv-5": "cv2", "opencv-5-classic": "cv2", "mnn": "MNN", "tract": "tract"}
+TENSORRT = "tensorrt_rtx_bindings"
 # What wants a network to export or a folder of models;
 # tests/interop/test_right_after_export.py has them.
 ELSEWHERE = ("torch.", "ProcessPoolExecutor")
@@ -78,9 +79,10 @@ def type_page(page: Path, capsys: pytest.CaptureFixture[str]) -> str:
 
 def asked_live(text: str) -> list[str]:
     """The packages of the runtimes that commands ask."""
-    lines = [line for line in text.splitlines() if " --live" in line or " --runtime" in line]
+    lines = [line for line in text.splitlines() if re.search(r" --(live|build|runtime)\b", line)]
     found = [name for line in lines for name in re.findall(r"--(?:target|runtime) (\S+)", line)]
-    return [RUNTIMES[name] for name in found if name in RUNTIMES]
+    tensorrt = [TENSORRT for name in found if name.startswith("tensorrt")]
+    return [*(RUNTIMES[name] for name in found if name in RUNTIMES), *tensorrt]
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,7 @@ def type_command(command: Command, where: str, symptom: str, capsys: pytest.Capt
         whole = printed.out + printed.err
         is_shown = agrees(printed.out, command.prints) or agrees(whole, command.prints)
         assert is_shown, (where, command.arguments, whole)
-    asks_tensorrt = "--live" in command.arguments and not asked_live(f"{' '.join(command.arguments)} ")
-    if asks_tensorrt and command.exit_code and find_spec("tensorrt_rtx_bindings"):
+    if command.exit_code and TENSORRT in asked_live(" ".join(command.arguments)):
         _, live = printed.out.split("live:")
         assert words(symptom) in words(live), (where, "the real parser says something else", live)
     return printed.out + printed.err * bool(command.exit_code)

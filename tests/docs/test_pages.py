@@ -32,6 +32,7 @@ SHELL = {
     "README.md": "the first line below, the second by .ci/run",
     "library.md": "tf2onnx and paddle2onnx by tests/interop/test_right_after_export.py",
     "tutorial.md": "below",
+    "check-before-you-deploy.md": "it measures, and prints other times on each machine; the tests of --fastest type it",
     "pipelines.md": "tests/cli/test_completion.py",
     "lowerings.md": "minutes of measuring; tests/test_benchmarks.py types it small",
     "performance.md": "minutes of measuring; tests/test_benchmarks.py types it small",

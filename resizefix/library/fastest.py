@@ -28,7 +28,7 @@ from resizefix.runtimes.inputs import model_inputs
 from resizefix.runtimes.runtime import Runtime
 from resizefix.targets.target import Target
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.steps import Steps
+from resizefix.verification.progress import Progress
 
 _ROUNDS, _SECONDS = 10, 2.0  # rounds at least, and the seconds in which there may be more
 _MOST_PARTS = 4  # of the choice that are tried where the whole of it does not make the model faster
@@ -104,18 +104,18 @@ class _Choice:
         told = zip(self.sites, self.made.outcomes, strict=True)
         nodes = self.times.cut([site for site, outcome in told if outcome.status is not Status.REFUSED])
         values = self.times.values(nodes)
-        steps = Steps(self.times.watch.conditions.tell)
-        steps.expect(len(nodes) + 1)
+        progress = Progress(self.times.watch.conditions.tell)
+        progress.expect(len(nodes) + 1)
         speeds: dict[Key, NodeSpeed] = {}
         groups: dict[object, list[Key]] = {}
         for node in nodes:
-            steps.done(f"measuring {node.site.label}")
+            progress.done(f"measuring {node.site.label}")
             speed = self.times.speed(node, values)
             if speed is not None:
                 speeds[node.site.key] = speed
                 if speed.after != speed.before:
                     groups.setdefault(self.times.kind(node, values), []).append(node.site.key)
-        steps.done("measuring the whole model")
+        progress.done("measuring the whole model")
         whole = self._settled(speeds, list(groups.values()), values)
         kept = whole.chosen if whole is not None and whole.speed.kept else {}
         made = self.made if whole is None or not kept else whole.made

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from resizefix.runtimes.limits import Limits
-from resizefix.verification.steps import Tell
+from resizefix.verification.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -21,7 +21,7 @@ class RunOptions(TypedDict, total=False):
     custom_op_library: Sequence[str]
     timeout: float | None
     memory_limit: int | None
-    progress: Tell | None
+    progress: ProgressCallback | None
 
 
 DEFAULTS: Mapping[str, Any] = {
@@ -53,7 +53,7 @@ class Conditions:
     custom_op_libraries: tuple[str, ...] = ()
     at: tuple[tuple[float, ...], ...] = ()
     limits: Limits = field(default_factory=Limits)
-    tell: Tell | None = None
+    tell: ProgressCallback | None = None
     sessions: SessionCount = field(default_factory=SessionCount, compare=False)
 
 

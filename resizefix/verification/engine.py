@@ -13,9 +13,9 @@ from resizefix.verification.compare import Comparison
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
-from resizefix.verification.room import Room
+from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.progress import Progress
 from resizefix.verification.sizing import Shape
-from resizefix.verification.steps import Steps
 from resizefix.verification.verification import Run
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 class Engine:
     """Runs models under one set of conditions. Promotions, rewrites, repairs, changed nodes and other sizes all use it.
 
-    `steps` counts the runs for whoever shows how far a verification is.
+    `progress` counts the runs for whoever shows how far a verification is.
     """
 
     def __init__(self, conditions: Conditions) -> None:
         self.conditions = conditions
-        self.steps = Steps(conditions.tell)
+        self.progress = Progress(conditions.tell)
 
     @property
     def sessions(self) -> int:
@@ -81,11 +81,11 @@ class Engine:
         hints: Mapping[str, object] | None = None,
         *,
         shapes: Mapping[str, Shape] | None = None,
-        room: Room | None = None,
+        budget: MemoryBudget | None = None,
     ) -> Fitted:
         """Feeds that the model runs with, and what it makes of them. Raises what `fit_feeds` and `Feeder` raise."""
         feeder = self.feeder(session.inputs, hints, shapes=shapes)
-        return fit_feeds(session, feeder, room=room or Room(document, self.conditions.limits))
+        return fit_feeds(session, feeder, budget=budget or MemoryBudget(document, self.conditions.limits))
 
 
 def shapes_of_feeds(feeds: Feeds) -> dict[str, list[int]]:

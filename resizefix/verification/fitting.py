@@ -14,13 +14,13 @@ from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.scope_path import MAIN
 from resizefix.verification.feeds import Feeder, TooLargeError
-from resizefix.verification.room import Room
+from resizefix.verification.memory_budget import MemoryBudget
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
 
 
-class NoRoomError(CannotRunError):
+class OverBudgetError(CannotRunError):
     """The model was not run because its tensors would take more memory than may be used."""
 
 
@@ -40,10 +40,10 @@ class Fitted:
 _MOST_CONTRADICTING = 4  # a file whose shapes are stale contradicts itself whatever it is fed
 
 
-def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, room: Room | None = None) -> Fitted:
+def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, budget: MemoryBudget | None = None) -> Fitted:
     """Tries the feeder's candidates and returns the first that the model runs with, giving one number at least.
 
-    A candidate for which there is no `room` is not run.
+    A candidate that is over the `budget` of memory is not run.
 
     Outputs of a size that the file fixes otherwise are put off: a few more candidates are tried, for an input that says
     sizes may say those. Only if there is no such candidate, one whose outputs are all empty. Inputs of another model
@@ -56,7 +56,7 @@ def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, room: Roo
     candidates = islice(feeder.candidates(), attempts)
     while len(contradicting) < _MOST_CONTRADICTING and (feeds := _next(session, candidates)) is not None:
         try:
-            _require_room(session, room, feeds)
+            _require_memory(session, budget, feeds)
             fitted = Fitted(feeds, session.run(session.taken(feeds)))
         except CannotRunError as error:
             first_error = first_error or error
@@ -90,15 +90,15 @@ def _next(session: Session, candidates: Iterator[dict[str, Value]]) -> dict[str,
     try:
         return next(candidates, None)
     except TooLargeError as error:
-        raise NoRoomError(
+        raise OverBudgetError(
             "verification.not-run-by-runtime", label=session.label, error=error, reason=str(error)
         ) from error
 
 
-def _require_room(session: Session, room: Room | None, feeds: dict[str, Value]) -> None:
-    reason = None if room is None else room.why_not(session.taken(feeds))
+def _require_memory(session: Session, budget: MemoryBudget | None, feeds: dict[str, Value]) -> None:
+    reason = None if budget is None else budget.reject_reason(session.taken(feeds))
     if reason is not None:
-        raise NoRoomError("verification.not-run", label=session.label, why=reason, reason=reason)
+        raise OverBudgetError("verification.not-run", label=session.label, why=reason, reason=reason)
 
 
 def is_empty(value: Value) -> bool:

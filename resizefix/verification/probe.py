@@ -20,7 +20,7 @@ from resizefix.promotion import Coupling, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.verification.dependence import Dependence
-from resizefix.verification.steps import Steps
+from resizefix.verification.progress import Progress
 from resizefix.verification.trials import Trial, trials_of
 
 MOST_ALONE = 32
@@ -53,20 +53,20 @@ class Prober:
         feeds: Mapping[str, Value],
         inputs: Sequence[PromotedInput],
         fits: Fits,
-        steps: Steps,
+        progress: Progress,
         dependence: Callable[[], Dependence],
     ) -> None:
         self._session = session
         self._feeds = feeds
         self._inputs = inputs
         self._fits = fits
-        self._steps = steps
+        self._progress = progress
         self._dependence = dependence
         self._known: Dependence | None = None
 
     def probe(self) -> Probed:
         """One verdict per site."""
-        self._steps.expect(len(self._inputs))
+        self._progress.expect(len(self._inputs))
         couplings: dict[Key, Coupling] = {}
         if len(self._inputs) <= MOST_ALONE:
             for source in self._inputs:
@@ -82,12 +82,12 @@ class Prober:
             broken = self._together(group, ran)
             if broken is None:
                 couplings.update(_verdicts(group, Freedom.FREE, None))
-                self._steps.done("finding out which scales are free", len(group))
+                self._progress.done("finding out which scales are free", len(group))
                 continue
             guilty = self._only_one_above(broken, group)
             if guilty is not None:
                 couplings.update(_verdicts([guilty], Freedom.COUPLED, broken))
-                self._steps.done("finding out which scales are free")
+                self._progress.done("finding out which scales are free")
                 pending.append([source for source in group if source is not guilty])
             else:
                 pending += [group[len(group) // 2 :], group[: len(group) // 2]]
@@ -98,7 +98,7 @@ class Prober:
         breaks_at = None
         for value in trials_of(source, self._fits)[:1]:
             breaks_at = self._breaks_at(Trial(((source, value),)))
-        self._steps.done("finding out which scales are free")
+        self._progress.done("finding out which scales are free")
         return _verdicts([source], Freedom.FREE if breaks_at is None else Freedom.COUPLED, breaks_at)
 
     def _together(self, group: Sequence[PromotedInput], ran: list[Trial]) -> str | None:

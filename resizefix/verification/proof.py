@@ -1,6 +1,6 @@
 """The proof of a promotion: the whole model where onnxruntime runs it, else each changed node with its operands alone.
 
-What the comparisons are is `bench.py`'s; here is what follows from them, and what a pass does not cover is said.
+What is compared stands in `promotion_comparison.py`; here is what follows from it, and what a pass does not cover.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.limits import BrokenOffError, OutOfMemoryError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import ScopePath
-from resizefix.verification.bench import Bench
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.extraction import Extraction, may_be_passed_over
+from resizefix.verification.promotion_comparison import PromotionComparison
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Run, Status, Verification
 
@@ -36,16 +36,16 @@ class Prover:
     def __init__(self, original: ModelView, conditions: Conditions) -> None:
         self._original = original
         self._conditions = conditions
-        self._bench: Bench | None = None
+        self._comparison: PromotionComparison | None = None
         self._why_local: str | None = None
         try:
-            self._bench = Bench(original.document, conditions)
+            self._comparison = PromotionComparison(original.document, conditions)
         except (CannotLoadError, CannotRunError, OutOfMemoryError) as error:
             self._why_local = str(error)
 
     def couplings(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
         """Which of the sites are free; empty where the model cannot be run as a whole."""
-        return {} if self._bench is None else self._bench.couplings(promoted.document, inputs)
+        return {} if self._comparison is None else self._comparison.couplings(promoted.document, inputs)
 
     def prove(
         self, promoted: ModelView, inputs: Sequence[PromotedInput], coupling: Mapping[Key, Coupling]
@@ -56,11 +56,11 @@ class Prover:
         """
         asked_trials(inputs, self._conditions.at)
         verdicts = tuple(coupling.values())
-        if self._bench is not None:
-            runs, failure = _collect(self._bench, promoted.document, inputs)
-            notes = self._bench.notes
+        if self._comparison is not None:
+            runs, failure = _collect(self._comparison, promoted.document, inputs)
+            notes = self._comparison.notes
             if failure is None:
-                more, failure, notes_of_bodies = self._alone(promoted, inputs, self._bench.not_rebaked)
+                more, failure, notes_of_bodies = self._alone(promoted, inputs, self._comparison.not_rebaked)
                 runs, notes = (*runs, *more), [*notes, *notes_of_bodies]
         else:
             runs, failure, notes = self._locally(promoted, inputs)
@@ -149,19 +149,19 @@ class Prover:
         try:
             try:
                 before, after = extraction.extract(data)
-                bench = Bench(before, conditions, inputs)
+                comparison = PromotionComparison(before, conditions, inputs)
             except CannotRunError:
                 if len(inputs) > 1:
                     raise
                 before, after = extraction.extract(data, open_sizes=True)  # theirs may be too large
-                bench = Bench(before, conditions, inputs)
-            bench.require_fed_by(after)
+                comparison = PromotionComparison(before, conditions, inputs)
+            comparison.require_fed_by(after)
         except (CannotLoadError, CannotRunError, BrokenOffError) as error:
             return _Local(inputs, error=error)
-        runs, failure = _collect(bench, after, inputs)
+        runs, failure = _collect(comparison, after, inputs)
         # There is nothing smaller to compare instead of what does not load.
-        failure = failure or (bench.notes[-1] if bench.not_rebaked else None)
-        return _Local(inputs, runs, failure, bench.notes)
+        failure = failure or (comparison.notes[-1] if comparison.not_rebaked else None)
+        return _Local(inputs, runs, failure, comparison.notes)
 
 
 @dataclass(frozen=True)
@@ -211,11 +211,13 @@ def _weight(source: PromotedInput) -> float:
     return max(made / _MOST_ELEMENTS, len(source.sites) / _MOST_TOGETHER)
 
 
-def _collect(bench: Bench, promoted: Document, inputs: Sequence[PromotedInput]) -> tuple[tuple[Run, ...], str | None]:
+def _collect(
+    comparison: PromotionComparison, promoted: Document, inputs: Sequence[PromotedInput]
+) -> tuple[tuple[Run, ...], str | None]:
     """All runs, and what differs. Where time was up they suffice if another scale was compared too."""
     runs: list[Run] = []
     try:
-        for item in bench.runs(promoted, inputs):
+        for item in comparison.runs(promoted, inputs):
             if isinstance(item, str):
                 return tuple(runs), item
             runs.append(item)
@@ -225,5 +227,5 @@ def _collect(bench: Bench, promoted: Document, inputs: Sequence[PromotedInput]) 
         if len(runs) < 2:
             return tuple(runs), f"{error}, before the model was compared at another scale"
         compared = "the default optimisation level" if not runs[-1].optimized else "the rest of the scales"
-        bench.notes.append(f"{error}: not compared were {compared}")
+        comparison.notes.append(f"{error}: not compared were {compared}")
     return tuple(runs), None

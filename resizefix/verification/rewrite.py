@@ -19,11 +19,11 @@ from resizefix.errors import UsageError
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
-from resizefix.verification.fitting import Fitted, NoRoomError
+from resizefix.verification.fitting import Fitted, OverBudgetError
 from resizefix.verification.signatures import NotComparableError
-from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.verify import EMPTY, Pair, Tolerance
 
@@ -94,7 +94,7 @@ def _proved(
         fed, fitted = _fitted(pair, feeds)
         if pair.is_always_empty(fitted):
             why_local = f"{EMPTY} at every shape that the file allows."
-    except NoRoomError as error:
+    except OverBudgetError as error:
         fed, why_local, too_large = feeds, str(error), True
     except (CannotLoadError, CannotRunError) as error:
         fed, why_local = feeds, str(error)
@@ -198,7 +198,10 @@ def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, Sequence[floa
 def _fitted(pair: Pair, feeds: Mapping[str, Sequence[float]]) -> tuple[Mapping[str, Sequence[float]], list[Fitted]]:
     """The feeds, with what the file says of other inputs that decide a size, if the model before runs at that; and
     what it makes of them."""
-    told = {name: value.tolist() for name, value in told_sizes(pair.before, pair.engine.conditions.shapes).items()}
+    told = {
+        name: value.tolist()
+        for name, value in feeds_from_declared_shapes(pair.before, pair.engine.conditions.shapes).items()
+    }
     if not set(told) <= set(feeds):
         with_told = {**told, **feeds}
         with suppress(CannotLoadError, CannotRunError, NotComparableError, UsageError, BrokenOffError):

@@ -24,10 +24,10 @@ from resizefix.verification.compare import Comparison, allclose, compare, larges
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.fitting import Fitted, fit_feeds, is_always_empty
-from resizefix.verification.room import Room
+from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.progress import ProgressCallback
 from resizefix.verification.signatures import Examples, NotComparableError, common_inputs, output_names
 from resizefix.verification.sizing import Shape
-from resizefix.verification.steps import Tell
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.views import View, views_of
 
@@ -53,7 +53,7 @@ def verify(
     feeds: Mapping[str, object] | None = None,
     custom_op_libraries: Sequence[str] = (),
     limits: Limits | None = None,
-    tell: Tell | None = None,
+    tell: ProgressCallback | None = None,
     examples: Examples = dict,
     empty_agree: bool = False,
     files: Mapping[str, str] | None = None,
@@ -171,12 +171,12 @@ class Pair:
         inputs, hints = common_inputs(self.before, self.after, feeds, examples)
         seed = self.engine.conditions.seed
         feeders = [self.engine.feeder(inputs, hints, seed=each) for each in range(seed, seed + runs)]
-        self.engine.steps.expect(4 * runs)
-        room = Room(self.before, self.engine.conditions.limits)
+        self.engine.progress.expect(4 * runs)
+        budget = MemoryBudget(self.before, self.engine.conditions.limits)
         fitted = []
         for feeder in feeders:
-            fitted.append(fit_feeds(session, feeder, room=room))
-            self.engine.steps.done("running the model before")
+            fitted.append(fit_feeds(session, feeder, budget=budget))
+            self.engine.progress.done("running the model before")
         self._feeders = feeders
         return fitted
 
@@ -240,7 +240,7 @@ class Pair:
         fused = []
         for one in feeds:
             fused.append(session.run(session.taken(one)))
-            self.engine.steps.done("running the model before, optimised")
+            self.engine.progress.done("running the model before, optimised")
         return fused  # the session goes, before another is opened: each maps or holds all weights
 
     def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
@@ -254,13 +254,13 @@ class Pair:
     def _run_after(self, feeds: Sequence[Feeds], *, optimized: bool) -> list[dict[str, Value]]:
         session = self._open("AFTER", self.after, optimized=optimized)
         renamed = output_names(self.before, self.after)
-        room = Room(self.after, self.engine.conditions.limits)
+        budget = MemoryBudget(self.after, self.engine.conditions.limits)
         results = []
         for one in feeds:
-            too_large = room.why_not(session.taken(one))
+            too_large = budget.reject_reason(session.taken(one))
             if too_large is not None:
                 raise NotComparableError("verification.too-large-to-run", label=session.label, too_large=too_large)
-            self.engine.steps.done("running the model after")
+            self.engine.progress.done("running the model after")
             outputs = session.run(session.taken(one))
             results.append({renamed[name]: value for name, value in outputs.items()})
         return results

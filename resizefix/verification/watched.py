@@ -15,7 +15,7 @@ from resizefix.scope_path import Key
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Fitted, fit_feeds
-from resizefix.verification.room import Room
+from resizefix.verification.memory_budget import MemoryBudget
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ def watched_runs(
     outputs. Raises CannotLoadError, CannotRunError, BrokenOffError, UsageError."""
     engine = Engine(conditions)
     session = engine.open(document, optimized=False, extra_outputs=tensors)
-    room = Room(document, conditions.limits)
+    budget = MemoryBudget(document, conditions.limits)
     seeds = range(conditions.seed, conditions.seed + runs)
-    return [fit_feeds(session, engine.feeder(inputs, hints, seed=seed), room=room) for seed in seeds]
+    return [fit_feeds(session, engine.feeder(inputs, hints, seed=seed), budget=budget) for seed in seeds]
 
 
 def watched_tensors(document: Document, places: Sequence[ResizePlace]) -> list[str]:

@@ -24,7 +24,7 @@ from resizefix.verification.trials import Trial
 _REMEMBERED = 4
 
 
-class Room:
+class MemoryBudget:
     """What an original may take, at the scales it has and at others.
 
     Shape inference of the whole model says it exactly; it is asked when what it said of similar scales does not do.
@@ -51,11 +51,11 @@ class Room:
     def _dependence(self) -> Dependence:
         return Dependence(self._original.proto)
 
-    def why_not(self, feeds: Mapping[str, Value]) -> str | None:
+    def reject_reason(self, feeds: Mapping[str, Value]) -> str | None:
         """Why the original is not run on these feeds; None: it fits."""
         return self._refusal(feeds, Trial(()))
 
-    def why_not_at(self, feeds: Mapping[str, Value], trial: Trial) -> str | None:
+    def reject_reason_at(self, feeds: Mapping[str, Value], trial: Trial) -> str | None:
         """The same with other scales in it."""
         return self._refusal(feeds, trial)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Tell = Callable[[int, int, str], None]
+ProgressCallback = Callable[[int, int, str], None]
 """Called with the steps done, the steps there are as far as is known, and what is being done."""
 
 
 @dataclass
-class Steps:
+class Progress:
     """Counts the runs of a model. `tell` None: nobody listens."""
 
-    tell: Tell | None = None
+    tell: ProgressCallback | None = None
     made: int = 0
     total: int = 0
 

@@ -24,7 +24,7 @@ from resizefix.runtimes.inputs import Array
 from resizefix.scope_path import MAIN
 
 
-def told_sizes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[str, Array]:
+def feeds_from_declared_shapes(document: Document, given: Mapping[str, Sequence[int]]) -> dict[str, Array]:
     """Values for the inputs that are the scales or sizes of a node between tensors of fixed size, by name.
 
     `given` are the shapes of inputs that the user fixes.

@@ -8,7 +8,7 @@ import pytest
 from resizefix.document.document import Document
 from resizefix.library.promote_scales import promote_scales
 from resizefix.library.rewrite import legalize
-from resizefix.verification.told_sizes import told_sizes
+from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 
 
 def model(inputs: str, node: str, opset: int = 18, shape: str = "1,3,6,2") -> onnx.ModelProto:
@@ -30,19 +30,19 @@ def model(inputs: str, node: str, opset: int = 18, shape: str = "1,3,6,2") -> on
     ],
 )
 def test_what_the_sizes_before_and_behind_say_is_fed(inputs, node, told):
-    found = told_sizes(Document.from_proto(model(inputs, node)), {})
+    found = feeds_from_declared_shapes(Document.from_proto(model(inputs, node)), {})
     assert {name: value.tolist() for name, value in found.items()} == told
 
 
 def test_sizes_that_the_user_gives_are_sizes_of_the_file():
     document = Document.from_proto(model("float[n,3,h,w] x, float[4] s", "Resize (x, , s)"))
-    assert told_sizes(document, {}) == {}
-    assert told_sizes(document, {"x": [1, 3, 4, 4]})["s"].tolist() == [1, 1, 1.5, 0.5]
+    assert feeds_from_declared_shapes(document, {}) == {}
+    assert feeds_from_declared_shapes(document, {"x": [1, 3, 4, 4]})["s"].tolist() == [1, 1, 1.5, 0.5]
 
 
 def test_a_node_that_is_not_valid_tells_nothing():
     made = model("float[1,3,4,4] x, float[4] s", "Upsample (x, s)", opset=11)
-    assert told_sizes(Document.from_proto(made), {}) == {}
+    assert feeds_from_declared_shapes(Document.from_proto(made), {}) == {}
 
 
 def test_a_promotion_behind_such_a_node_is_proven_at_the_sizes_of_the_file():
@@ -55,7 +55,7 @@ def test_a_promotion_behind_such_a_node_is_proven_at_the_sizes_of_the_file():
 def test_without_a_run_at_what_is_told_other_values_are_fed():
     made = model("float[1,3,4,4] x, float[4] s", "Resize (x, , s)", shape="2,3,6,2")
     made.graph.node[0].attribute.append(onnx.helper.make_attribute("mode", "cubic"))  # takes no batch that changes
-    assert told_sizes(Document.from_proto(made), {})["s"].tolist() == [2, 1, 1.5, 0.5]
+    assert feeds_from_declared_shapes(Document.from_proto(made), {})["s"].tolist() == [2, 1, 1.5, 0.5]
     assert [outcome.status.value for outcome in promote_scales(made, form="sizes").outcomes][-1] == "changed"
 
 
@@ -81,7 +81,7 @@ def test_sizes_behind_elementwise_nodes_are_those_of_what_they_read(between, tol
         '<ir_version: 8, opset_import: ["" : 18]> g (float[1,3,4,4] x, float[4] s) => (float[1,3,6,2] y) '
         f"{{ r = Resize (x, , s) {between} }}"
     )
-    found = told_sizes(Document.from_proto(made), {})
+    found = feeds_from_declared_shapes(Document.from_proto(made), {})
     assert {name: value.tolist() for name, value in found.items()} == told
 
 

@@ -30,13 +30,13 @@ from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import Engine, shapes_of_feeds
 from resizefix.verification.fitting import Fitted
+from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.probe import MOST_ALONE, Prober
 from resizefix.verification.reference_model import ConstantOperand, Operand
-from resizefix.verification.room import Room
-from resizefix.verification.told_sizes import told_sizes
 from resizefix.verification.trials import (
     Trial,
     asked_trials,
@@ -54,7 +54,7 @@ _USUAL_TRIALS = 2
 _MOST_SAID = 8
 
 
-class Bench:
+class PromotionComparison:
     """An original that runs: the feeds it accepts and what it makes of them at both optimisation levels."""
 
     def __init__(self, original: Document, conditions: Conditions, alone: Sequence[PromotedInput] = ()) -> None:
@@ -65,11 +65,11 @@ class Bench:
         self._original = original
         self._conditions = conditions
         self._is_alone = bool(alone)
-        self._room = Room(original, conditions.limits, alone)
+        self._budget = MemoryBudget(original, conditions.limits, alone)
         self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
         self._engine = Engine(conditions)
-        self._steps = self._engine.steps
-        self._steps.expect(2 * (1 + _USUAL_TRIALS))  # at two levels, the old scales and others
+        self._progress = self._engine.progress
+        self._progress.expect(2 * (1 + _USUAL_TRIALS))  # at two levels, the old scales and others
         session = self._open(original, optimized=False)
         fitted = self._fitted(session)
         self._feeds = fitted.feeds
@@ -86,9 +86,9 @@ class Bench:
         """Feeds at which the original runs: with what the file says of inputs that decide a size, or without."""
 
         def fit(hints: Mapping[str, object]) -> Fitted:
-            return self._engine.fit(self._original, session, hints, room=self._room)
+            return self._engine.fit(self._original, session, hints, budget=self._budget)
 
-        told = told_sizes(self._original, self._conditions.shapes)
+        told = feeds_from_declared_shapes(self._original, self._conditions.shapes)
         if told:
             try:
                 fitted = fit(told)
@@ -116,7 +116,7 @@ class Bench:
         def dependence() -> Dependence:
             return Dependence(promoted.proto)
 
-        probed = Prober(session, self._feeds, inputs, self._fits, self._steps, dependence).probe()
+        probed = Prober(session, self._feeds, inputs, self._fits, self._progress, dependence).probe()
         self._ran = probed.ran
         return probed.couplings
 
@@ -145,7 +145,7 @@ class Bench:
                 tried = [(trial, self._result(session, trial, inputs)) for trial, _ in tried]
             else:
                 tried = self._tried(session, inputs, asked)
-                self._steps.expect(2 * (len(tried) - _USUAL_TRIALS))
+                self._progress.expect(2 * (len(tried) - _USUAL_TRIALS))
             del session  # before the next one is opened: each maps or holds all weights
             for number, (trial, found) in enumerate(((old, at_old), *tried)):
                 if trial is old:
@@ -158,7 +158,7 @@ class Bench:
         self._note_sizes(promoted, inputs)
 
     def _result(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Outputs | CannotRunError:
-        too_large = self._room.why_not_at(self._feeds, trial)
+        too_large = self._budget.reject_reason_at(self._feeds, trial)
         if too_large is not None:
             return CannotRunError(
                 "verification.too-large-to-run", label=session.label, too_large=too_large, reason=too_large
@@ -185,7 +185,7 @@ class Bench:
 
     def _reference(self, operands: Mapping[Key, Operand]) -> PreparedModel:
         """The original that holds these scales or sizes as constants."""
-        return self._room.references.prepared(self._prepared_of(self._original), operands)
+        return self._budget.references.prepared(self._prepared_of(self._original), operands)
 
     def _expected(self, reference: PreparedModel, optimized: bool) -> Outputs | CannotRunError | CannotLoadError:
         """What a reference model makes, or why it makes nothing.
@@ -217,7 +217,7 @@ class Bench:
         self.notes.append(sampled_by_sizes(trial, inputs, shapes, difference))
 
     def _fits(self, trial: Trial) -> bool:
-        return self._room.why_not_at(self._feeds, trial) is None
+        return self._budget.reject_reason_at(self._feeds, trial) is None
 
     def _prepared_of(self, document: Document) -> PreparedModel:
         known = self._prepared.get(id(document))  # each is opened at two levels
@@ -286,7 +286,7 @@ class Bench:
         told = {source.name: tuple(value) for source, value in trial.values}
         at = _said(told)
         level = "the default optimisation level" if optimized else "optimisation disabled"
-        self._steps.done(f"comparing at {at}")
+        self._progress.done(f"comparing at {at}")
         if isinstance(found, CannotRunError):
             where = f" at {found.node!r}" if found.node else ""
             yield f"at {at} ({level}) the model does not run{where}: {found.reason}"

@@ -173,11 +173,11 @@ TVM = targets_of(
         ),
         Rule(
             name="one-extent",
-            holds=lambda f: not (f.by_sizes and 11 <= f.opset < 13 and not f.is_upsample),
-            because='Resize-11 has a tensor, though empty, in the place of scales beside its sizes ("Only one of '
-            'scales and sizes can be provided in Resize.")',
+            holds=lambda f: not (f.by_sizes and f.opset >= 11 and not f.is_upsample and not f.unnamed_scales),
+            because='a tensor, though empty, stands in the place of scales beside its sizes ("Only one of scales and '
+            'sizes can be provided in Resize.")',
             source=_FRONTEND,
-            fix="write scales, or raise the model to opset 13",
+            fix="write scales, or name no tensor there (from opset 13 on)",
         ),
         Rule(
             name="lengths-are-known",

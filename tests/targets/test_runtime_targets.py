@@ -228,3 +228,13 @@ def test_opencv_computes_with_a_single_length_in_whole_numbers_alone(name, compu
     known = facts(mode="nearest", ct="asymmetric", nm="floor")
     computed = replace(known, source=OperandSource.SHAPE, values=None, computed_by=frozenset(computed_by))
     assert ("lengths-stay-whole" not in {broken.rule for broken in judge(target, computed)}) is taken
+
+
+@pytest.mark.parametrize("opset", ["11", "13"])
+def test_an_empty_tensor_in_the_place_of_scales_is_one_extent_too_many_for_tvm(opset):
+    target = next(target for target in TARGETS if target.name == "tvm")
+    known = facts(form="sizes", opset=opset, values="1,2,10,14")
+    named = replace(known, unnamed_scales=False)
+    assert "one-extent" in {broken.rule for broken in judge(target, named)}
+    unnamed = replace(known, unnamed_scales=True)
+    assert "one-extent" not in {broken.rule for broken in judge(target, unnamed)}

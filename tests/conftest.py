@@ -1,5 +1,6 @@
 """What some tests measure belongs to a version: with an older one they are skipped, and the reason is printed."""
 
+import gc
 import signal
 from importlib.metadata import version
 
@@ -7,10 +8,16 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # what is collected stays until the end: looking for garbage in it is a fifth of the time
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script; commands inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     said = "measured_on(package, first, otherwise): the first version that behaves so, and how older ones behave"
     config.addinivalue_line("markers", said)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import resizefix
 from resizefix.faults import attributes, channels, conversions, extents, operators, types, whole_numbers
+from resizefix.library.result import Result
 
 BROKEN = Path(__file__).parents[2] / "fixtures" / "broken"
 CASES = {case["id"]: case for case in json.loads((BROKEN / "index.json").read_text())}
@@ -42,10 +44,16 @@ def feeds_of(case: dict, shapes: dict, opened: ort.InferenceSession) -> dict[str
     return feeds
 
 
+@cache
+def repaired(name: str) -> Result:
+    """The repair with the preference that the index names."""
+    return resizefix.repair(BROKEN / f"{name}.onnx", prefer=CASES[name].get("prefer"))
+
+
 @pytest.mark.parametrize("name", REPAIRED)
 def test_what_a_real_converter_broke_computes_what_its_reference_does(name):
     case = CASES[name]
-    result = resizefix.repair(BROKEN / f"{name}.onnx", prefer=case.get("prefer"))
+    result = repaired(name)
     assert result.changed
     assert result.verification.passed
     made = result.model.to_proto()
@@ -88,7 +96,7 @@ def test_before_the_repair_onnxruntime_says_what_the_index_says(name):
 def test_a_repaired_file_has_no_fault_left_and_a_second_repair_changes_nothing(name):
     case = CASES[name]
     try:
-        result = resizefix.repair(BROKEN / f"{name}.onnx", prefer=case.get("prefer"))
+        result = repaired(name)
     except resizefix.VerificationFailedError:
         assert "refuse" in (case["expected"], *case["also_ok"])
         return
@@ -119,7 +127,7 @@ def near_resizes(model: onnx.ModelProto) -> set[str]:
 @pytest.mark.parametrize("name", REPAIRED)
 def test_what_is_not_the_resizes_is_byte_for_byte_what_it_was(name):
     before = onnx.load(BROKEN / f"{name}.onnx")
-    after = resizefix.repair(BROKEN / f"{name}.onnx", prefer=CASES[name].get("prefer")).model.to_proto()
+    after = repaired(name).model.to_proto()
     near = near_resizes(before) | near_resizes(after)
     for one, other in ((before, after), (after, before)):
         there = Counter(node.SerializeToString() for node in other.graph.node)

@@ -165,7 +165,9 @@ class _Collector:
         kind, operand, attribute = extent_of(node, scope.opset, written, empty_scales, empty_sizes)
         known: dict[str, Any] = self._attribute_facts(attribute) if attribute else self._operand_facts(scope, operand)
         if known["source"] is OperandSource.SHAPE and known["values"] is None and known["static_values"] is None:
-            known["usual_values"] = usual_values(self._view, self._dims(scope, operands[0]) or (), scope, operand)
+            usual = usual_values(self._view, self._dims(scope, operands[0]) or (), scope, operand)
+            same = len({values for _, values in usual}) == 1  # none of the open sizes counts
+            known.update({"static_values": usual[0][1]} if same else {"usual_values": usual})
         spelled = spellings(written)
         unknown_length = known.get("operand_rank") == 1 and known["length"] is None and shape is not None
         if unknown_length and self._is_of_integers_with_length(scope, operand):

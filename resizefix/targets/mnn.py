@@ -28,6 +28,7 @@ from resizefix.targets.shared_deviations import (
     exclusion_ignored,
     factors_are_not_known,
     integers_are_rounded,
+    kept_axes_are_sampled,
     old_resize_is_half_pixel,
     policy_ignored,
     symmetric_is_asymmetric,
@@ -151,15 +152,6 @@ def _positions(coordinates: Coordinates):  # type: ignore[no-untyped-def]
 _POSITIONS = {coordinates: _positions(coordinates) for coordinates in Coordinates}
 
 
-def _copies_are_copies(f: SiteFacts) -> bool:
-    """tf_half_pixel_for_nn reads half a sample further on, on an axis that keeps its length too."""
-    if not f.has_coordinates or f.coordinate_transformation_mode != "tf_half_pixel_for_nn" or f.mode == "nearest":
-        return True
-    scaled = {axis for axis, *_ in resized(f)}
-    shape = f.input_shape or ()
-    return not shape or all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 1), len(shape)))
-
-
 def _depth_is_kept(f: SiteFacts) -> bool:
     """pytorch_half_pixel writes the depth's offset over its scale."""
     pytorch = f.has_coordinates and f.coordinate_transformation_mode == "pytorch_half_pixel"
@@ -220,7 +212,7 @@ MNN = targets_of(
         ),
         Rule(
             name="lines-are-not-interpolated",
-            holds=lambda f: _mode(f) == "nearest" or not _is_spread(f),
+            holds=lambda f: _mode(f) != "linear" or not _is_spread(f),
             because="one axis of {f.rank_name} is resized; it becomes three dimensions, and the width, the fourth, is "
             '0 ("Acquire buffer size = 0")',
             source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
@@ -284,15 +276,7 @@ MNN = targets_of(
             fix="half_pixel is the same where no output has length 1",
             effect=Effect.DIFFERENT,
         ),
-        Rule(
-            name="equal-lengths-are-sampled",
-            holds=_copies_are_copies,
-            because="tf_half_pixel_for_nn with mode {f.mode} reads half a sample further on an axis that keeps its "
-            "length, which onnxruntime copies",
-            source=_KERNEL,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
+        kept_axes_are_sampled(_KERNEL),
         Rule(
             name="upsample-images-alone",
             holds=_upsamples_images,

@@ -16,7 +16,16 @@ from resizefix.targets.conditions import S
 from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import Sampling, by, gives_samples, moved_axes, reads_between, resized, samples_alike
+from resizefix.targets.sampling import (
+    Sampling,
+    by,
+    copied,
+    gives_samples,
+    moved_axes,
+    reads_between,
+    resized,
+    samples_alike,
+)
 from resizefix.targets.shared_deviations import (
     INTEGERS,
     antialias_ignored,
@@ -73,9 +82,11 @@ def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 
 def _interpolated(f: SiteFacts, sampling: Sampling) -> Sampling:
-    """Everything but align_corners is half_pixel."""
+    """Everything but align_corners is half_pixel, and an axis that keeps its length is copied."""
     if sampling.mode == "nearest":
         return sampling
+    if sampling.size == sampling.out:
+        return copied(sampling)
     corners = sampling.form[0] is Coordinates.ALIGN_CORNERS
     return sampling if corners else by("half_pixel")(sampling)
 

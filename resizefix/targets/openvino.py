@@ -46,15 +46,15 @@ def _cubic_axes(f: SiteFacts) -> bool:
 
 
 def _resizes_batch(f: SiteFacts) -> bool:
-    if f.rank is None or f.rank <= 3 or (f.input_shape is not None and f.input_shape[0] is None):
+    if f.rank is None or f.rank <= 3:
         return False
     scales, first = f.full_scales, {0} if f.rank == 4 else {0, 1}
     written = scales is not None and len(scales) == f.rank and any(scales[axis] != 1 for axis in first)
-    return bool(first & moved_axes(f)) or (written and bool(moved_axes(f)))
+    return written or bool(first & moved_axes(f))
 
 
 def _is_open(f: SiteFacts) -> bool:
-    return f.input_shape is not None and None in f.input_shape[1:]
+    return f.input_shape is not None and None in f.input_shape
 
 
 def _has_the_length(f: SiteFacts) -> bool:

@@ -178,8 +178,8 @@ def gives_samples(f: SiteFacts) -> bool:
 def moved_axes(f: SiteFacts) -> frozenset[int]:
     """The axes whose length changes, or whose samples are others than a copy's; whatever the policy is."""
     f = replace(f, keep_aspect_ratio_policy="stretch")
-    copied = {one.axis for one in samplings(f) if one.size == one.out and alike(one, _copy(one))}
-    return frozenset(axis for axis, size, out, _ in resized(f) if size != out or axis not in copied)
+    kept = {one.axis for one in samplings(f) if one.size == one.out and alike(one, copied(one))}
+    return frozenset(axis for axis, size, out, _ in resized(f) if size != out or axis not in kept)
 
 
 def positions_read(f: SiteFacts) -> Iterator[Floats]:
@@ -206,7 +206,7 @@ def copies_alike(*deviations: Deviation) -> Callable[[SiteFacts], bool]:
         for sampling in map(partial(_sampling, f), found):
             if sampling is None:
                 return True
-            copy = _copy(sampling)
+            copy = copied(sampling)
             for deviation in deviations:
                 sampling = deviation(f, sampling)
             if not alike(sampling, copy):
@@ -216,7 +216,8 @@ def copies_alike(*deviations: Deviation) -> Callable[[SiteFacts], bool]:
     return holds
 
 
-def _copy(sampling: Sampling) -> Sampling:
+def copied(sampling: Sampling) -> Sampling:
+    """Each output is the sample at its own place."""
     return replace(sampling, positions=_one_by_one, rounding=np.floor, scale=1.0, antialias=False)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from onnx import TensorProto
@@ -107,13 +107,13 @@ def whole_copies_are_sampled(source: str, *deviations: Deviation) -> Rule:
     )
 
 
-def crop_is_not_computed(source: str, modes: Collection[str] = ()) -> Rule:
-    """tf_crop_and_resize is taken, and its roi not followed in these modes; where no length changes, onnxruntime copies
-    and the others crop. That of the whole tensor crops nothing."""
+def crop_is_not_computed(source: str, follows: Callable[[SiteFacts], bool] = lambda f: True) -> Rule:
+    """tf_crop_and_resize is taken, and its roi not followed but where `follows` says so; where no length changes,
+    onnxruntime copies and the others crop. The roi of the whole tensor crops nothing."""
 
     def holds(f: SiteFacts) -> bool:
         changes = any(size != out for _, size, out, _ in resized(f))
-        return not _crops(f) or (f.mode not in modes and changes)
+        return not _crops(f) or (follows(f) and changes)
 
     return Rule(
         name="crop-is-not-computed",
@@ -145,6 +145,29 @@ def factors_are_not_known(source: str, *deviations: Deviation, since: str = "", 
         since=since,
         until=until,
     )
+
+
+def kept_axes_are_sampled(source: str, *, since: str = "", until: str = "") -> Rule:
+    """tf_half_pixel_for_nn reads half a sample further on, on an axis that keeps its length too."""
+    return Rule(
+        name="equal-lengths-are-sampled",
+        holds=_keeps_no_axis,
+        because="tf_half_pixel_for_nn with mode {f.mode} reads half a sample further on an axis that keeps its length, "
+        "which onnxruntime copies",
+        source=source,
+        fix="replace the node",
+        effect=Effect.DIFFERENT,
+        since=since,
+        until=until,
+    )
+
+
+def _keeps_no_axis(f: SiteFacts) -> bool:
+    if not f.has_coordinates or f.coordinate_transformation_mode != "tf_half_pixel_for_nn" or f.mode == "nearest":
+        return True
+    scaled = {axis for axis, *_ in resized(f)}
+    shape = f.input_shape or ()
+    return not shape or all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 1), len(shape)))
 
 
 def policy_ignored(source: str) -> Rule:

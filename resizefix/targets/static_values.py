@@ -27,8 +27,8 @@ def usual_values(
     if None in dims or all(isinstance(size, int) for size in dims):
         return ()
     found = []
-    for usual in _USUAL_SIZES:
-        supposed = {size: usual + axis if axis else 1 for axis, size in enumerate(dims) if isinstance(size, str)}
+    for batch, usual in enumerate(_USUAL_SIZES, 1):
+        supposed = {size: usual + axis if axis else batch for axis, size in enumerate(dims) if isinstance(size, str)}
         value = StaticValues(view, supposed).value_of(scope, name)
         if value is None or value.dtype.kind not in "fiu":
             return ()

@@ -11,7 +11,7 @@ from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
 from resizefix.targets.deviations import EXACT_ROUNDINGS, old_resize, symmetric_ties
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, samples_alike
+from resizefix.targets.sampling import Sampling, resized, samples_alike
 from resizefix.targets.shared_deviations import (
     crop_is_not_computed,
     integers_are_summed_otherwise,
@@ -67,6 +67,16 @@ def _half_before(scale: float, size: int, out: int) -> Floats:
 def _one_pixel(f: SiteFacts, sampling: Sampling) -> Sampling:
     pytorch = sampling.form[0] is Coordinates.PYTORCH_HALF_PIXEL
     return replace(sampling, positions=_half_before) if pytorch and sampling.out == 1 else sampling
+
+
+def _is_whole(f: SiteFacts) -> bool:
+    """No in·scale has a fraction, and every axis that is cropped is resized, too."""
+    roi, found = f.roi_values or (), list(resized(f))
+    half = len(roi) // 2
+    axes = f.axes if f.axes is not None and len(f.axes) == half else tuple(range(half))
+    cut = {axis % (f.rank or 1) for axis, *ends in zip(axes, roi, roi[half:], strict=False) if ends != [0, 1]}
+    whole = f.by_sizes or all(float(np.float32(scale) * np.float32(size)).is_integer() for _, size, _, scale in found)
+    return whole and cut <= {axis for axis, *_ in found}
 
 
 _OLD = old_resize("asymmetric", "round_prefer_floor", ("nearest",))
@@ -126,7 +136,7 @@ TRACT = targets_of(
             effect=Effect.DIFFERENT,
         ),
         whole_copies_are_sampled(_OPERATOR, _corners, _one_pixel, _OLD),
-        crop_is_not_computed(f"measured on {_RELEASE}", ("linear",)),
+        crop_is_not_computed(f"measured on {_RELEASE}", _is_whole),
         Rule(
             name="symmetric-ties",
             holds=samples_alike(symmetric_ties),

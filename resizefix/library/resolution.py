@@ -41,10 +41,7 @@ class InputResolution:
 
 def resolution_of(view: ModelView) -> InputResolution:
     """Look at the image input and at the constants that follow it, without running the model."""
-    from resizefix.origins.input_sizes.choices import Choices
-    from resizefix.origins.input_sizes.following import follow
     from resizefix.origins.input_sizes.input_axes import image_inputs
-    from resizefix.origins.input_sizes.refusal import SizeRefusedError
 
     try:
         images = image_inputs(view.model, ())
@@ -56,6 +53,10 @@ def resolution_of(view: ModelView) -> InputResolution:
         return InputResolution(Freedom.FREE, name, size)
     if len(view.model.graph.node) > _MOST_NODES:
         return InputResolution(Freedom.FIXED, name, size)
+    from resizefix.origins.input_sizes.choices import Choices
+    from resizefix.origins.input_sizes.following import follow
+    from resizefix.origins.input_sizes.refusal import SizeRefusedError
+
     try:
         found = follow(view, images, old, Choices())
         numbers = found.numbers({symbol: 2 * length for symbol, length in old.items()})

@@ -56,6 +56,8 @@ def wrong_type(node: ResizeNode, _: Preferences) -> Fault | None:
         because = f"its attribute {attribute.name} has the wrong type"
         if value is None:
             return Fault(TYPE, because, "the value cannot be read as the right type; correct it and try again")
+        if sum(other.name == attribute.name for other in node.node.attribute) > 1:
+            return Fault(TYPE, because, "the node has another attribute of that name; remove one of the two")
         change = Change(node.rewritten(put={attribute.name: value}))
         return Fault(TYPE, because, f"it becomes {value!r}", change)
     return None

@@ -151,6 +151,9 @@ REFUSED = {
         8, 'b = BatchNormalization <spatial = 0> (x, x, x, x, x) y = Resize (b, s)', SCALES,
         "BatchNormalization node 'b' cannot be raised to opset 9",
     ),
+    "an attribute twice": (
+        18, 'y = Resize <antialias = 1, antialias = 0.0> (x, "", s)', SCALES, "another attribute of that name",
+    ),
     "a node of opset 10 or of today": (13, 'y = Resize <mode = "linear"> (x, s)', SCALES, "of opset 13 at half_pixel"),
     "whole numbers of two readings": (13, 'y = Resize (x, "", s)', "int64[4] s = {2, 3, 2, 2}", "--prefer scales"),
     "sizes before opset 11": (10, "y = Resize (x, s)", "int64[4] s = {1, 3, 16, 16}", "of opset 10 has none"),

@@ -177,14 +177,14 @@ def mode_misspelt(model: ModelProto, node: NodeProto, rng: random.Random) -> boo
 
 def later_attribute(model: ModelProto, node: NodeProto, rng: random.Random) -> bool:
     opset = opset_of(model)
-    if opset >= 18:
+    if opset >= 18 or any(entry.name == "antialias" for entry in node.attribute):
         return False
     node.attribute.append(helper.make_attribute("antialias", 0))
     return True
 
 
 def attribute_as_float(model: ModelProto, node: NodeProto, rng: random.Random) -> bool:
-    if opset_of(model) < 11:
+    if opset_of(model) < 11 or any(entry.name == "exclude_outside" for entry in node.attribute):
         return False
     node.attribute.append(helper.make_attribute("exclude_outside", 0.0))
     return True

@@ -15,6 +15,7 @@ import click
 
 from resizefix.cli.envelope import Call, emit_error, emit_usage_error, why_unforeseen
 from resizefix.cli.streams import Streams
+from resizefix.diagnostics import Diagnostic
 from resizefix.process import INTERRUPTED, AskedToEnd, end, in_a_process, note
 from resizefix.version import __version__
 
@@ -90,7 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Files are spoken of where they are opened; what is left is that nothing can be printed, on a full disk say.
     unprinted = streams.why_not_printed()
     if unprinted is not None:
-        click.echo(f"resizefix: the answer cannot be printed: {unprinted.strerror or unprinted}", err=True)
+        why = Diagnostic("cli.not-printed", why=unprinted.strerror or unprinted)
+        click.echo(f"resizefix: {why}", err=True)
         code = 2
         note(answered=code)
     end(code)

@@ -13,6 +13,7 @@ from resizefix.cli.options import F, manner_of, subcommand, target_option
 from resizefix.cli.piped_model import model_argument, shown
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 from resizefix.cli.runtime_options import runtime_python
+from resizefix.diagnostics import Diagnostic
 
 
 class ShapesOption(click.ParamType):  # type: ignore[type-arg]
@@ -36,7 +37,7 @@ class ShapesOption(click.ParamType):  # type: ignore[type-arg]
             except ValueError:
                 numbers = (-1,)
             if not name or any(number < 0 for number in numbers):
-                self.fail(f"{value!r} is not a shape; write for example input:1x3x224x224", param, ctx)
+                self.fail(Diagnostic("cli.no-shape", value=repr(value), example="input:1x3x224x224"), param, ctx)
             shapes[name] = shapes.get(name, ()) + numbers
         return shapes
 

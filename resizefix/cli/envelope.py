@@ -16,6 +16,7 @@ from resizefix import process
 from resizefix.cli.next_command import after_error, after_no, after_wrong_words, show_error
 from resizefix.cli.piped_model import as_typed, shown
 from resizefix.cli.progress import close_progress
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep
@@ -91,7 +92,7 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
             exit_code=error.exit_code,
             fields=dict(getattr(error, "fields", {})),
         )
-    except Exception as error:  # the last resort, for files that nobody thought of: the one place that catches all
+    except Exception as error:  # the last resort, for files that no rule foresees: the one place that catches all
         answer = Answer(error=f"{model}: {why_unforeseen(error)}", exit_code=2)
         if manner.verbose:
             traceback.print_exc()
@@ -104,7 +105,7 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
         try:
             answer.show()
         except Exception as error:  # as above
-            answer = Answer(error=f"{model}: cannot be shown: {why_unforeseen(error)}", exit_code=2)
+            answer = Answer(error=Diagnostic("cli.not-shown", model=model, why=why_unforeseen(error)), exit_code=2)
     if answer.error is not None:
         show_error(f"resizefix {command}: {printable(answer.error)}", None if manner.as_json or manner.quiet else step)
     raise click.exceptions.Exit(answer.exit_code)
@@ -135,18 +136,21 @@ def why_unforeseen(error: Exception) -> str:
     while cause is not None and not isinstance(cause, (MemoryError, ImportError, OSError)):
         cause = cause.__cause__ or cause.__context__
     if isinstance(cause, MemoryError) or process.memory_is_out():
-        return "needs more memory than there is. Nothing was written."
+        return Diagnostic("cli.memory-is-out")
     if isinstance(cause, ImportError):
         # Libraries wrap what the system said in pages of advice.
         while isinstance(inner := cause.__cause__ or cause.__context__, ImportError):
             cause = inner
-        return f"a library cannot be loaded: {cause}. Nothing was written."
+        return Diagnostic("cli.library-not-loaded", why=cause)
     if isinstance(cause, OSError):
-        return f"{_what_failed(cause)}. Nothing was written."
+        return Diagnostic("cli.system-error", why=_what_failed(cause))
     place = traceback.extract_tb(error.__traceback__)[-1]
-    return (
-        f"this is an error in resizefix ({type(error).__name__}: {error}; {Path(place.filename).name}:"
-        f"{place.lineno}). Nothing was written. Please report it with the model; -v shows where it happened."
+    return Diagnostic(
+        "cli.error-in-resizefix",
+        kind=type(error).__name__,
+        why=error,
+        file=Path(place.filename).name,
+        line=place.lineno,
     )
 
 
@@ -154,8 +158,10 @@ def _what_failed(error: OSError) -> str:
     try:
         os.getcwd()
     except OSError:
-        return "the current folder no longer exists; change to another"
-    return f"{error.filename}: {error.strerror}" if error.filename else f"the system refused: {error.strerror or error}"
+        return Diagnostic("cli.folder-is-gone")
+    if error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return Diagnostic("cli.system-refused", why=error.strerror or error)
 
 
 def _envelope(command: str, model: str, answer: Answer) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import click
 from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.options import bounds, manner_of, subcommand
 from resizefix.cli.piped_model import DASH, PipedModel, as_typed, model_argument, shown
+from resizefix.diagnostics import Diagnostic
 
 
 @subcommand("explain", example="resizefix explain 'Resize scales must be an initializer!' x3.onnx")
@@ -23,12 +24,11 @@ def command(message: str, model: str | None, as_json: bool, quiet: bool, verbose
     the command is tried on the model, and nothing is written. Exit code 1: the message is not known.
     """
     if message == DASH and isinstance(model, PipedModel):
-        raise click.UsageError("stdin holds the message or the model; name a file for the model")
+        raise click.UsageError(Diagnostic("cli.stdin-message-and-model"))
     conduct("explain", model or "", manner_of(as_json, quiet, verbose), lambda: _work(message, model))
 
 
 def _work(message: str, model: str | None) -> Answer:
-    from resizefix.diagnostics import Diagnostic
     from resizefix.library.explain import explain
 
     told = explain(sys.stdin.read() if message == DASH else message, model)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 
 
@@ -28,7 +29,7 @@ class FeedOption(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             values = ()
         if not separator or not name or not values:
-            self.fail(f"{value!r} is not a feed; write for example scales=1,1,3,3", param, ctx)
+            self.fail(Diagnostic("cli.no-feed", value=repr(value), example="scales=1,1,3,3"), param, ctx)
         return name, values
 
 
@@ -47,7 +48,7 @@ class FileFeedOption(click.ParamType):  # type: ignore[type-arg]
         if not separator and os.path.isfile(name):
             return "", name
         if not separator or not name or not what:
-            self.fail(f"{value!r} is no feed; write for example input=photo.png", param, ctx)
+            self.fail(Diagnostic("cli.no-feed", value=repr(value), example="input=photo.png"), param, ctx)
         try:
             return name, tuple(float(number) for number in what.split(","))
         except ValueError:

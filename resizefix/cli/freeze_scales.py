@@ -13,6 +13,7 @@ from resizefix.cli.many import many_written
 from resizefix.cli.options import manner_of, running, shared_options, subcommand, writing
 from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import No, why_not_all, written
+from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
@@ -45,7 +46,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         return freeze_scales(model, set=dict(options["values"]), size=options["size"], **shared_options(options))
 
     def why_not(result: Result) -> No | None:
-        nothing = "there is nothing to do: the scales of every selected node are constants already"
+        nothing = Diagnostic("cli.nothing-to-freeze")
         return why_not_all(result, named=bool(options["node"]), done="frozen", nothing=nothing)
 
     return written(model, options, make, why_not, verbose=verbose)

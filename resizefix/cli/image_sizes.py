@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from resizefix.diagnostics import Diagnostic
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -24,9 +26,8 @@ class SizeType(click.ParamType):  # type: ignore[type-arg]
             return value if isinstance(value, tuple) else "any"
         parts = str(value).lower().replace("×", "x").split("x")
         if len(parts) != 2 or not all(part.isdigit() and 0 < int(part) < 1 << 31 for part in parts):
-            self.fail(
-                f"{value!r} is no size; write height x width, as 720x1280{', or any' if self._any else ''}", param, ctx
-            )
+            code = "cli.no-size-or-any" if self._any else "cli.no-size"
+            self.fail(Diagnostic(code, value=repr(value)), param, ctx)
         return int(parts[0]), int(parts[1])
 
 
@@ -40,7 +41,7 @@ class BatchType(click.ParamType):  # type: ignore[type-arg]
         if isinstance(value, int) or str(value).lower() == "any":
             return value if isinstance(value, int) else "any"
         if not str(value).isdigit() or not 0 < int(value) < 1 << 31:
-            self.fail(f"{value!r} is no batch; write a number from 1, or any", param, ctx)
+            self.fail(Diagnostic("cli.no-batch", value=repr(value)), param, ctx)
         return int(value)
 
 

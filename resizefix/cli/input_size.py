@@ -22,13 +22,11 @@ if TYPE_CHECKING:
 @model_argument(metavar="IN")
 @click.argument("out", required=False, type=click.Path())
 @click.argument("size", required=False, metavar="SIZE")
-@click.option("--batch", type=BatchType(), help="Another batch, too: a number, or any.")
-@click.option("--input", "inputs", multiple=True, metavar="NAME", help="The image inputs that are meant (repeatable).")
+@click.option("--batch", type=BatchType(), help="Also set the batch: a number, or any.")
+@click.option("--input", "inputs", multiple=True, metavar="NAME", help="Only these image inputs (repeatable).")
+@click.option("--keep", multiple=True, metavar="PATTERN", help="Keep the sizes in these nodes (repeatable).")
 @click.option(
-    "--keep", multiple=True, metavar="PATTERN", help="The sizes in these nodes stay as they are (repeatable)."
-)
-@click.option(
-    "--follow", multiple=True, metavar="PATTERN", help="The sizes in these nodes follow the input (repeatable)."
+    "--follow", multiple=True, metavar="PATTERN", help="Let the sizes in these nodes follow the input (repeatable)."
 )
 @click.option(
     "--interpolate-positions", is_flag=True, help="Interpolate learned tables of positions: an approximation."

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @model_argument(metavar="IN")
 @click.argument("out", required=False, type=click.Path())
 @many_written
-@target_option("--target", help="What must accept the result; `list` prints them all.")
+@target_option("--target", help="The runtime that must accept the result; `list` prints the names.")
 @click.option(
     "--fastest",
     is_flag=True,
@@ -69,7 +69,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         return legalize(model, **own, **rewrite_options(options), **shared_options(options))
 
     def why_not(result: Result) -> No | None:
-        nothing: str = f"there is nothing to do: {options['target']} accepts every selected node as it is"
+        nothing = Diagnostic("cli.nothing-to-legalize", target=options["target"])
         if options["fastest"]:
             nothing = Diagnostic("cli.nothing-faster", target=options["target"])
         return why_not_all(result, named=bool(options["node"]), done="rewritten", nothing=nothing)

@@ -21,6 +21,7 @@ from resizefix.cli.envelope import Call
 from resizefix.cli.next_command import after_error, show_error
 from resizefix.cli.piped_model import DASH, ModelArgument, shown
 from resizefix.cli.target_file import require_apart
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 from resizefix.printable import printable
 from resizefix.version import __version__
@@ -98,7 +99,7 @@ def _calls(models: Sequence[str], params: dict[str, Any], output_dir: str | None
     double = sorted({Path(out).name for out, file in zip(outs, files, strict=True) if files.count(file) > 1})
     if double:
         raise UsageError("cli.same-file-name", double=" or ".join(double), output_dir=output_dir)
-    require_apart(outs, models, instead="name another folder")
+    require_apart(outs, models, instead=Diagnostic("cli.name-another-folder"))
     if not params["dry_run"]:
         try:
             os.makedirs(output_dir, exist_ok=True)
@@ -196,7 +197,10 @@ def _violations(answer: dict[str, Any]) -> Iterator[str]:
             said.update(
                 (f"{v['node']}: {v['because']} [{v['rule']}]; {v['mend']}", None) for v in verdict["violations"]
             )
-            said.update((f"the real parser: {error}", None) for error in (verdict["live"] or {}).get("errors", ()))
+            said.update(
+                (Diagnostic("cli.real-parser-says", why=error), None)
+                for error in (verdict["live"] or {}).get("errors", ())
+            )
     yield from said
 
 

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from resizefix.cli.envelope import Answer, Call, Manner, conduct
 from resizefix.cli.progress import progress_line
+from resizefix.diagnostics import Diagnostic
 from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.version import __version__
 
@@ -64,8 +65,8 @@ class Subcommand(click.Command):
         for param in self.params:
             value = ctx.params.get(str(param.name))
             if "" in (value if isinstance(value, tuple) else (value,)):
-                advice = "give a value" if param.required else "give a value, or leave the option out"
-                raise click.BadParameter(f"the value is empty; {advice}", ctx=ctx, param=param)
+                why = Diagnostic("cli.empty-argument" if param.required else "cli.empty-option")
+                raise click.BadParameter(why, ctx=ctx, param=param)
         return rest
 
 
@@ -118,7 +119,7 @@ class ShapeOption(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             dims = (-1,)
         if not separator or not name or any(size < 0 for size in dims):
-            self.fail(f"{value!r} is not a shape; write for example input:1,3,224,224", param, ctx)
+            self.fail(Diagnostic("cli.no-shape", value=repr(value), example="input:1,3,224,224"), param, ctx)
         return name, dims
 
 
@@ -133,7 +134,7 @@ class SizeOption(click.ParamType):  # type: ignore[type-arg]
             return value
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
         if found is None or float(found[1]) == 0:
-            self.fail(f"{value!r} is not an amount of memory; write for example 4G or 512M", param, ctx)
+            self.fail(Diagnostic("cli.no-memory-size", value=repr(value)), param, ctx)
         return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
 
 
@@ -157,7 +158,7 @@ class TargetOption(click.ParamType):  # type: ignore[type-arg]
         except UsageError as error:
             self.fail(str(error), param, ctx)
         if self._only and name not in self._only:
-            self.fail(f"{value!r} is none of {', '.join(self._only)}", param, ctx)
+            self.fail(Diagnostic("cli.no-such-target", value=repr(value), known=", ".join(self._only)), param, ctx)
         return name
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -202,7 +203,7 @@ class NumbersOption(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             numbers = ()
         if not numbers or not all(0 < number < float("inf") for number in numbers):
-            self.fail(f"{value!r} is not a scale; write for example 4 or 2,3", param, ctx)
+            self.fail(Diagnostic("cli.no-scale", value=repr(value)), param, ctx)
         return numbers
 
 

@@ -11,6 +11,7 @@ from resizefix.cli.many import many_written
 from resizefix.cli.options import NumbersOption, manner_of, opset_option, running, shared_options, subcommand, writing
 from resizefix.cli.piped_model import DASH, model_argument, shown
 from resizefix.cli.written import More, No, why_not_all, written
+from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
@@ -70,7 +71,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         return promote_scales(model, **own, **shared_options(options))
 
     def why_not(result: Result) -> No | None:
-        nothing = "there is nothing to do: the scales of every selected node are graph inputs already"
+        nothing = Diagnostic("cli.nothing-to-promote")
         return why_not_all(result, named=bool(options["node"]), done="promoted", nothing=nothing)
 
     def more(result: Result, path: str | None, made: bool) -> More | None:

@@ -11,6 +11,7 @@ from resizefix.cli.many import many_written
 from resizefix.cli.options import manner_of, opset_option, running, shared_options, subcommand, writing
 from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import No, why_not_all, written
+from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from resizefix.library.result import Result
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 @click.option(
     "--prefer",
     type=click.Choice(["scales", "sizes"]),
-    help="The operand that counts where scales and sizes are both given and disagree.",
+    help="Which to keep where scales and sizes are both given and disagree.",
 )
-@click.option("--remove-identity", is_flag=True, help="Also replace resizes by 1 by Identity.")
+@click.option("--remove-identity", is_flag=True, help="Also replace resizes with scale 1 by Identity.")
 @opset_option
 @writing
 @running
@@ -46,7 +47,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         return repair(model, **extra, **shared_options(options))
 
     def why_not(result: Result) -> No | None:
-        nothing = "there is nothing to do: no selected node has a fault that is known"
+        nothing = Diagnostic("cli.nothing-to-repair")
         return why_not_all(result, named=bool(options["node"]), done="repaired", nothing=nothing)
 
     # A model without a fault is what repair promises to write: OUT is a copy of it.

@@ -11,6 +11,7 @@ import click
 
 from resizefix.cli.envelope import Manner
 from resizefix.cli.target_file import require_free
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,7 +56,7 @@ class ReportFiles(NamedTuple):
         if len(files) == 2 and os.path.realpath(files[0]) == os.path.realpath(files[1]):
             raise UsageError("cli.reports-collide", files=files[0])
         for path in files:
-            require_free(path, models, force=self.force, instead="name another file for the report")
+            require_free(path, models, force=self.force, instead=Diagnostic("cli.name-another-report"))
 
     def write(self, manner: Manner, html: Callable[[], str], markdown: Callable[[], str]) -> dict[str, str | None]:
         """Write what is wanted, all files or none, and print what goes to stdout.
@@ -76,11 +77,7 @@ class ReportFiles(NamedTuple):
         elif self.on_stdout:
             click.echo(text, nl=False)
         if len(text) > _MOST_IN_A_COMMENT and not manner.quiet:
-            click.echo(
-                f"the Markdown has {len(text)} characters, more than GitHub takes in a comment ({_MOST_IN_A_COMMENT}); "
-                "attach the page that --html writes instead",
-                err=True,
-            )
+            click.echo(Diagnostic("cli.markdown-too-long", characters=len(text), most=_MOST_IN_A_COMMENT), err=True)
         return fields
 
     def told(self, manner: Manner) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from resizefix.cli.options import F
+from resizefix.diagnostics import Diagnostic
 
 
 class PythonOption(click.ParamType):  # type: ignore[type-arg]
@@ -23,7 +24,7 @@ class PythonOption(click.ParamType):  # type: ignore[type-arg]
 
         name, separator, path = str(value).partition("=")
         if not separator or not path:
-            self.fail(f"{value!r} names no Python; write for example opencv-4=/path/to/bin/python", param, ctx)
+            self.fail(Diagnostic("cli.no-runtime-python", value=repr(value)), param, ctx)
         try:
             return runtime_named(name).name, path
         except UsageError as error:

@@ -25,6 +25,7 @@ from resizefix.cli.options import (
 from resizefix.cli.piped_model import ModelArgument, shown
 from resizefix.cli.report_files import ReportFiles
 from resizefix.cli.written import More, No, why_not_all, written
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         return made[-1]
 
     def why_not(result: Result) -> No | None:
-        nothing = "there is nothing to do: every selected node is that already"
+        nothing = Diagnostic("cli.nothing-to-set")
         return why_not_all(result, named=bool(options["node"]), done="changed", nothing=nothing)
 
     def more(result: Result, path: str | None, is_yes: bool) -> More:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from resizefix.cli.piped_model import DASH, PipedModel, shown
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UnreadableModelError, UsageError
 
 
@@ -42,25 +43,24 @@ def target_file_of(model: str, options: Mapping[str, Any], *, default: str | Non
     if in_place:
         links = os.stat(model).st_nlink - 1 if os.path.isfile(model) else 0
         if links:
-            names = "another name (a hard link)" if links == 1 else f"{links} other names (hard links)"
-            raise UsageError("cli.in-place-of-links", model=model, names=names)
+            raise UsageError("cli.in-place-of-links", model=model, names=f"{links} other name{'s' * (links > 1)}")
         return TargetFile(model, overwrite=True)
     path = path if path is not None else default
     if path is None:
         raise UsageError("cli.no-out", retry_args=("--dry-run",))
     if path == DASH:
         return TargetFile(DASH, overwrite=False)
-    instead = "name another file, or give --in-place instead of OUT to replace it"
+    instead = Diagnostic("cli.name-another-out")
     require_free(path, (model,), force=options["force"], instead=instead)
     return TargetFile(path, overwrite=options["force"])
 
 
-def require_free(path: str, models: Sequence[str], *, force: bool, instead: str = "name another file") -> None:
+def require_free(path: str, models: Sequence[str], *, force: bool, instead: str | None = None) -> None:
     """Raises UsageError for a folder, for one of the models or a file with their data, and for a file that exists
     unless `force`; `instead` is what to do where it is one of the models."""
     if os.path.isdir(path):
         raise UsageError("cli.out-is-folder", path=path)
-    require_apart((path,), models, instead=instead)
+    require_apart((path,), models, instead=instead or Diagnostic("cli.name-another-file"))
     if os.path.lexists(path) and not force:
         raise UsageError("cli.out-exists", path=path, retry_args=("--force",))
 

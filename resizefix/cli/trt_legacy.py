@@ -95,11 +95,19 @@ def _why_not(result: Result) -> No | None:
         nothing = code_of(result.verification.reason) == NOTHING_TO_DO.code
         return No(Diagnostic("cli.in-this-form-already"), True) if nothing and not result.resolution else None
     kinds = sorted({blocker.op_type or blocker.node for blocker in result.blockers})
-    parts = [f"{outcome.node}: {reason(outcome)}" for outcome in refused[:1]]
+    parts: list[str] = [f"{outcome.node}: {reason(outcome)}" for outcome in refused[:1]]
     if len(refused) > 1:
-        parts.append(f"and {len(refused) - 1} more nodes")
+        parts.append(Diagnostic("cli.and-more-nodes", number=len(refused) - 1))
     if kinds:
         first = result.blockers[0]
-        where = f"{first.node}: {first.reason}; {first.fix}"
-        parts.append(f"opset 8 cannot say {', '.join(kinds)} ({len(result.blockers)} in all; {where})")
+        parts.append(
+            Diagnostic(
+                "cli.opset-8-lacks",
+                kinds=", ".join(kinds),
+                number=len(result.blockers),
+                node=first.node,
+                why=first.reason,
+                fix=first.fix,
+            )
+        )
     return No(Diagnostic("cli.nothing-written", why="; ".join(parts)), outcome=refused[0] if refused else None)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--runtime",
     metavar="NAME",
-    help="Run AFTER (with one model: that) in another runtime: openvino, opencv-5, mnn, …; compare every resize.",
+    help="Run AFTER (or the only model) in another runtime, such as openvino, opencv-5 or mnn; compare every resize.",
 )
 @runtime_python
 @click.option(

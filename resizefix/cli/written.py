@@ -109,7 +109,7 @@ def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No |
                 return None
             return No(nothing, True)
         refused = next(outcome for outcome in missed if outcome.status is Status.REFUSED)
-        why = f"no node was {done}; nothing was written. {refused.node}: {reason(refused)}"
+        why = Diagnostic("cli.nothing-done", done=done, node=refused.node, why=reason(refused))
         return No(why, outcome=refused)
     if named and missed:
         names = ", ".join(outcome.node for outcome in missed)

@@ -34,20 +34,14 @@ def dialect_of(op_type: str, opset_version: int) -> Dialect:
     for row in DIALECTS:
         if row.op_type == op_type and row.since_version <= opset_version <= (row.last_opset or opset_version):
             return row
-    raise RefusedError(_why_none(op_type, opset_version), rule="dialect")
+    raise RefusedError(_why_none(op_type, opset_version), op_type=op_type, opset=opset_version, rule="dialect")
 
 
 def _why_none(op_type: str, opset_version: int) -> str:
     if op_type == "Upsample" and opset_version >= 10:
-        return (
-            f"Upsample was removed at opset 10 (Resize took its place), yet the model imports opset {opset_version}: "
-            "no runtime runs such a file. Import opset 9 if every other node allows it, or export again."
-        )
+        return "dialects.upsample-was-removed"
     if op_type == "Resize" and 1 <= opset_version <= 9:
-        return (
-            f"Resize exists from opset 10 on, yet the model imports opset {opset_version}. "
-            "Import the opset the exporter wrote the nodes for (Resize with two inputs: 10; with roi: 11 or later)."
-        )
+        return "dialects.resize-is-younger"
     if op_type not in {row.op_type for row in DIALECTS}:
-        return f"{op_type} is neither Upsample nor Resize."
-    return f"There is no opset {opset_version} that has {op_type}: the model's opset import is missing or wrong."
+        return "dialects.no-resize"
+    return "dialects.no-such-opset"

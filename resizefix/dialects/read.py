@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from onnx import AttributeProto, NodeProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import DIALECTS
 from resizefix.dialects.row import Dialect, Operands
 from resizefix.document.text import counted
@@ -38,12 +40,12 @@ def read(node: NodeProto, dialect: Dialect) -> Reading:
     """The canonical meaning of `node`, with the spec's defaults applied and fields its mode does not read left out.
 
     Raises:
-        RefusedError: the node is not valid in the dialect; the text names the node, the rule and the mend.
+        RefusedError: the node is not valid in the dialect; the text names the node, the rule and the fix.
         ValueError: `dialect` is not one of the node's operator.
 
     """
     if node.op_type != dialect.op_type:
-        raise ValueError(f"a node of op_type {node.op_type} read as {dialect.name}")
+        raise ValueError(f"{node.op_type} is not {dialect.name}")
     inputs = tuple(node.input)
     attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
     known = _reading_of(dialect.op_type, dialect.since_version, tuple(map(bool, inputs)), attributes)
@@ -76,8 +78,11 @@ class _Reader:
         self.dialect = dialect
         self.label = label_of(node.op_type, node.name, node.output[0] if node.output else "")
 
-    def refusal(self, rule: str, reason: str) -> RefusedError:
-        return RefusedError(f"{self.label} ({self.dialect.name}): {reason}", node=self.label, rule=rule)
+    def refusal(self, rule: str, code: str, /, **arguments: Any) -> RefusedError:
+        why = Diagnostic(code, **arguments)
+        return RefusedError(
+            "dialects.not-valid", label=self.label, dialect=self.dialect.name, why=why, node=self.label, rule=rule
+        )
 
     def reading(self) -> Reading:
         self.explain_hybrids()
@@ -90,25 +95,11 @@ class _Reader:
         """Mixtures of two Upsample versions that old tutorials and exporters write, and no runtime runs."""
         names = {attribute.name for attribute in self.node.attribute}
         if self.dialect.name == "Upsample-9" and "scales" in names:
-            raise self.refusal(
-                "hybrid",
-                "it holds its scales as an attribute, as Upsample-7 does, in a model of opset 9, where they are "
-                "input 1. The checker, onnxruntime and TensorRT ≥5.1 refuse it. Make the scales an initializer that is "
-                "input 1, or import opset 8.",
-            )
+            raise self.refusal("hybrid", "dialects.scales-attribute-at-opset-9")
         if self.dialect.op_type == "Upsample" and self.dialect.scales_input is None and len(self.node.input) > 1:
-            raise self.refusal(
-                "hybrid",
-                "it has the two inputs of Upsample-9 (X, scales) in a model of an older opset, where the scales are "
-                "attributes. Import opset 9, or move the scales into the attribute and drop input 1: "
-                "`resizefix repair` does so where they are constant.",
-            )
+            raise self.refusal("hybrid", "dialects.scales-input-before-opset-9")
         if self.dialect.since_version == 7 and "height_scale" in names:
-            raise self.refusal(
-                "hybrid",
-                "it has the attributes height_scale and width_scale of Upsample-1 in a model of opset 7 or 8. "
-                "Write them as scales = [1, 1, height_scale, width_scale].",
-            )
+            raise self.refusal("hybrid", "dialects.upsample-1-attributes")
 
     def attributes(self) -> dict[str, Any]:
         """Every attribute's value by name, defaults filled in."""
@@ -117,34 +108,39 @@ class _Reader:
         for attribute in self.node.attribute:
             row = self.dialect.attribute(attribute.name)
             if row is None:
-                raise self.refusal("attribute", self.unknown_attribute(attribute.name))
+                raise self.unknown_attribute(attribute.name)
             if attribute.name in given:
-                raise self.refusal("attribute", f"the attribute '{attribute.name}' stands there twice.")
+                raise self.refusal("attribute", "dialects.attribute-twice", name=attribute.name)
             if attribute.ref_attr_name:
                 raise self.refusal(
-                    "attribute",
-                    f"the attribute '{attribute.name}' takes its value from the attribute "
-                    f"'{attribute.ref_attr_name}' of the function around it. Inline the function first.",
+                    "attribute", "dialects.attribute-of-function", name=attribute.name, outer=attribute.ref_attr_name
                 )
             if attribute.type != row.type:
                 raise self.refusal(
                     "attribute",
-                    f"the attribute '{attribute.name}' is of type {_type_name(attribute.type)}, "
-                    f"it must be {_type_name(row.type)}.",
+                    "dialects.attribute-type",
+                    name=attribute.name,
+                    given=_type_name(attribute.type),
+                    wanted=_type_name(row.type),
                 )
             given.add(attribute.name)
             values[attribute.name] = self.value(attribute)
         for row in self.dialect.attributes:
             if row.required and row.name not in given:
-                raise self.refusal(
-                    "attribute", f"the attribute '{row.name}' is missing; {self.dialect.name} requires it."
-                )
+                raise self.refusal("attribute", "dialects.attribute-missing", name=row.name, dialect=self.dialect.name)
         return values
 
-    def unknown_attribute(self, name: str) -> str:
+    def unknown_attribute(self, name: str) -> RefusedError:
         owners = [row.name for row in DIALECTS if row.op_type == self.dialect.op_type and row.attribute(name)]
-        mend = f"{', '.join(owners)} have it: import such an opset, or remove it." if owners else "Remove it."
-        return f"it has an attribute '{name}', which {self.dialect.name} has not. {mend}"
+        if not owners:
+            return self.refusal("attribute", "dialects.attribute-unknown", name=name, dialect=self.dialect.name)
+        return self.refusal(
+            "attribute",
+            "dialects.attribute-of-other-version",
+            name=name,
+            dialect=self.dialect.name,
+            owners=", ".join(owners),
+        )
 
     def value(self, attribute: AttributeProto) -> str | int | float | tuple[int, ...] | tuple[float, ...]:
         if attribute.type == AttributeProto.STRING:
@@ -161,24 +157,35 @@ class _Reader:
             return spellings[spelling]
         hint = ""
         if spelling in ("bilinear", "linear", "trilinear"):
-            hint = f" Write '{next(s for s, mode in spellings.items() if mode is Mode.LINEAR)}'."
+            linear = next(s for s, mode in spellings.items() if mode is Mode.LINEAR)
+            hint = Diagnostic("dialects.write-mode", mode=linear)
         elif spelling in ("cubic", "bicubic"):
-            hint = " onnxruntime computes asymmetric cubic there; a Resize-11 node can say it."
+            hint = Diagnostic("dialects.cubic-needs-resize-11")
             if Mode.CUBIC in self.dialect.modes:
-                hint = " Write 'cubic'."
-        raise self.refusal("mode", f"mode is '{spelling}'; {self.dialect.name} has {', '.join(spellings)}.{hint}")
+                hint = Diagnostic("dialects.write-mode", mode="cubic")
+        raise self.not_a_value("mode", spelling, list(spellings), hint)
 
     def choice(self, name: str, spelling: str, allowed: frozenset[_E]) -> _E:
         for member in allowed:
             if member.value == spelling:
                 return member
-        hint = " It needs opset 19." if spelling == "half_pixel_symmetric" else ""
-        known = ", ".join(sorted(str(member.value) for member in allowed))
-        raise self.refusal(name, f"{name} is '{spelling}'; {self.dialect.name} has {known}.{hint}")
+        hint = Diagnostic("dialects.needs-opset-19") if spelling == "half_pixel_symmetric" else ""
+        raise self.not_a_value(name, spelling, sorted(str(member.value) for member in allowed), hint)
+
+    def not_a_value(self, name: str, spelling: str, known: Sequence[str], hint: str) -> RefusedError:
+        return self.refusal(
+            name,
+            "dialects.no-such-value",
+            name=name,
+            spelling=spelling,
+            dialect=self.dialect.name,
+            known=", ".join(known),
+            hint=hint,
+        )
 
     def flag(self, name: str, value: int) -> bool:
         if value not in (0, 1):
-            raise self.refusal(name, f"{name} is {value}; it must be 0 or 1.")
+            raise self.refusal(name, "dialects.no-flag", name=name, value=value)
         return value == 1
 
     def operands(self, values: dict[str, Any]) -> Operands:
@@ -187,13 +194,19 @@ class _Reader:
         if len(names) > len(rows):
             raise self.refusal(
                 "inputs",
-                f"it has {counted(len(names), 'input')}; {self.dialect.name} has ({', '.join(r.name for r in rows)}).",
+                "dialects.too-many-inputs",
+                given=counted(len(names), "input"),
+                dialect=self.dialect.name,
+                known=", ".join(row.name for row in rows),
             )
         names += [""] * (len(rows) - len(names))
         for row, name in zip(rows, names, strict=True):
             if not name and not row.optional:
-                mend = " Give it an empty tensor." if row.name in ("roi", "scales") and self.dialect.roi_input else ""
-                raise self.refusal("inputs", f"the input {row.name} is missing; {self.dialect.name} requires it.{mend}")
+                may_be_empty = row.name in ("roi", "scales") and self.dialect.roi_input
+                hint = Diagnostic("dialects.give-empty-tensor") if may_be_empty else ""
+                raise self.refusal(
+                    "inputs", "dialects.input-missing", name=row.name, dialect=self.dialect.name, hint=hint
+                )
         named = {row.name: name or None for row, name in zip(rows, names, strict=True)}
         operands = Operands(
             x=names[0],
@@ -203,7 +216,7 @@ class _Reader:
             scales_attribute=self.scales_attribute(values),
         )
         if operands.scales is None and operands.sizes is None and operands.scales_attribute is None:
-            raise self.refusal("inputs", "neither scales nor sizes is given. Name one of them.")
+            raise self.refusal("inputs", "dialects.no-extent")
         return operands
 
     def scales_attribute(self, values: dict[str, Any]) -> tuple[float, ...] | None:
@@ -214,12 +227,14 @@ class _Reader:
         else:
             return None
         if not scales:
-            raise self.refusal("scales", "the attribute 'scales' is empty. Write one scale per axis of X.")
+            raise self.refusal("scales", "dialects.scales-empty")
         if not all(self.dialect.min_scale <= scale < float("inf") for scale in scales):
             raise self.refusal(
                 "scales",
-                f"the scales {list(scales)} are not all ≥ {self.dialect.min_scale:g} and finite, as "
-                f"{self.dialect.name} requires. A Resize-10 node takes every scale above 0.",
+                "dialects.scales-too-small",
+                scales=list(scales),
+                least=f"{self.dialect.min_scale:g}",
+                dialect=self.dialect.name,
             )
         return scales
 
@@ -243,7 +258,7 @@ class _Reader:
         antialias = self.flag("antialias", values.get("antialias", 0)) and mode is not Mode.NEAREST
         crop = coordinates is CoordinateTransformationMode.TF_CROP_AND_RESIZE
         if crop and operands.roi is None:
-            raise self.refusal("roi", "tf_crop_and_resize reads the input roi, which is missing.")
+            raise self.refusal("roi", "dialects.roi-missing")
         return Interpolation(
             mode=mode,
             coordinate_transformation_mode=coordinates,
@@ -258,11 +273,9 @@ class _Reader:
 
     def axes(self, axes: tuple[int, ...] | None) -> tuple[int, ...] | None:
         if axes == ():
-            raise self.refusal(
-                "axes", "axes is empty, which runtimes read as no axis or as all. Name the axes, or leave it out."
-            )
+            raise self.refusal("axes", "dialects.axes-empty")
         if axes is not None and len(set(axes)) != len(axes):
-            raise self.refusal("axes", f"axes {list(axes)} name an axis twice, which the spec leaves undefined.")
+            raise self.refusal("axes", "dialects.axis-twice", axes=list(axes))
         return axes
 
     def policy(self, spelling: str | None, operands: Operands) -> KeepAspectRatioPolicy | None:

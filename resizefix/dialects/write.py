@@ -1,4 +1,4 @@
-"""From a meaning to a node: one writer for all dialects; what the dialect has no words for is refused."""
+"""From a meaning to a node: one writer for all dialects; what the dialect cannot express is refused."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from onnx import NodeProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.read import label_of
 from resizefix.dialects.row import FLOAT, FLOATS, Dialect, Operands
 from resizefix.errors import RefusedError
@@ -28,7 +29,7 @@ def write(
     `sizes` are both named it names both: that one of them is an empty tensor is for the caller to see to.
 
     Raises:
-        RefusedError: the dialect cannot say it; the text names the node, the rule and the mend.
+        RefusedError: the dialect cannot say it; the text names the node, the rule and the fix.
 
     """
     writer = _Writer(interpolation, operands, dialect, label_of(dialect.op_type, name, output))
@@ -51,9 +52,10 @@ class _Writer:
         self.dialect = dialect
         self.label = label
 
-    def refusal(self, rule: str, reason: str) -> RefusedError:
+    def refusal(self, rule: str, code: str, /, **arguments: Any) -> RefusedError:
+        why = Diagnostic(code, **arguments)
         return RefusedError(
-            "dialects.not-expressible", label=self.label, name=self.dialect.name, why=reason, node=self.label, rule=rule
+            "dialects.not-expressible", label=self.label, name=self.dialect.name, why=why, node=self.label, rule=rule
         )
 
     def inputs(self) -> list[str]:
@@ -68,28 +70,27 @@ class _Writer:
     def check_operands(self) -> None:
         operands, dialect = self.operands, self.dialect
         if operands.roi is not None and dialect.roi_input is None:
-            raise self.refusal("roi", "it has no roi. Only tf_crop_and_resize reads one; leave it out with any other.")
+            raise self.refusal("roi", "dialects.no-roi")
         if operands.sizes is not None and dialect.sizes_input is None:
-            raise self.refusal("sizes", "it has no input sizes. Turn the sizes into scales first.")
+            raise self.refusal("sizes", "dialects.no-sizes")
         if operands.scales is not None and dialect.scales_input is None:
-            raise self.refusal("scales", f"its scales are an attribute; those here are the tensor '{operands.scales}'.")
+            raise self.refusal("scales", "dialects.scales-are-attribute", scales=operands.scales)
         if operands.scales_attribute is not None and dialect.scales_input is not None:
-            raise self.refusal(
-                "scales", "its scales are an input; those here are an attribute. Make them an initializer."
-            )
+            raise self.refusal("scales", "dialects.scales-are-input")
         named = {"X": operands.x, "roi": operands.roi, "scales": operands.scales, "sizes": operands.sizes}
         for row in dialect.inputs:
             if not row.optional and not named[row.name]:
-                mend = ", if only an empty tensor" if dialect.roi_input is not None and row.name != "X" else ""
-                raise self.refusal("inputs", f"the input {row.name} must be named{mend}.")
+                may_be_empty = dialect.roi_input is not None and row.name != "X"
+                code = "dialects.input-not-named-or-empty" if may_be_empty else "dialects.input-not-named"
+                raise self.refusal("inputs", code, name=row.name)
         if "" in named.values():
-            raise self.refusal("inputs", "an operand is named ''; use None for one that is absent.")
+            raise self.refusal("inputs", "dialects.operand-without-name")
         extents = (operands.scales, operands.sizes, operands.scales_attribute)
         if all(extent is None for extent in extents):
-            raise self.refusal("inputs", "neither scales nor sizes is given. Give one of them.")
+            raise self.refusal("inputs", "dialects.no-extent")
         crop = self.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
         if crop and operands.roi is None:
-            raise self.refusal("roi", "tf_crop_and_resize reads the input roi, which is missing.")
+            raise self.refusal("roi", "dialects.roi-missing")
 
     def attributes(self) -> dict[str, Any]:
         interpolation = self.interpolation
@@ -106,17 +107,15 @@ class _Writer:
             values["exclude_outside"] = 1
         if interpolation.antialias:
             if interpolation.mode is Mode.NEAREST:
-                raise self.refusal(
-                    "antialias", "antialias is for the modes linear and cubic. Leave it out with nearest."
-                )
+                raise self.refusal("antialias", "dialects.antialias-with-nearest")
             values["antialias"] = 1
         if interpolation.axes is not None:
             if not interpolation.axes:
-                raise self.refusal("axes", "axes is empty. Name the axes, or use None for all.")
+                raise self.refusal("axes", "dialects.axes-empty-here")
             values["axes"] = interpolation.axes
         if interpolation.keep_aspect_ratio_policy is not None:
             if self.operands.sizes is None:
-                raise self.refusal("keep_aspect_ratio_policy", "keep_aspect_ratio_policy is read with sizes alone.")
+                raise self.refusal("keep_aspect_ratio_policy", "dialects.policy-without-sizes")
             values["keep_aspect_ratio_policy"] = interpolation.keep_aspect_ratio_policy.value
         self.check_attributes(values)
         return values
@@ -125,7 +124,7 @@ class _Writer:
         for spelling, mode in self.dialect.mode_spellings:
             if mode is self.interpolation.mode:
                 return spelling
-        raise self.refusal("mode", f"it has no mode {self.interpolation.mode.value}. Use Resize-11 or later.")
+        raise self.refusal("mode", "dialects.lacks-mode", mode=self.interpolation.mode.value)
 
     def coordinates_are_attributes(self) -> bool:
         """False before Resize-11. Refuses what the dialect does not compute."""
@@ -133,15 +132,12 @@ class _Writer:
         if coordinates not in self.dialect.coordinate_transformation_modes:
             need = "19" if coordinates is CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC else "11"
             raise self.refusal(
-                "coordinate_transformation_mode",
-                f"it has no coordinate_transformation_mode {coordinates.value}. Use Resize-{need} or later, "
-                "or another meaning that is equivalent here.",
+                "coordinate_transformation_mode", "dialects.lacks-coordinates", value=coordinates.value, need=need
             )
         if nearest_mode is not None and nearest_mode not in self.dialect.nearest_modes:
-            mend = "Use Resize-11 or later, or simple where that is equivalent."
-            if nearest_mode is NearestMode.SIMPLE:
-                mend = "Use floor where every scale is ≥ 1, ceil where every scale is < 1."
-            raise self.refusal("nearest_mode", f"it has no nearest_mode {nearest_mode.value}. {mend}")
+            simple = nearest_mode is NearestMode.SIMPLE
+            code = "dialects.lacks-simple" if simple else "dialects.lacks-nearest-mode"
+            raise self.refusal("nearest_mode", code, value=nearest_mode.value)
         return self.dialect.attribute("coordinate_transformation_mode") is not None
 
     def scales_attributes(self) -> dict[str, Any]:
@@ -151,12 +147,12 @@ class _Writer:
         assert scales is not None  # check_operands
         if not scales or not all(self.dialect.min_scale <= scale < float("inf") for scale in scales):
             raise self.refusal(
-                "scales", f"every scale must be ≥ {self.dialect.min_scale:g} and finite; here they are {list(scales)}."
+                "scales", "dialects.scales-not-taken", least=f"{self.dialect.min_scale:g}", scales=list(scales)
             )
         if self.dialect.rank is None:
             return {"scales": scales}
         if len(scales) != self.dialect.rank or scales[:2] != (1, 1):
-            raise self.refusal("scales", f"it scales the height and width of an NCHW tensor only, not {list(scales)}.")
+            raise self.refusal("scales", "dialects.scales-image-only", scales=list(scales))
         return {"height_scale": scales[2], "width_scale": scales[3]}
 
     def check_attributes(self, values: dict[str, Any]) -> None:
@@ -164,11 +160,11 @@ class _Writer:
             row = self.dialect.attribute(key)
             if row is None:
                 later = 18 if key in ("antialias", "axes", "keep_aspect_ratio_policy") else 11
-                raise self.refusal(key, f"it has no attribute {key}. Use Resize-{later} or later.")
+                raise self.refusal(key, "dialects.lacks-attribute", name=key, need=later)
             if row.type in (FLOAT, FLOATS):
                 for number in value if row.type == FLOATS else (value,):
                     if _float32(number) != number:
-                        raise self.refusal(key, f"{key} holds {number!r}, which is no float32. Round it first.")
+                        raise self.refusal(key, "dialects.no-float32", name=key, number=repr(number))
 
 
 def _float32(number: float) -> float | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.expression import UntraceableError
 from resizefix.document.operator_semantics.operand import MOST_ELEMENTS, Array
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values
@@ -53,13 +54,12 @@ class Constants:
         """The constant value of `name` as read in `scope`."""
         definition = self._scopes.definition(scope, name)
         if definition is None:
-            return NotConstant(f"nothing in the model defines {name!r}")
+            return NotConstant(Diagnostic("document.nothing-defines", name=repr(name)))
         key = definition.key
         if key in self._with_chain:
             return self._with_chain[key]
         for current, circular in operands_first(definition, self._operands, self._known):
-            why = NotConstant(f"{current.name!r} depends on itself")
-            self._known[current.key] = why if circular else self._fold(current)
+            self._known[current.key] = _circular(current) if circular else self._fold(current)
         found = self._known[key]
         if isinstance(found, Constant) and definition.node is not None:
             found = replace(found, chain=self._chain(definition))
@@ -100,9 +100,9 @@ class Constants:
 
     def _fold(self, definition: Definition) -> Constant | NotConstant:
         if definition.kind is DefinitionKind.INPUT:
-            return NotConstant(f"{definition.name!r} is an input")
+            return NotConstant(Diagnostic("document.is-input", name=repr(definition.name)))
         if definition.kind is DefinitionKind.DEFAULTED_INPUT:
-            return NotConstant(f"{definition.name!r} is an input with a default value")
+            return NotConstant(Diagnostic("document.is-defaulted-input", name=repr(definition.name)))
         if definition.tensor is not None:
             return self._tensor(definition.tensor, definition)
         node = definition.node
@@ -114,37 +114,49 @@ class Constants:
     def _constant_node(self, node: NodeProto, definition: Definition) -> Constant | NotConstant:
         for attribute in node.attribute:
             if attribute.ref_attr_name:
-                return NotConstant(f"{definition.name!r} is the function's attribute {attribute.ref_attr_name!r}")
+                return NotConstant(
+                    Diagnostic(
+                        "document.is-attribute-of-function",
+                        name=repr(definition.name),
+                        by=repr(attribute.ref_attr_name),
+                    )
+                )
             if attribute.name == "value":
                 return self._tensor(attribute.t, definition)
             value = spelled_value(attribute)
             if value is not None:
                 return Constant(value, definition)
-        return NotConstant(f"the Constant node of {definition.name!r} has no value that is a dense tensor")
+        return NotConstant(Diagnostic("document.constant-without-tensor", name=repr(definition.name)))
 
     def _tensor(self, tensor: TensorProto, definition: Definition) -> Constant | NotConstant:
         if longest_extent(tensor.dims) > MOST_ELEMENTS:  # asked of the dims, so that large payloads stay on disk
-            return NotConstant(f"{definition.name!r} is too large to be part of a scale")
+            return NotConstant(Diagnostic("document.too-large-for-a-scale", name=repr(definition.name)))
         return Constant(self._document.array(tensor), definition)
 
     def _computed(self, node: NodeProto, definition: Definition) -> Constant | NotConstant:
         if not has_row(node):
-            return NotConstant(f"{definition.name!r} is computed by {node.op_type}, which is not folded")
+            return NotConstant(Diagnostic("document.computed-by-other", name=repr(definition.name), by=node.op_type))
         operands: list[Array | None] = []
         for name in node.input:
             operand = self._scopes.definition(definition.scope, name) if name else None
             known = None if operand is None else self._known.get(operand.key)
             if name and not isinstance(known, Constant) and node.op_type in SHAPE_READERS:
-                return NotConstant(f"{definition.name!r} is the shape of {name!r}")
+                return NotConstant(Diagnostic("document.is-shape-of", name=repr(definition.name), by=repr(name)))
             if name and not isinstance(known, Constant):
-                return known or NotConstant(f"{name!r} has no constant value")
+                return known or NotConstant(Diagnostic("document.has-no-constant-value", name=repr(name)))
             operands.append(known.value if isinstance(known, Constant) else None)
         dims = None if not operands or operands[0] is None else operands[0].shape
         try:
             results = values(node, operands, definition.scope.opset, dims)
         except UntraceableError as error:
-            return NotConstant(f"{definition.name!r} ({node.op_type}) cannot be folded: {error}")
+            return NotConstant(
+                Diagnostic("document.cannot-be-folded", name=repr(definition.name), op_type=node.op_type, why=error)
+            )
         return Constant(results[list(node.output).index(definition.name)], definition)
+
+
+def _circular(definition: Definition) -> NotConstant:
+    return NotConstant(Diagnostic("document.depends-on-itself", name=repr(definition.name)))
 
 
 def _is_constant_node(node: NodeProto) -> bool:

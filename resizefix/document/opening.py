@@ -8,6 +8,7 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.detached import Detached
 from resizefix.document.encoding import require_utf8
 from resizefix.document.external_data import Home, references_in
@@ -68,8 +69,8 @@ def _diagnosis(source: Source, error: Exception) -> str:
     if foreign is not None:
         return foreign
     if isinstance(error, CutOffError) and _begins_like_a_model(source):
-        return f"is cut off ({error}); download or export it again"
-    return f"is not an ONNX model, or a damaged one ({error})"
+        return Diagnostic("document.cut-off", why=error)
+    return Diagnostic("document.no-onnx-model", why=error)
 
 
 def _begins_like_a_model(source: Source) -> bool:

@@ -14,6 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.ranks import MOST_AXES, node_of_many_axes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, node_label, reads, subgraphs
 from resizefix.document.text import counted
@@ -43,22 +44,25 @@ def _why_not(model: ModelProto) -> str | None:
     imports = [*model.opset_import, *(entry for function in model.functions for entry in function.opset_import)]
     for entry in imports:
         if abs(entry.version) > _LARGEST_VERSION:
-            return f"it wants version {entry.version} of the operator set {entry.domain or 'ai.onnx'!r}"
+            domain = repr(entry.domain or "ai.onnx")
+            return Diagnostic("document.operator-set-version", version=entry.version, domain=domain)
     scopes = View(model).scopes
     for scope in scopes.all:
         for name, elem_type in _unknown_types(scope):
-            return f"{name!r} has the element type {elem_type}, which onnx {onnx.__version__} does not know"
+            return Diagnostic(
+                "document.unknown-element-type", name=repr(name), elem_type=elem_type, version=onnx.__version__
+            )
         for index, node in enumerate(scope.body.node):
             why = _body_missing(node)
             if why is not None:
-                return f"{node_label(node, index)!r} {why}"
+                return Diagnostic("document.node-not-sound", label=repr(node_label(node, index)), why=why)
     paths = Counter(scope.path for scope in scopes.all)
     for path, count in paths.items():
         if count > 1:
-            return f"{str(path)!r} is in it {count} times"
+            return Diagnostic("document.twice-in-model", path=repr(str(path)), count=count)
     why = _circular_call(scopes) or _circular_data(scopes)
     if why is None and (label := node_of_many_axes(model)) is not None:
-        return f"{label!r} makes a tensor of more than {MOST_AXES} axes"
+        return Diagnostic("document.too-many-axes-made", label=repr(label), most=MOST_AXES)
     return why
 
 
@@ -91,13 +95,18 @@ def _body_missing(node: NodeProto) -> str | None:
     if node.op_type not in _BODIES or node.domain not in DEFAULT_DOMAINS:
         return None
     if not any(node.output):
-        return f"({node.op_type}) has no output"
+        return Diagnostic("document.body-without-output", op_type=node.op_type)
     bodies = dict(subgraphs(node))
     for wanted in _BODIES[node.op_type]:
         if wanted not in bodies:
-            return f"({node.op_type}) has no {wanted}"
+            return Diagnostic("document.body-missing", op_type=node.op_type, wanted=wanted)
         if node.op_type == "If" and len(bodies[wanted].output) != len(node.output):
-            return f"(If) has {counted(len(node.output), 'output')}, but its {wanted} has {len(bodies[wanted].output)}"
+            return Diagnostic(
+                "document.branch-outputs",
+                outputs=counted(len(node.output), "output"),
+                wanted=wanted,
+                found=len(bodies[wanted].output),
+            )
     return None
 
 
@@ -117,11 +126,11 @@ def _circular_call(scopes: Scopes) -> str | None:
             depths[caller] = 1 + max((depths[call] for call in below), default=0)
             sizes[caller] = sizes.get(caller, 0) + sum(sizes[call] for call in below)
     except CycleError as error:
-        return f"its functions call each other in a circle ({' ← '.join(map(str, error.args[1]))})"
+        return Diagnostic("document.calls-in-circle", circle=" ← ".join(map(str, error.args[1])))
     if depths[None] > _DEEPEST_CALLS:
-        return f"its functions call each other {depths[None]} deep, and onnx follows {_DEEPEST_CALLS} calls at most"
+        return Diagnostic("document.calls-too-deep", depth=depths[None], most=_DEEPEST_CALLS)
     if sizes[None] > _MOST_NODES_UNFOLDED:
-        return f"with its functions unfolded it has {sizes[None]:.1e} nodes, more than anything can run"
+        return Diagnostic("document.calls-too-many", nodes=f"{sizes[None]:.1e}")
     return None
 
 
@@ -140,7 +149,7 @@ def _circular_data(scopes: Scopes) -> str | None:
             TopologicalSorter(needed[scope.path]).prepare()
         except CycleError as error:
             circle = " ← ".join(repr(node_label(scope.body.node[index], index)) for index in error.args[1][:6])
-            return f"its nodes read each other in a circle ({circle})"
+            return Diagnostic("document.nodes-in-circle", circle=circle)
     return None
 
 

@@ -82,7 +82,7 @@ def test_a_runtime_is_named_wherever_it_is_compared(call, folder):
     [
         (["y=photo.png"], "y: the model has no such input to feed"),
         (["photo.png", "input=photo.png"], "input input is fed twice"),
-        (["gone.png"], "is no feed; write for example input=photo.png"),
+        (["gone.png"], "is not a feed; write for example input=photo.png"),
         (["y=1,2"], "Neither model has an input 'y'"),
     ],
 )

@@ -122,7 +122,7 @@ def test_a_piped_model_is_one_of_several(run, tmp_path):
         (b"no model", ["inspect", "-"], "-: is a text file"),
         (SRCNN.read_bytes(), ["repair", "-", "--in-place"], "--in-place needs a file"),
         (SRCNN.read_bytes(), ["repair", "-", "-", "--save-as-external-data"], "writes a second file"),
-        (SRCNN.read_bytes(), ["explain", "-", "-"], "stdin holds the message or the model"),
+        (SRCNN.read_bytes(), ["explain", "-", "-"], "standard input holds the message or the model"),
     ],
 )
 def test_what_cannot_be_piped_is_said(run, piped, words, why):

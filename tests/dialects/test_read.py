@@ -108,7 +108,7 @@ REFUSALS = [
         r"mode is 'bilinear'; Resize-10 has nearest, linear. Write 'lin",
     ),
     ('y = Upsample <mode = "linear", height_scale = 2.0, width_scale = 2.0> (x)', 1, "mode", "Write 'bilinear'"),
-    ('y = Upsample <mode = "cubic"> (x, s)', 9, "mode", "a Resize-11 node can say it"),
+    ('y = Upsample <mode = "cubic"> (x, s)', 9, "mode", "use a Resize-11 node for it"),
     ('y = Resize <mode = "bicubic"> (x, r, s)', 11, "mode", "Write 'cubic'"),
     ('y = Resize <mode = "area"> (x, r, s)', 11, "mode", "has nearest, linear, cubic"),
     ("y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x)", 9, "hybrid", "as Upsample-7 does"),
@@ -125,9 +125,14 @@ REFUSALS = [
     ("y = Resize (x, r)", 13, "inputs", "neither scales nor sizes is given"),
     ("y = Resize ( , , s)", 13, "inputs", "the input X is missing"),
     ("y = Resize (x, r, s, z)", 10, "inputs", r"it has 4 inputs; Resize-10 has \(X, scales\)"),
-    ('y = Resize <nearest_mode = "floor"> (x, s)', 10, "attribute", "which Resize-10 has not. Resize-11, Resize-13"),
+    (
+        'y = Resize <nearest_mode = "floor"> (x, s)',
+        10,
+        "attribute",
+        "which Resize-10 does not have. Resize-11, Resize-13",
+    ),
     ("y = Resize <antialias = 1> (x, , s)", 13, "attribute", "Resize-18, Resize-19 have it"),
-    ("y = Resize <colour = 1> (x, , s)", 13, "attribute", "'colour', which Resize-13 has not. Remove it"),
+    ("y = Resize <colour = 1> (x, , s)", 13, "attribute", "'colour', which Resize-13 does not have. Remove it"),
     ("y = Resize <mode = 1> (x, , s)", 13, "attribute", "'mode' is of type INT, it must be STRING"),
     ("y = Resize <cubic_coeff_a = 1> (x, , s)", 13, "attribute", "is of type INT, it must be FLOAT"),
     ("y = Resize <exclude_outside = 2> (x, , s)", 13, "exclude_outside", "exclude_outside is 2; it must be 0 or 1"),
@@ -173,7 +178,7 @@ def test_an_empty_list_of_scales_is_refused():
 
 def test_an_attribute_given_twice_is_refused():
     mode = helper.make_attribute("mode", "linear")
-    with pytest.raises(RefusedError, match="'mode' stands there twice"):
+    with pytest.raises(RefusedError, match="'mode' is given twice"):
         read(node_with(mode, mode), dialect_of("Resize", 18))
 
 
@@ -184,5 +189,5 @@ def test_an_attribute_that_comes_from_the_function_around_is_refused():
 
 
 def test_a_node_read_as_another_operator_is_the_callers_mistake():
-    with pytest.raises(ValueError, match="op_type Resize read as Upsample-9"):
+    with pytest.raises(ValueError, match="Resize is not Upsample-9"):
         read(node_with(), dialect_of("Upsample", 9))

@@ -154,8 +154,22 @@ REFUSALS = [
     (LEGACY, Operands("x", scales_attribute=(1.0, 1.0, 0.5, 2.0)), "Upsample", 7, "scales", "every scale must be ≥ 1"),
     (LEGACY, Operands("x", scales_attribute=(1.0, 2.0, 2.0)), "Upsample", 1, "scales", "height and width of an NCHW"),
     (LEGACY, Operands("x", scales_attribute=(1.0, 2.0, 2.0, 2.0)), "Upsample", 1, "scales", "height and width"),
-    (LEGACY, Operands("x", scales_attribute=(1.0, 1.0, 1.3, 2.0)), "Upsample", 7, "scales", "1.3, which is no float32"),
-    (LINEAR, Operands("x", scales="s"), "Resize", 11, "inputs", "the input roi must be named, if only an empty tensor"),
+    (
+        LEGACY,
+        Operands("x", scales_attribute=(1.0, 1.0, 1.3, 2.0)),
+        "Upsample",
+        7,
+        "scales",
+        "1.3, which is not a float32",
+    ),
+    (
+        LINEAR,
+        Operands("x", scales="s"),
+        "Resize",
+        11,
+        "inputs",
+        "the input roi must be named; an empty tensor is enough",
+    ),
     (LINEAR, Operands("x", "r", sizes="z"), "Resize", 11, "inputs", "the input scales must be named"),
     (LINEAR, Operands("x"), "Resize", 13, "inputs", "neither scales nor sizes"),
     (LINEAR, Operands(""), "Resize", 13, "inputs", "the input X must be named"),
@@ -192,7 +206,7 @@ REFUSALS = [
         "Resize",
         18,
         "keep_aspect_ratio_policy",
-        "read with sizes alone",
+        "takes effect only with sizes",
     ),
     (
         Interpolation(Mode.NEAREST, HALF_PIXEL, NearestMode.FLOOR, antialias=True),
@@ -208,7 +222,7 @@ REFUSALS = [
         "Resize",
         18,
         "cubic_coeff_a",
-        "no float32",
+        "not a float32",
     ),
 ]
 

@@ -114,7 +114,7 @@ def test_two_bodies_that_nothing_tells_apart_are_refused():
 def test_versions_are_small_numbers(version):
     wanting = model(node("Neg", ["x"], ["y"]))
     wanting.opset_import[0].version = version
-    assert f"it wants version {version} of the operator set 'ai.onnx'" in refusal(wanting)
+    assert f"it imports version {version} of the operator set 'ai.onnx'" in refusal(wanting)
 
 
 def test_files_and_models_in_memory_are_held_to_it(tmp_path):

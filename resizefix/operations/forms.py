@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import sampled_scale
 from resizefix.document.text import counted
 from resizefix.equivalences.output_size import output_size
@@ -74,9 +75,14 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
 
         scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
         known = common_denominator(scales)
-        others = f", nor over any other up to {LARGEST_DENOMINATOR:,}" if known is None else ""
+        if known is not None:
+            raise RefusedError("operations.factor-not-rational", scale=scale, chosen=chosen, rule="denominator")
         raise RefusedError(
-            "operations.factor-not-rational", scale=scale, chosen=chosen, others=others, rule="denominator"
+            "operations.factor-never-rational",
+            scale=scale,
+            chosen=chosen,
+            largest=f"{LARGEST_DENOMINATOR:,}",
+            rule="denominator",
         )
     driven = replace(floats, denominator=chosen, by_shape=by_shape)
     if by_shape:
@@ -167,7 +173,7 @@ def _as_scales(site: ReadSite) -> tuple[float, ...]:
     if site.extent.kind is ExtentKind.SCALES:
         _axes(site, len(values))
         return values
-    sizes = _static_sizes(site, "its sizes cannot be said as scales")
+    sizes = _static_sizes(site, Diagnostic("operations.sizes-have-no-scales"))
     scales = [sampled_scale(size, int(out)) for out, size in zip(values, sizes, strict=True)]
     for scale, out, size in zip(scales, values, sizes, strict=True):
         if output_size(scale, size) != out:
@@ -180,7 +186,7 @@ def _as_sizes(site: ReadSite) -> tuple[int, ...]:
     if site.extent.kind is ExtentKind.SIZES:
         return tuple(int(value) for value in values)
     site.dialect.slot(ExtentKind.SIZES)
-    dims = _static_sizes(site, "no single output size computes what its scales do")
+    dims = _static_sizes(site, Diagnostic("operations.scales-have-no-size"))
     sizes = []
     for scale, size in zip(values, dims, strict=True):
         out = output_size(scale, size)

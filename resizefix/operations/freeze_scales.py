@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.dialects.shapes import rederive
@@ -132,7 +133,7 @@ class _Freeze(Operation[_Plan]):
             return outcome(Status.REFUSED, site.reason)
         kind = site.origin.kind
         if kind in (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT):
-            return outcome(Status.UNCHANGED, f"its {site.extent.kind.value} are constant already")
+            return outcome(Status.UNCHANGED, Diagnostic("operations.constant-already", extent=site.extent.kind.value))
         if kind is OriginKind.COMPUTED and site.extent.values is not None:
             dtype = np.float32 if site.extent.kind is ExtentKind.SCALES else np.int64
             return _Plan(site, site.extent.kind, np.array(site.extent.values, dtype))
@@ -145,7 +146,7 @@ class _Freeze(Operation[_Plan]):
         kind, inputs = site.extent.kind, self._given.behind(site)
         missing = [name for name in inputs if name not in self._given.arrays]
         if missing:
-            return f"its {kind.value} follow the input {missing[0]!r}, which has no value"
+            return Diagnostic("operations.input-without-value", extent=kind.value, name=repr(missing[0]))
         operand = site.operand[1]
         scope = self._scopes.by_path[site.scope.path]
         value = self._recoverer.constant(scope, operand)
@@ -161,8 +162,13 @@ class _Freeze(Operation[_Plan]):
     def _only_inputs(self, site: ReadSite, inputs: tuple[str, ...], why: str | None) -> _Plan:
         """The chain stays, and the inputs themselves become constants, for all who read them."""
         kind, other = site.extent.kind, self._given.other_reader(site)
-        too = "" if other is None else f", also for {other}"
-        note = f"{', '.join(map(repr, inputs))} became a constant{too}; the chain stays, for its {kind.value} {why}"
+        note = Diagnostic(
+            "operations.input-became-constant" if other is None else "operations.input-became-constant-for-others",
+            inputs=", ".join(map(repr, inputs)),
+            other=other,
+            extent=kind.value,
+            why=why,
+        )
         return _Plan(site, kind, None, inputs, note)
 
 
@@ -185,11 +191,11 @@ def _wrong(value: Array, kind: ExtentKind, min_scale: float) -> str | None:
     """Why a value that was given cannot be the operand."""
     numbers = value.reshape(-1).tolist()
     if value.ndim != 1:
-        return f"its {kind.value} would be no vector but of shape {list(value.shape)}"
+        return Diagnostic("operations.would-be-no-vector", extent=kind.value, shape=list(value.shape))
     if not np.all(np.isfinite(value.astype(np.float64))) or min(numbers, default=1) <= 0:
-        return f"its {kind.value} would be {numbers}; each must be finite and above 0"
+        return Diagnostic("operations.would-not-be-positive", extent=kind.value, numbers=numbers)
     if kind is ExtentKind.SCALES and min(numbers, default=min_scale) < min_scale:
-        return f"its scales would be {numbers}, and an Upsample takes none below {min_scale:g}"
+        return Diagnostic("operations.would-be-below", numbers=numbers, least=f"{min_scale:g}")
     return None
 
 
@@ -199,8 +205,10 @@ def _misfit(value: Array, kind: ExtentKind, site: ReadSite) -> str | None:
     listed = site.input_dims if axes is None else axes
     if listed is None or value.size == len(listed):
         return None
-    whose = f"an input of rank {len(listed)}" if axes is None else f"the axes {list(axes)}"
-    return f"its {kind.value} would be {counted(value.size, 'number')}, for {whose}"
+    numbers = counted(value.size, "number")
+    if axes is None:
+        return Diagnostic("operations.would-not-fit-rank", extent=kind.value, numbers=numbers, rank=len(listed))
+    return Diagnostic("operations.would-not-fit-axes", extent=kind.value, numbers=numbers, axes=list(axes))
 
 
 def _apply(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from onnx import NodeProto, TensorProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import inference_length
@@ -27,8 +28,8 @@ from resizefix.operations.replacement import (
     Replacement,
     between_casts,
     chain_replacement,
+    fix_shapes,
     lowered,
-    mend_shapes,
     replace_sites,
     rewritten,
     subject_of,
@@ -108,14 +109,14 @@ class Legalize(Operation[Replacement]):
     def apply(self, document: Document, plans: Sequence[tuple[Site, Replacement]]) -> Sequence[Outcome]:
         """Writes the replacements, and what later nodes need to know of them."""
         replace_sites(document, plans)
-        mend_shapes(document, [site for site, _ in plans])
+        fix_shapes(document, [site for site, _ in plans])
         told = store_scan_ranks(document, [site.key for site, _ in plans])
         return [replacement.outcome(site, told.get(site.key)) for site, replacement in plans]
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """What the others became can tell a type or size that was not known when a site was planned."""
         return {
-            key: f"{_refusal(self._target, violations)[1]}; this shows once the others are rewritten"
+            key: Diagnostic("operations.shows-later", why=_refusal(self._target, violations)[1])
             for key, violations in broken_rules(view, changed, self._target)
             if not accepted(violations)
         }
@@ -125,16 +126,16 @@ class Legalize(Operation[Replacement]):
         if now.status is first.status:
             return first
         if first.status is Status.UNCHANGED:
-            now = replace(now, reason=f"{now.reason}; this shows once the others are rewritten")
+            now = replace(now, reason=Diagnostic("operations.shows-later", why=now.reason))
         elif now.status is Status.UNCHANGED:
-            now = replace(now, reason=f"{self._target.name} accepts it once the others are rewritten")
+            now = replace(now, reason=Diagnostic("operations.accepted-later", target=self._target.name))
         return replace(now, index=first.index, node=first.node, before=first.before)
 
 
 def _refusal(target: Target, violations: Sequence[Violation]) -> tuple[Violation, str]:
     """The first rule that stands in the way, and why the target refuses the node."""
     first = next(violation for violation in violations if violation.effect is not Effect.NOTED)
-    return first, f"{target.name} refuses it ({first.rule}): {first.because}"
+    return first, Diagnostic("operations.target-refuses", target=target.name, rule_name=first.rule, why=first.because)
 
 
 class Legalizer:
@@ -152,7 +153,7 @@ class Legalizer:
         site, violations = self.site, judge(self.target, self.facts)
         before = node_text(site.node)
         if accepted(violations):
-            reason = f"{self.target.name} accepts it as it is"
+            reason = Diagnostic("operations.accepted", target=self.target.name)
             return Outcome(site.index, site.label, Status.UNCHANGED, reason, before)
         try:
             made = self._replacement(violations)
@@ -170,7 +171,7 @@ class Legalizer:
             subject = subject_of(site)
         except RefusedError as error:
             raise RefusedError(
-                "operations.rewrite-failed", why=why, mend=first.fix, error=error, node=site.label, rule=first.rule
+                "operations.rewrite-failed", why=why, fix=first.fix, error=error, node=site.label, rule=first.rule
             ) from error
         why += self.dispute(subject)
         try:
@@ -182,7 +183,7 @@ class Legalizer:
             if not self.allowance.lowered:
                 raise RefusedError("operations.casts-forbidden", why=why) from error
             if not self.facts.is_at_the_edges:
-                edges = f"{self.target.name} takes {name} only as inputs and outputs of the network"
+                edges = Diagnostic("operations.type-at-edges-only", target=self.target.name, name=name)
                 raise RefusedError(
                     "operations.convert-image-first", why=why, error=error, edges=edges, node=site.label
                 ) from error
@@ -228,7 +229,7 @@ class Legalizer:
                 continue
             inferred = inference_length(axis.scale, axis.size)
             if inferred != axis.out:
-                return f" (constant scales would make {axis.size} {inferred} for shape inference, {axis.out} when run)"
+                return Diagnostic("operations.inferred-otherwise", size=axis.size, inferred=inferred, out=axis.out)
         return ""
 
     def findable(self, made: Replacement) -> Replacement:

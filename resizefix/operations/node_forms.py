@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.chain import reasons
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
@@ -72,7 +73,9 @@ def _spelled(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Re
             node, initializers = spelled(end[0], site, site.dialect, fresh)
             return chain_replacement(node, initializers, subject, end[1])
     why = {row.number: why for row, why in reasons(subject)}
-    found = next((why[number] for number in _DECIDING[form] if number in why), "no equivalent form is known")
+    found = next(
+        (why[number] for number in _DECIDING[form] if number in why), Diagnostic("operations.no-equivalent-form")
+    )
     raise RefusedError("operations.set-form", form=form, why=found, rule="form")
 
 

@@ -174,7 +174,7 @@ class _Promote(Operation[InputBinding]):
         for key, violations in broken_rules(view, changed, self._target) if self._target is not None else ():
             first = next((violation for violation in violations if violation.effect is Effect.REJECTED), None)
             if first is not None:
-                rule = {"rule_name": first.rule, "because": first.because, "mend": first.fix}
+                rule = {"rule_name": first.rule, "because": first.because, "fix": first.fix}
                 found[key] = Diagnostic("operations.tensorrt-refuses", **rule)
         return found
 
@@ -199,10 +199,7 @@ def _plan(
         return Refusal(str(error), retry).outcome(site)
     if first is not None and first.input_value(first.base) != driven.input_value(driven.base):
         mine, theirs = driven.input_value(driven.base), first.input_value(first.base)
-        reason = (
-            f"its value {list(mine)} is not that of {first.label} ({list(theirs)}), so one shared input cannot "
-            "stand for both; promote it by itself with -n"
-        )
+        reason = Diagnostic("operations.not-shared", mine=list(mine), other=first.label, theirs=list(theirs))
         return Outcome(site.index, site.label, Status.REFUSED, reason, node_text(site.node))
     return driven
 
@@ -312,9 +309,6 @@ def _not_everywhere(driven: InputBinding) -> str | None:
     for position in driven.scaled:
         scale = driven.base[position]
         if driven.resized_dims[position] is None and not float(scale).is_integer():
-            empty = ", and where nothing is left of an axis, no runtime takes the size 0" if scale < 1 else ""
-            return (
-                f"TensorRT must be given sizes; at input sizes that the scale {scale:g} does not multiply to whole "
-                f"numbers they are another scale, at which other points are sampled{empty}"
-            )
+            down = "operations.tensorrt-takes-sizes-down"
+            return Diagnostic(down if scale < 1 else "operations.tensorrt-takes-sizes", scale=f"{scale:g}")
     return None

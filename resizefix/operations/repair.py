@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from onnx import TensorProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
@@ -152,9 +153,9 @@ def _outcome(site: Site, fixed: Sequence[Fault], refused: Fault | None, after: S
     if not fixed:
         if site.interpolation is None:
             return Outcome(site.index, site.label, Status.REFUSED, site.reason, before)
-        return Outcome(site.index, site.label, Status.UNCHANGED, "it has no fault that is known", before)
+        return Outcome(site.index, site.label, Status.UNCHANGED, Diagnostic("operations.no-fault"), before)
     if after is not None and after.interpolation is None:
-        reason = f"{after.reason}; what was fixed is not enough"
+        reason = Diagnostic("operations.not-fixed-enough", why=after.reason)
         return Outcome(site.index, site.label, Status.REFUSED, reason, before, fault=names)
     reason = "; ".join(f"{fault.because}: {fault.fix}" for fault in fixed)
     text = (node_text(after.node),) if after is not None else ()

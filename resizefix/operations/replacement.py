@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from onnx import NodeProto, TensorProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
@@ -70,7 +71,7 @@ class Replacement:
 
     def outcome(self, site: Site, also: str | None = None) -> Outcome:
         """The outcome of the site: how it was rewritten, how near that comes, under which condition, and `also`."""
-        within = f"within {self.bound:.2g} of the input's largest value" if self.bound and not self.exact else ""
+        within = Diagnostic("operations.within", bound=f"{self.bound:.2g}") if self.bound and not self.exact else ""
         reason = "; ".join(part for part in (self.how, within, self.note, *self.conditions, also) if part)
         before, after = node_text(site.node), tuple(node_text(node) for node in self.nodes)
         how_near = (self.exact, self.condition, self.bound)
@@ -81,7 +82,7 @@ def subject_of(site: Site) -> ResizeSpec:
     """The site as equivalences see it. Raises RefusedError where its extent is not constant or it cannot be read."""
     site = site.read
     if site.extent.values is None and site.origin.kind is OriginKind.GRAPH_INPUT:
-        why = f"its {site.extent.kind.value} are fed at run time, through {site.origin.name!r}"
+        why = Diagnostic("operations.fed-at-run-time", extent=site.extent.kind.value, name=repr(site.origin.name))
         raise RefusedError("operations.make-constant-first", why=why, rule="extent")
     values = site.values
     shape = None
@@ -120,9 +121,11 @@ def chain_replacement(
     bounds, stated = zip(*(spelling_bound(*pair) for pair in inexact), strict=True) if inexact else ((), ())
     bound = None if None in bounds else sum(bounds)
     names = [f"{equivalence.label} {equivalence.name}" for step in chain for equivalence in step.equivalences]
-    how = "the same node in another spelling" + (f" ({', '.join(names)})" if names else "")
+    how = Diagnostic("operations.written-otherwise")
+    if names:
+        how = Diagnostic("operations.written-otherwise-by", names=", ".join(names))
     conditions = tuple(dict.fromkeys([*lengths(chain), *filter(None, stated)]))
-    note = "no bound is known, since single samples may be others" if bound is None else ""
+    note = Diagnostic("operations.no-bound") if bound is None else ""
     return Replacement((node,), tuple(initializers), not inexact, bound, how, note, conditions)
 
 
@@ -131,13 +134,13 @@ def lengths(chain: Sequence[Step]) -> tuple[str, ...]:
     used = [equivalence for step in chain for equivalence in step.equivalences]
     longest = [row.longest for row in used if isinstance(row, AxisEquivalence) and row.longest is not None]
     open_axes = any(axis.size is None and axis.scale != 1 for step in chain for axis in step.subject.listed)
-    return (f"for axes up to {min(longest)}",) if longest and open_axes else ()
+    return (Diagnostic("operations.axes-up-to", longest=min(longest)),) if longest and open_axes else ()
 
 
 def why_unverifiable(facts: SiteFacts) -> tuple[str, ...]:
     """The condition where onnxruntime does not run the node that `facts` describe: nothing can be compared."""
     failing = [violation.rule for violation in judge(ONNXRUNTIME, facts) if violation.effect is Effect.REJECTED]
-    return (f"not verifiable here: onnxruntime does not run the node ({failing[0]})",) if failing else ()
+    return (Diagnostic("operations.not-verifiable", rule_name=failing[0]),) if failing else ()
 
 
 def lowered(
@@ -185,7 +188,7 @@ def _why_not(
 
     def why_not(lowering: Lowering) -> str | None:
         if lowering.operators & resizes and not accepts(_simpler(subject)):
-            return "the simpler node is not accepted either"
+            return Diagnostic("operations.simpler-node-refused")
         elem_type = TensorProto.FLOAT if lowering.computes else subject.element_type
         if target is None:
             return None
@@ -219,7 +222,7 @@ def between_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
         nodes.append(inner)
     back = fresh(f"{site.output}_cast")
     nodes.append(helper.make_node("Cast", [y], [site.output], name=back, to=site.elem_type))
-    return replace(made, nodes=tuple(nodes), how=f"{made.how}, between casts to float and back")
+    return replace(made, nodes=tuple(nodes), how=Diagnostic("operations.between-casts", how=made.how))
 
 
 def _simpler(subject: ResizeSpec) -> ResizeSpec:
@@ -245,7 +248,7 @@ def replace_sites(document: Document, plans: Sequence[tuple[Site, Replacement]])
     remove_unread(document.proto, unread)
 
 
-def mend_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site] = ()) -> str | None:
+def fix_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site] = ()) -> str | None:
     """Forget shapes that were stored wrongly before, where they hurt only now; returns what the checker still says.
     `kept`: sites that stand as they stood, among other operators that were rewritten.
 
@@ -260,9 +263,9 @@ def mend_shapes(document: Document, changed: Sequence[Site], kept: Sequence[Site
         rederive(document.proto, dict.fromkeys(repeated))
     invalid = why_invalid(document.proto) if rewritten_any else None
     if invalid is not None:
-        mended = document.copy()
-        rederive(mended.proto, dict.fromkeys(site.key for site in (*changed, *kept) if site.scope.path in there))
-        if why_invalid(mended.proto) is None:
-            document.proto.CopyFrom(mended.proto)
+        fixed = document.copy()
+        rederive(fixed.proto, dict.fromkeys(site.key for site in (*changed, *kept) if site.scope.path in there))
+        if why_invalid(fixed.proto) is None:
+            document.proto.CopyFrom(fixed.proto)
             return None
     return invalid

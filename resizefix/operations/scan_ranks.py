@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.shapes import shapes_of
 from resizefix.document.dependents import Dependents
@@ -113,4 +114,4 @@ def _name_of(scope: Scope) -> str:
 
 def _sentence(scans: list[str]) -> str:
     names = " and ".join(dict.fromkeys(scans))
-    return f"what the body of {names} gives has its rank stored, which onnxruntime demands and does not infer there"
+    return Diagnostic("operations.rank-stored", names=names)

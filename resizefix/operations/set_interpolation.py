@@ -27,7 +27,7 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation
 from resizefix.operations.node_attributes import Edited, edited
 from resizefix.operations.node_forms import formed, has_form, require_constant
-from resizefix.operations.replacement import Fresh, Replacement, lengths, mend_shapes, replace_sites, subject_of
+from resizefix.operations.replacement import Fresh, Replacement, fix_shapes, lengths, replace_sites, subject_of
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.settings import Settings
@@ -89,13 +89,13 @@ class _Set(Operation[_Plan]):
             refused = Outcome(site.index, site.label, Status.REFUSED, error.diagnostic, before)
             return replace(refused, retry_args=error.retry_args)
         if found is None:
-            return Outcome(site.index, site.label, Status.UNCHANGED, "it is that already", before)
+            return Outcome(site.index, site.label, Status.UNCHANGED, Diagnostic("operations.set-already"), before)
         return found
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
         replace_sites(document, [(site, plan.replacement) for site, plan in plans])
         reshaped = [site for site, plan in plans if plan.is_reshaped]
-        mend_shapes(document, reshaped)
+        fix_shapes(document, reshaped)
         told = store_scan_ranks(document, [site.key for site in reshaped])
         self.intended = {site.index: plan.intended for site, plan in plans}
         return [plan.replacement.outcome(site, told.get(site.key)) for site, plan in plans]
@@ -136,7 +136,7 @@ def _plan(
     kept = replace(kept, exact=kept.exact and form.exact, bound=bound)
     how = "; ".join(part for part in (new.told, form.how) if part)
     near = 0.0 if form.exact else form.bound or 0.0
-    apart = f"within {near:.2g} of the input's largest value" if near and bound is None else ""
+    apart = Diagnostic("operations.within", bound=f"{near:.2g}") if near and bound is None else ""
     note = "; ".join(part for part in (apart, kept.why, form.note) if part)
     conditions = (*kept.conditions, *form.conditions)
     made = Replacement(form.nodes, form.initializers, kept.exact, bound, how, note, conditions)
@@ -170,7 +170,7 @@ def _kept(site: ReadSite, wanted: Interpolation) -> _Kept:
     except RefusedError:
         return other  # its extent is known at run time alone
     if before.is_copy:
-        return _Kept(True, True, 0.0, "the node copies at this size")
+        return _Kept(True, True, 0.0, Diagnostic("operations.node-copies"))
     after = replace(before, interpolation=wanted)
     for allow_inexact in (False, True):
         for first, last in ((before, after), (after, before)):
@@ -184,7 +184,7 @@ def _by(step: Step, before: ResizeSpec, after: ResizeSpec) -> _Kept:
     names = ", ".join(f"{row.label} {row.name}" for row in step.equivalences)
     bound, condition = (0.0, "") if step.exact else spelling_bound(before, after)
     conditions = (*lengths([step]), *([condition] if condition else []))
-    return _Kept(True, step.exact, bound, f"the same meaning at this size ({names})", conditions)
+    return _Kept(True, step.exact, bound, Diagnostic("operations.same-at-this-size", names=names), conditions)
 
 
 def _intended(site: ReadSite, new: Edited, kept: _Kept, near: float) -> IntendedNode:

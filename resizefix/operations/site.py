@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from onnx import NodeProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Dialect
 from resizefix.dialects.read import Reading
 from resizefix.document.scopes import Scope
@@ -93,7 +94,7 @@ class Site:
     @property
     def read(self) -> ReadSite:
         """The site as a valid node. Raises RefusedError where it is none."""
-        raise RefusedError(self.reason or "it cannot be read", rule="dialect")
+        raise RefusedError(self.reason or Diagnostic("operations.not-readable"), rule="dialect")
 
     @property
     def values(self) -> tuple[float, ...] | tuple[int, ...]:

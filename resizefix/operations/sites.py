@@ -196,8 +196,10 @@ class _Finder:
         """What the chain of a computed operand follows, and the constants that stand for it."""
         found = self._recoverer.recover(scope, node.input[0], operand, extent.kind, reading.interpolation)
         if isinstance(found, str):
-            reason = f"are computed ({_chain_text(origin.chain)}), but {found}"
-            return replace(origin, reason=None if extent.values else reason), extent
+            reason = None
+            if not extent.values:
+                reason = Diagnostic("operations.computed-but", chain=_chain_text(origin.chain), why=found)
+            return replace(origin, reason=reason), extent
         origin = replace(
             origin,
             recovered_scales=found.scales,
@@ -259,16 +261,20 @@ def _require_axes(reading: Reading, dims: Dims | None) -> None:
 
 def _why_not(dialect: Dialect, reading: Reading, extent: Extent, origin: Origin) -> str | None:
     if origin.kind is OriginKind.GRAPH_INPUT:
-        return f"its {extent.kind.value} already follow the graph input {origin.name!r}"
+        return Diagnostic("operations.follows-input", extent=extent.kind.value, name=repr(origin.name))
     if extent.values is None:
         what = extent.kind.value
         if origin.kind in (OriginKind.COMPUTED, OriginKind.CONSTANT):
             return f"its {what} {origin.reason}"
-        return f"its {what} are run-time data: {origin.reason or 'not a constant'}"
+        if not origin.reason:
+            return Diagnostic("operations.run-time-data", extent=what)
+        return Diagnostic("operations.run-time-data-since", extent=what, why=origin.reason)
     if extent.kind is ExtentKind.SCALES and min(extent.values, default=1) < dialect.min_scale:
-        return (
-            f"its scales are {list(extent.values)}, but {dialect.name} takes none below {dialect.min_scale:g}: the "
-            "node is not valid and no runtime runs it. Export it as Resize (opset 10 or later)"
+        return Diagnostic(
+            "operations.scales-below",
+            scales=list(extent.values),
+            dialect=dialect.name,
+            least=f"{dialect.min_scale:g}",
         )
     policy = reading.interpolation.keep_aspect_ratio_policy
     if policy is not None and extent.kind is ExtentKind.SIZES:
@@ -286,15 +292,19 @@ def _rounding_warning(extent: Extent, interpolation: Interpolation, dims: Dims |
         size = dims[axis] if dims is not None and -len(dims) <= axis < len(dims) else None
         found = first_disagreement(scale, [size] if isinstance(size, int) else _USUAL_SIZES)
         if found is not None:
-            return (
-                f"its size on axis {axis} depends on the runtime's rounding: scaled by {scale:g}, {found[0]} becomes "
-                f"{found[1]} in onnxruntime's kernel and {found[2]} in shape inference, which optimisation believes"
+            return Diagnostic(
+                "operations.size-depends-on-rounding",
+                axis=axis,
+                scale=f"{scale:g}",
+                size=found[0],
+                kernel=found[1],
+                inferred=found[2],
             )
     return None
 
 
 def _policy_reason(policy: KeepAspectRatioPolicy) -> str:
-    return f"keep_aspect_ratio_policy={policy.value} makes the output another size than its sizes say"
+    return Diagnostic("operations.policy-makes-other-size", policy=policy.value)
 
 
 def _chain_text(chain: Sequence[str]) -> str:

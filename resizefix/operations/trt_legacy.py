@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from onnx import NodeProto, numpy_helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
@@ -29,8 +30,8 @@ from resizefix.operations.replacement import (
     Fresh,
     Replacement,
     chain_replacement,
+    fix_shapes,
     lowered,
-    mend_shapes,
     replace_sites,
     rewritten,
     subject_of,
@@ -87,7 +88,7 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
     fixed = drop_overridable_inputs(legacy.proto)
     # Sizes computed from fixed shapes are constants; only then is a site with such sizes known.
     unread = Unread(legacy.proto)
-    folded = [OpsetStep(", ".join(fixed), "", 0, "inputs with a default value became constants")] if fixed else []
+    folded = [OpsetStep(", ".join(fixed), "", 0, Diagnostic("operations.defaults-became-constants"))] if fixed else []
     folded += [*constants_to_initializers(legacy.proto, legacy.array), *fold(legacy.proto, legacy.array, unread)[1]]
     unread.remove(legacy.proto)
     view = ModelView(legacy)
@@ -102,7 +103,7 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
 
 
 def _untouched(sites: Sequence[Site]) -> tuple[Outcome, ...]:
-    reason = "other nodes of the model are not valid"
+    reason = Diagnostic("operations.other-nodes-not-valid")
     return tuple(Outcome(site.index, site.label, Status.UNCHANGED, reason, node_text(site.node)) for site in sites)
 
 
@@ -121,9 +122,9 @@ def _to_opset_8(
     if last.blockers:
         return steps, last.blockers
     changed = [site for site in sites if site.key in rewritten]
-    invalid = mend_shapes(legacy, changed, [site for site in sites if site.key not in rewritten])
-    mend = "repair the model first: onnx.checker.check_model(model, full_check=True) says the same of it"
-    return steps, () if invalid is None else (Blocker(legacy.proto.graph.name, "", 0, invalid, mend),)
+    invalid = fix_shapes(legacy, changed, [site for site in sites if site.key not in rewritten])
+    fix = Diagnostic("operations.repair-first")
+    return steps, () if invalid is None else (Blocker(legacy.proto.graph.name, "", 0, invalid, fix),)
 
 
 class _ToUpsample7(Operation[Replacement]):
@@ -143,9 +144,9 @@ class _ToUpsample7(Operation[Replacement]):
 
     def _plan(self, site: Site, facts: SiteFacts, fresh: Fresh) -> Replacement | Outcome:
         status = Status.REFUSED
-        reason = "it is not named with -n, and opset 8 knows no other form of it than Upsample-7"
+        reason: str = Diagnostic("operations.not-named")
         if isinstance(site, ReadSite) and site.dialect is UPSAMPLE_7:
-            status, reason = Status.UNCHANGED, "it is an Upsample-7 with a scales attribute already"
+            status, reason = Status.UNCHANGED, Diagnostic("operations.upsample-7-already")
         elif site.index in self._chosen or (site.op_type, site.since_version) == ("Upsample", UPSAMPLE_7.since_version):
             try:
                 return self._replacement(site, facts, fresh)
@@ -207,10 +208,7 @@ def _why_no_upsample_7(site: Site) -> str:
     if meaning.nearest_mode is not None:
         said.append(meaning.nearest_mode.value)
     values = "×".join(f"{value:g}" for value in site.extent.values or ())
-    return (
-        f"Upsample-7 computes nearest (floor) and linear with asymmetric coordinates and scales ≥ 1; this is "
-        f"{' '.join(said)} with {site.extent.kind.value} {values}, which has no exact form there"
-    )
+    return Diagnostic("operations.no-upsample-7", meaning=" ".join(said), extent=site.extent.kind.value, values=values)
 
 
 def hybrid(legacy: Document) -> Document:

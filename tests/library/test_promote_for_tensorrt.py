@@ -47,7 +47,7 @@ def test_a_fraction_is_a_numerator_over_a_denominator():
 def test_a_fraction_that_no_numerator_says_is_refused_with_the_denominator_that_says_it():
     third = model("y = Resize (x, , s)", "<float[4] s = {1, 1, 1.3333334, 1.3333334}>", x="float[1,3,9,9]")
     (outcome,) = resizefix.promote_scales(third, for_="tensorrt").outcomes
-    assert outcome.reason == "its scale 1.3333334 is no whole number over 1000"
+    assert outcome.reason == "its scale 1.3333334 is not a whole number over 1000"
     assert outcome.retry_args == ("--denominator", "3")
     assert resizefix.promote_scales(third, for_="tensorrt", denominator=3).inputs[0].value == (4,)
 
@@ -80,7 +80,7 @@ def test_a_scale_that_no_small_denominator_holds_is_told_with_the_digits_that_ma
     nodes = "shape = Shape (x) kept = Gather (shape, k) s = Concat <axis = 0> (kept, hw) y = Resize (x, , , s)"
     text = model(nodes, "<int64[2] k = {0, 1}, int64[2] hw = {23, 20}>", x="float[n,3,10,10]")
     (outcome,) = resizefix.promote_scales(text, for_="tensorrt", verify=False).outcomes
-    assert outcome.reason == "its scale 2.3000002 is no whole number over 1000, nor over any other up to 10,000"
+    assert outcome.reason == "its scale 2.3000002 is not a whole number over 1000, nor over any other up to 10,000"
     assert outcome.retry_args == ("--for", "onnxruntime")
 
 

@@ -120,7 +120,7 @@ def test_one_shared_input_drives_all_sites_and_refuses_another_value():
     result = promoted(text, naming=Naming("zoom", shared=True))
     assert [source.name for source in result.inputs] == ["zoom"]
     assert [outcome.status for outcome in result.outcomes] == [Status.CHANGED, Status.REFUSED, Status.CHANGED]
-    assert "cannot stand for both" in (result.outcomes[1].reason or "")
+    assert "cannot serve both" in (result.outcomes[1].reason or "")
 
 
 def test_a_given_name_is_used_as_it_is_for_one_input_and_numbered_for_more():

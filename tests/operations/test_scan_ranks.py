@@ -43,7 +43,7 @@ def runs(model, feeds):
 def test_a_replacement_whose_sizes_are_computed_leaves_the_scan_a_rank():
     model = onnx.parser.parse_model(SCAN)
     result = resizefix.legalize(model, target="tensorrt-8.0", verify=False)
-    assert result.outcomes[0].reason.endswith("has its rank stored, which onnxruntime demands and does not infer there")
+    assert result.outcomes[0].reason.endswith("is stored, since onnxruntime needs it and does not infer it there")
     made = result.model
     assert "Reshape" in [node.op_type for node in body_of(made).node]
     assert ranks(made) == [None, 4]
@@ -65,7 +65,7 @@ def test_a_promotion_says_which_rank_it_stored():
     made = resizefix.promote_scales(onnx.parser.parse_model(BEFORE), verify=False)
     assert made.outcomes[0].exact
     assert made.outcomes[0].reason == (
-        "what the body of Scan#3 gives has its rank stored, which onnxruntime demands and does not infer there"
+        "the rank of the body's output of Scan#3 is stored, since onnxruntime needs it and does not infer it there"
     )
 
 

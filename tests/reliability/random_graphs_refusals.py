@@ -137,7 +137,7 @@ def assert_true_refusal(case: Case, outcome: Any, result: Any) -> None:
         holds = OF_PROMOTED.get(found[1])
         true = found[1] in rules if holds is None else holds(_placed(case, output))
         assert true, f"{output}: not true: {reason}; it breaks {rules}"
-    elif found := re.search(r"scale (\S+) is no whole number over (\d+)", reason):
+    elif found := re.search(r"scale (\S+) is not a whole number over (\d+)", reason):
         over, scale = int(found[2]), np.float32(found[1])  # of sizes: a neighbour of the quotient, with their length
         near = any(abs(float(scale) / value - 1) < 1e-6 for value in _as_scales(_placed(case, output)))
         true = near and np.float32(round(float(scale) * over) / over) != scale

@@ -15,6 +15,7 @@ from pathlib import Path
 import onnx
 import pytest
 
+import resizefix
 from resizefix import process
 
 RESIZEFIX = [sys.executable, "-m", "resizefix"]
@@ -48,7 +49,7 @@ COMMANDS = [
 def fill(place: Path, text: str) -> None:
     for name in ("model", "other", "third"):
         onnx.save(onnx.parser.parse_model(text), place / f"{name}.onnx")
-    subprocess.run([*RESIZEFIX, "promote-scales", "model.onnx", "promoted.onnx", "--no-verify"], cwd=place, check=True)
+    resizefix.promote_scales(place / "model.onnx", verify=False).model.save(place / "promoted.onnx")
 
 
 def running_below(pid: int) -> set[int]:
@@ -124,7 +125,7 @@ def run(line: str, place: Path, **limits: int) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("line", ["inspect model.onnx --json", "promote-scales model.onnx out.onnx --json"])
-@pytest.mark.parametrize("megabytes", [60, 90, 100, 150, 200, 300])
+@pytest.mark.parametrize("megabytes", [60, 100, 150, 300])
 def test_too_little_memory_is_a_sentence_and_one_document(tmp_path, line, megabytes):
     fill(tmp_path, SIMPLE)
     code, out, err = run(line, tmp_path, AS=megabytes << 20)
@@ -169,6 +170,7 @@ def test_a_folder_that_is_gone_is_named(tmp_path, line):
 def test_a_process_that_is_ended_is_named_and_leaves_no_file(tmp_path, number, sentence):
     program = f"""
 import os, sys
+import resizefix
 from resizefix import process
 from resizefix.cli import main
 from resizefix.document.atomic_write import AtomicWrite

@@ -59,7 +59,7 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     if options["target"] is None:
         if not options["fastest"]:
-            raise UsageError("cli.no-target")
+            raise UsageError("cli.no-target", rule="target")
         options = {**options, "target": "onnxruntime"}
 
     def make() -> Result:

@@ -14,6 +14,7 @@ from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
 from resizefix.reports.next_step import NextStep
 
 _TARGETS = NextStep("see the names of all targets", ("check", "--target", "list"))
+_WITH_TARGETS = frozenset({"check", "legalize", "trt-legacy"})
 _NOT_THERE = ("document.no-such-file", "document.model-is-folder")
 # What a command that changes resizes does not say by itself: what each of them is.
 _CHANGING = frozenset({"promote-scales", "freeze-scales", "trt-legacy", "legalize", "repair", "set"})
@@ -32,7 +33,7 @@ def after_error(error: ResizefixError, command: str, model: str, typed: Sequence
     if not isinstance(error, UsageError):
         return None
     if error.rule == "target":
-        return _TARGETS
+        return NextStep(_TARGETS.purpose, (command, "--target", "list")) if command in _WITH_TARGETS else _TARGETS
     if error.rule == "node":
         return NextStep("see every resize", ("inspect", model))
     return _options(command)

@@ -36,7 +36,8 @@ def runtime_verdict(
     """What the runtime does with the model and with each resize alone, compared with onnxruntime.
 
     Accepted: the model runs there, and its outputs and resizes are right. Where onnxruntime does not run the model,
-    that rests on the nodes alone, and `unanswered` says so.
+    that rests on the nodes alone, and `unanswered` says so; where it does not run each of them either, there is no
+    verdict.
     """
     places = places_of(document)
     with Runtime(row, python=python, time_limit=time_limit) as runtime:
@@ -52,6 +53,8 @@ def runtime_verdict(
     compared = whole.runtime is not None
     if compared and not whole.passed:
         errors.append(of_the_whole(whole.reason or ""))
+    if not compared and not errors and not (nodes and all(node.ending is Ending.RAN for node in nodes)):
+        return LiveUnavailable(Diagnostic("library.nothing-to-compare-with", why=whole.reason))
     return LiveVerdict(
         whole.runtime or row.title,
         not errors,

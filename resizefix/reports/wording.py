@@ -255,7 +255,8 @@ def _elem_type_name(elem_type: int) -> str:
 def live_verdict(live: LiveVerdict) -> str:
     """What a real parser or runtime does with the model: `takes the model`."""
     if live.taken:
-        return "runs the model and computes the same" if live.nodes else "takes the model"
+        whole = "computes the same in each resize alone" if live.unanswered else "runs the model and computes the same"
+        return whole if live.nodes else "takes the model"
     from resizefix.runtimes.answers import Ending
 
     if any(node.ending is Ending.RAN and not node.agrees for node in live.nodes):

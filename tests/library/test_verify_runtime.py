@@ -17,7 +17,7 @@ import resizefix
 from resizefix.cli import main
 from resizefix.document.document import Document
 from resizefix.library.live_runtimes import runtime_verdict
-from resizefix.runtimes.answers import Ending
+from resizefix.runtimes.answers import Ending, LiveUnavailable
 from resizefix.runtimes.catalogue import runtime_named
 from resizefix.verification.conditions import conditions
 from resizefix.verification.in_runtime import Allowed, compare_values
@@ -171,6 +171,15 @@ def test_where_onnxruntime_does_not_run_the_model_the_nodes_alone_decide():
     assert found.accepted
     assert [node.agrees for node in found.nodes] == [True]
     assert "only the resizes alone were compared" in found.unanswered
+
+
+def test_there_is_no_verdict_where_onnxruntime_runs_neither_the_model_nor_the_node():
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,2,2] x) => (float[1,1,4,4] y) { y = Resize (x) }"""
+    )
+    found = runtime_verdict(Document.from_proto(model), runtime_named("onnxruntime"), conditions())
+    assert isinstance(found, LiveUnavailable)
+    assert str(found.reason).startswith("nothing was compared: onnxruntime cannot load")
 
 
 def test_the_command_answers_in_json_html_and_markdown(openvino, tmp_path, capsys):

@@ -45,6 +45,7 @@ SENTENCES = {
     "library.input-size-rule": "sizes go in steps ({steps}): others fail where two maps meet",
     "library.node-alone-has-other-numbers": "{runtime} takes the node alone and computes something else: {why}",
     "library.node-alone-has-other-shape": "{runtime} takes the node alone and gives another shape: {why}",
+    "library.nothing-to-compare-with": "nothing was compared: {why}",
     "library.only-nodes-alone-were-compared": "only the resizes alone were compared, because onnxruntime does not run the model: {why}",
     "library.runtime-cannot-be-asked": "{why}",
     "library.verify-needs-two-models": "verify compares two models; with one, name the runtime to compare with: --runtime openvino",

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from resizefix.dialects.resized_length import kernel_lengths
+from resizefix.dialects.resized_length import kernel_length, kernel_lengths
 from resizefix.document.operator_semantics.expression import Expression, Size, evaluate
 
 Lengths = npt.NDArray[np.int64]
 
 PERIOD = 13440
+_LONGEST = 1 << 48  # at any size of the input that is tried, int64 holds what follows it
 # Small steps in general position: no two polynomials of the degrees that occur agree on all of them by accident.
 _STEPS = {
     "height": (0, 1, 0, 0, 1, 2, 3, 5, 2, 7),
@@ -176,9 +177,14 @@ class Sizes:
         return self._make(kind, (dim, other), None, old)
 
     def scaled(self, dim: Dim, scale: float) -> Dim:
-        """The length of an axis resized by a float32 scale, as onnxruntime computes it."""
+        """The length of an axis resized by a float32 scale, as onnxruntime computes it; not followed where no tensor is
+        that long."""
         dim = self.resolve(dim)
-        old = None if dim.old is None else int(kernel_lengths(scale, np.array([dim.old]))[0])
+        if not math.isfinite(scale):
+            return self.opaque()
+        old = None if dim.old is None else kernel_length(scale, dim.old)
+        if old is not None and abs(old) >= _LONGEST:
+            return self.opaque()
         if dim.kind == "const" and old is not None:
             return self.const(old)
         return dim if scale == 1 else self._make("scaled", (dim,), float(scale), old)

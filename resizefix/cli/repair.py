@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 @many_written
 @click.option(
     "--prefer",
-    type=click.Choice(["scales", "sizes"]),
-    help="Which to keep where scales and sizes are both given and disagree.",
+    multiple=True,
+    type=click.Choice(["scales", "sizes", "half_pixel", "asymmetric"]),
+    help="Which of two readings: scales or sizes that disagree; half_pixel or asymmetric where nothing says it. "
+    "Once for each.",
 )
 @click.option("--remove-identity", is_flag=True, help="Also replace resizes with scale 1 by Identity.")
 @opset_option

@@ -36,8 +36,9 @@ class Change:
 class Fault:
     """One fault. `because` says what is wrong, `fix` what `repair` does or what you can do.
 
-    `change` is None where the intended meaning is not certain; then `fix` names the readings. `keeps_numbers` is
-    False for a fault of a model that runs today and computes something that was not intended.
+    `change` is None where the intended meaning is not certain; then `fix` names the readings, and `retry_args` are
+    options with which `repair` takes one of them. `keeps_numbers` is False for a fault of a model that runs today and
+    computes something that was not intended.
     """
 
     name: str
@@ -45,14 +46,22 @@ class Fault:
     fix: str
     change: Change | None = None
     keeps_numbers: bool = True
+    retry_args: tuple[str, ...] = ()
+
+
+# The words that decide, by what they decide.
+EXTENTS = ("scales", "sizes")
+COORDINATES = ("half_pixel", "asymmetric")
 
 
 @dataclass(frozen=True)
 class Preferences:
-    """What you decide where a file admits two readings: which operand counts, and whether identities are removed."""
+    """What you decide where a file admits two readings: which operand counts ("scales" or "sizes"), and how a node
+    without coordinates samples ("half_pixel" or "asymmetric"); and whether identities are removed."""
 
     extent: str | None = None
     remove_identity: bool = False
+    coordinates: str | None = None
 
 
 Finder = Callable[["ResizeNode", Preferences], "Fault | None"]

@@ -51,7 +51,7 @@ def upsample_beyond_9(node: ResizeNode, _: Preferences) -> Fault | None:
     return _as_resize(node, because, name, value, initializers)
 
 
-def two_inputs_beyond_10(node: ResizeNode, _: Preferences) -> Fault | None:
+def two_inputs_beyond_10(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """A Resize of two inputs where the second is roi: a Resize-10 or a renamed Upsample in a newer model."""
     if node.node.op_type != "Resize" or node.opset < 11 or set(node.operands) != {1}:
         return None
@@ -67,7 +67,10 @@ def two_inputs_beyond_10(node: ResizeNode, _: Preferences) -> Fault | None:
         )
     if set(node.attributes) <= {"mode"}:
         if not _read_alike(node, operand.value) and node.view.model.producer_name != "sclblonnx":
-            return _two_coordinates(node, because)
+            if preferences.coordinates is None:
+                return _two_coordinates(node, because)
+            if preferences.coordinates == "half_pixel":
+                return _moved_scales(node, because, operand.name)
         because += "; with no attribute but mode it is a node of opset 10, which samples asymmetrically"
         return _as_resize(node, because, operand.name, operand.value, [])
     return _moved_scales(node, because, operand.name)
@@ -86,10 +89,10 @@ def _read_alike(node: ResizeNode, scales: Array | None) -> bool:
 def _two_coordinates(node: ResizeNode, because: str) -> Fault:
     """onnxscript leaves roi out of a node of today, sclblonnx raises the opset of a Resize-10: both look the same."""
     fix = (
-        f"as a node of opset 10 it samples asymmetrically, as one of opset {node.opset} at half_pixel; write its "
-        "coordinate_transformation_mode and repair again"
+        f"as a node of opset 10 it samples asymmetrically, as one of opset {node.opset} at half_pixel; choose with "
+        "--prefer asymmetric or --prefer half_pixel"
     )
-    return Fault(OPERAND_SPELLING, because, fix)
+    return Fault(OPERAND_SPELLING, because, fix, retry_args=("--prefer", "half_pixel"))
 
 
 def _moved_scales(node: ResizeNode, because: str, scales: str) -> Fault:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from resizefix.errors import UsageError
-from resizefix.interpolation import ExtentKind
+from resizefix.faults.fault import COORDINATES, EXTENTS
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.printable import printable
 from resizefix.promotion import Form
@@ -145,8 +145,11 @@ def _target(value: Any) -> str:
     return target_named(value).name
 
 
-def _extent(value: Any) -> str:
-    return ExtentKind(value).value
+def _preferences(value: Any) -> tuple[str, ...]:
+    words: tuple[str, ...] = _each(_text, (str,))(value)
+    _require(set(words) <= {*EXTENTS, *COORDINATES})
+    _require(not set(EXTENTS) <= set(words) and not set(COORDINATES) <= set(words))
+    return words
 
 
 def _size(value: Any) -> tuple[int, int] | str:
@@ -205,7 +208,7 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "runtime": (lambda value: runtime_named(value).name, ""),
     "runtime_python": (_by_name(_path), 'the Python of a runtime by its name, as {"opencv-4": "/path/to/python"}'),
     "opset": (_whole(9, NEWEST_RAISED), f"an opset from 9 to {NEWEST_RAISED}"),
-    "prefer": (_extent, "'scales' or 'sizes'"),
+    "prefer": (_preferences, "'scales' or 'sizes', 'half_pixel' or 'asymmetric', or a list of one of each"),
     "denominator": (_whole(1, (1 << 31) - 1), "a whole number from 1 to 2147483647"),
     "node": (_each(_text, (str,)), 'a glob on names of nodes, or "#K", or a list of them'),
     "at": (_each(_each(_SCALE, (numbers.Real,))), "a list of scales above 0, as [4, (2, 3)]"),

@@ -11,7 +11,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import VerificationFailedError
-from resizefix.faults.fault import Fault, Preferences
+from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
@@ -40,7 +40,7 @@ def repair(
     model: Model,
     *,
     node: Sequence[str] = (),
-    prefer: str | None = None,
+    prefer: str | Sequence[str] | None = None,
     remove_identity: bool = False,
     opset: int | None = None,
     verify: bool = True,
@@ -49,7 +49,8 @@ def repair(
     """Fix resizes that a converter broke or left fragile, keeping the meaning that was intended, and verify the result.
 
     Each outcome names the `fault`. A node whose intended meaning is not certain is refused with the possible readings;
-    `prefer` ("scales" or "sizes") decides between two operands. `remove_identity` replaces a resize by 1 by Identity.
+    `prefer` decides: "scales" or "sizes" between two operands, "half_pixel" or "asymmetric" where nothing says how a
+    node samples; or a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
     `opset` raises the repaired model to that version of ai.onnx.
     The repaired model must run in onnxruntime at both optimisation levels, and each repaired node must compute its
     intended meaning bit for bit. Raises UsageError for options that do not fit, VerificationFailedError where the
@@ -59,7 +60,7 @@ def repair(
     rules = conditions(**run)
     raises = is_later(document, opset)
     sites = select(find_sites(document), node)
-    found = _repaired(document, sites, Preferences(prefer, remove_identity), rules if verify else None)
+    found = _repaired(document, sites, _preferences(prefer or (), remove_identity), rules if verify else None)
     if not raises:
         return replace(found, model=returned(found.model, model))
     later = raised(found.model, opset)
@@ -69,6 +70,12 @@ def repair(
         alike = require_raised_alike(found.model, later, outcomes, rules)
         verification = verification if verification.runs else alike
     return Result(returned(later, model), outcomes, (), verification)
+
+
+def _preferences(words: Sequence[str], remove_identity: bool) -> Preferences:
+    extent = next((word for word in words if word in EXTENTS), None)
+    coordinates = next((word for word in words if word in COORDINATES), None)
+    return Preferences(extent, remove_identity, coordinates)
 
 
 def _repaired(

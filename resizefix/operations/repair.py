@@ -149,7 +149,8 @@ def _outcome(site: Site, fixed: Sequence[Fault], refused: Fault | None, after: S
     names = ", ".join(dict.fromkeys(fault.name for fault in fixed)) or None
     if refused is not None:
         reason = f"{refused.because}. {refused.fix}"
-        return Outcome(site.index, site.label, Status.REFUSED, reason, before, fault=refused.name)
+        retry = refused.retry_args
+        return Outcome(site.index, site.label, Status.REFUSED, reason, before, retry_args=retry, fault=refused.name)
     if not fixed:
         if site.interpolation is None:
             return Outcome(site.index, site.label, Status.REFUSED, site.reason, before)

@@ -11,6 +11,7 @@ from test_repaired_files import BROKEN, session
 
 import resizefix
 from resizefix.document.document import Document
+from resizefix.errors import UsageError
 from resizefix.faults.table import FINDERS, faults_in
 from resizefix.outcome import Status
 
@@ -179,6 +180,31 @@ def test_prefer_decides_between_two_operands(prefer, side):
     made = resizefix.repair(document.to_proto(), prefer=prefer).model
     (output,) = session(made).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
     assert output.shape == (1, 3, side, side)
+
+
+@pytest.mark.parametrize(("words", "coordinates"), [
+    ("half_pixel", "half_pixel"), ("asymmetric", "asymmetric"), (["scales", "half_pixel"], "half_pixel"),
+])  # fmt: skip
+def test_prefer_decides_how_a_node_of_two_versions_samples(words, coordinates):
+    kind = "int64" if isinstance(words, list) else "float"  # whole numbers may be sizes, too
+    broken = small(13, 'y = Resize <mode = "linear"> (x, s)', f"{kind}[4] s = {{1, 1, 2, 2}}").to_proto()
+    meant = small(
+        13, f'y = Resize <mode = "linear", coordinate_transformation_mode = "{coordinates}"> (x, "", s)', SCALES
+    )
+    result = resizefix.repair(broken, prefer=words)
+    assert result.verification.passed
+    feeds = {"x": np.random.default_rng(0).random((1, 3, 8, 8), np.float32)}
+    (found,), (wanted,) = (session(made).run(None, feeds) for made in (result.model, meant.to_proto()))
+    assert found.tobytes() == wanted.tobytes()
+
+
+def test_a_refusal_of_two_coordinates_gives_an_option_that_decides():
+    broken = small(13, 'y = Resize <mode = "linear"> (x, s)', SCALES).to_proto()
+    (outcome,) = resizefix.repair(broken).outcomes
+    assert "choose with --prefer asymmetric or --prefer half_pixel" in (outcome.reason or "")
+    assert outcome.retry_args == ("--prefer", "half_pixel")
+    with pytest.raises(UsageError, match="a list of one of each"):
+        resizefix.repair(broken, prefer=["half_pixel", "asymmetric"])
 
 
 @pytest.mark.parametrize(("nodes", "rest"), [('y = Resize <mode = "linear"> (x, "", s)', "float[4] s = {1, 1, 0, 0}, "),

@@ -15,8 +15,11 @@ from resizefix.interop import Model, opened, returned
 from resizefix.library.result import Resolution, Result
 from resizefix.operations.input_size.fixed import closed
 from resizefix.origins.input_sizes.input_axes import image_inputs, open_images
+from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.conditions import DEFAULTS, conditions
+from resizefix.verification.verification import Status as Proven
+from resizefix.verification.verification import Verification
 
 F = TypeVar("F", bound=Callable[..., Result])
 
@@ -70,7 +73,10 @@ def _joined(function: Callable[..., Result], document: Document, fixed: Document
     from resizefix.verification.input_size import prove_same  # onnxruntime is imported where something is run
 
     rules = conditions(**{name: value for name, value in options.items() if name in DEFAULTS})
-    same = prove_same(document, fixed, rules)
+    try:
+        same = prove_same(document, fixed, rules)
+    except SizeRefusedError as error:
+        same = Verification(Proven.FAILED, error.reason)
     if not same.passed:
         failed = replace(result, model=document, verification=same)
         raise VerificationFailedError("library.verification-failed", why=same.reason, result=failed)

@@ -18,12 +18,13 @@ from resizefix.library.result import ModelT, Resolution, Result
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.choices import Choices
-from resizefix.origins.input_sizes.following import Following, follow, trial_sizes
+from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs
 from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.verification.conditions import Conditions, RunOptions, conditions
+from resizefix.verification.touched_nodes import Step, unplanned
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class _Work:
         self._fixed: tuple[Following, dict[str, int]] | None = None
         self._free: Following | None = None
         self._start = document
+        self._steps: list[tuple[Step, Following]] = []
 
     def make(self) -> None:
         """Make the model. Raises SizeRefusedError, UsageError, RefusedError."""
@@ -141,7 +143,7 @@ class _Work:
         found, made = self._followed(images, old, moving, wanted)
         old = found.sizes.symbols
         self._fixed = found, {name: wanted[name] for name in old}
-        self._keep(found, made)
+        self._keep(found, made, found.numbers(self._fixed[1]))
 
     def _followed(
         self, images: list[ImageInput], old: dict[str, int], moving: dict[str, int], wanted: dict[str, int]
@@ -168,7 +170,8 @@ class _Work:
         self.rule = Diagnostic("library.input-size-rule", steps=", ".join(steps)) if steps else ""
         self._keep(found, made)
 
-    def _keep(self, found: Following, made: Resized) -> None:
+    def _keep(self, found: Following, made: Resized, numbers: Numbers | None = None) -> None:
+        self._steps.append((Step(self.document, made.document, made.changed, numbers), found))
         self.inferred += [sentence for sentence in found.inferred if sentence not in self.inferred]
         self.approximate += [found.flow.labels[index] for index in sorted(found.approximate)]
         self.outcomes = (*self.outcomes, *made.outcomes)
@@ -194,17 +197,33 @@ class _Work:
 
     def proof(self, rules: Conditions) -> Verification:
         """What of the new model is proven."""
-        from resizefix.verification.input_size import prove_any, prove_fixed, prove_same
+        from resizefix.verification.input_size import prove_any, prove_fixed, prove_plan, prove_same
 
-        if self._free is not None:
+        for step, found in self._steps:
+            why = unplanned(step)
+            if why is not None:
+                return Verification(Status.FAILED, why)
+            at_old = self._at_old_size(step, found)
+            if at_old is not None and not (proof := prove_plan(at_old, rules)).passed:
+                return proof
+        last = self._steps[-1][0] if self._steps else None
+        if last is not None and self._free is not None:
             references = [(dict(self._free.sizes.symbols), self._start)]
             for symbols in trial_sizes(self._free, _MOST_GROWTH):
                 references.append((symbols, resized(self._start, self._free, symbols).document))
             exact = all(outcome.exact for outcome in self.outcomes)
-            return prove_any(self.document, self._free, references, rules, exact=exact)
-        if self._fixed is not None:
-            return prove_fixed(self._start, self.document, *self._fixed, rules)
+            return prove_any(last, self._free, references, rules, exact=exact)
+        if last is not None and self._fixed is not None:
+            return prove_fixed(self._start, last, *self._fixed, rules)
         return prove_same(self.before, self.document, rules)
+
+    def _at_old_size(self, step: Step, found: Following) -> Step | None:
+        """The model with what is planned for its old size; None where these are the numbers of the file."""
+        if step.numbers is None:
+            return None
+        made = resized(step.before, found, found.sizes.symbols)
+        nodes = made.changed - found.approximate
+        return Step(step.before, made.document, nodes) if nodes else None
 
     def refused(self, error: SizeRefusedError) -> Outcome:
         """The outcome of the node at which another size fails."""

@@ -9,9 +9,10 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
+from resizefix.document.text import counted
 from resizefix.errors import UsageError
 from resizefix.origins.input_sizes.following import Following
-from resizefix.origins.input_sizes.refusal import SizeRefusedError, refuse
+from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
@@ -19,6 +20,7 @@ from resizefix.verification.bounds import default_level_bounds, relative_bounds,
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine, run_of
+from resizefix.verification.touched_nodes import Step
 from resizefix.verification.verification import Run, Status, Verification
 
 _LIKE_THE_ORIGINAL = 4  # times what optimising moves the original
@@ -27,34 +29,40 @@ _OTHER_ORDER = 1e-5  # what a sum in another order may differ by, relative to th
 
 
 def prove_fixed(
-    before: Document, after: Document, found: Following, wanted: Mapping[str, int], rules: Conditions
+    before: Document, step: Step, found: Following, wanted: Mapping[str, int], rules: Conditions
 ) -> Verification:
-    """Run the model of the new size at both optimisation levels; every output must have the derived size."""
-    return _said(before, rules, lambda: _fixed(before, after, found, wanted, rules))
+    """Run the model of the new size at both optimisation levels; every output and every changed node's must have the
+    derived size."""
+    return _said(before, rules, lambda: _fixed(before, step, found, wanted, rules))
+
+
+def prove_plan(at_old: Step, rules: Conditions) -> Verification:
+    """Compare each node for which the plan has other numbers at the old size than the file: its bits must be equal."""
+    return _said(at_old.before, rules, lambda: _plan(at_old, rules))
 
 
 def prove_same(before: Document, after: Document, rules: Conditions) -> Verification:
-    """Compare two models of which one takes the size that the other has fixed, and no constant had to change."""
-    try:
-        return _said(before, rules, lambda: _same(before, after, rules))
-    except SizeRefusedError as error:
-        return Verification(Status.FAILED, error.reason)
+    """Compare two models of which one takes the size that the other has fixed, and no constant had to change.
+
+    Raises SizeRefusedError where onnxruntime does not run the original.
+    """
+    return _said(before, rules, lambda: _same(before, after, rules))
 
 
 def prove_any(
-    after: Document,
+    step: Step,
     found: Following,
     references: Sequence[tuple[Mapping[str, int], Document]],
     rules: Conditions,
     *,
     exact: bool,
 ) -> Verification:
-    """Compare a model for any size with one for each of a few sizes, the old one first.
+    """Compare a model for any size with one for each of a few sizes, the old one first; and each changed node.
 
     The original is the reference at the old size; at others it is the model with the constants of that size, which says
     that both ways of writing it agree. `exact`: every bit must be equal; else sums may be in another order.
     """
-    return _said(references[0][1], rules, lambda: _any(after, found, references, rules, exact))
+    return _said(references[0][1], rules, lambda: _any(step, found, references, rules, exact))
 
 
 def _said(before: Document, rules: Conditions, prove: Callable[[], Verification]) -> Verification:
@@ -83,25 +91,54 @@ def _why_original_fails(before: Document, rules: Conditions) -> tuple[str | None
     return None
 
 
-def _fixed(
-    before: Document, after: Document, found: Following, wanted: Mapping[str, int], rules: Conditions
-) -> Verification:
+def _plan(at_old: Step, rules: Conditions) -> Verification:
     engine = Engine(rules)
-    plain = _open(engine, after)
+    original = _open(engine, at_old.before, watched=at_old.outputs)
+    fitted = engine.fit(at_old.before, original, shapes={})
+    planned = _open(engine, at_old.after, watched=at_old.outputs)
+    made = planned.run(planned.taken(fitted.feeds))
+    wrong = _node_differs(at_old, fitted.outputs, made, exact=True)
+    if wrong is not None:
+        return Verification(Status.FAILED, Diagnostic("verification.input-size-plan", node=wrong[0], reason=wrong[1]))
+    return Verification(Status.PASSED, None, (run_of(compare(fitted.outputs, made), fitted.feeds),))
+
+
+def _fixed(
+    before: Document, step: Step, found: Following, wanted: Mapping[str, int], rules: Conditions
+) -> Verification:
+    engine, after = Engine(rules), step.after
+    plain = _open(engine, after, watched=step.outputs)
     fitted = engine.fit(after, plain)
     wrong = _wrong_shape(found, wanted, fitted.outputs)
     if wrong is not None:
         return Verification(Status.FAILED, wrong)
+    whole = _without(fitted.outputs, step.outputs)
     optimized = _open(engine, after, optimized=True).run(plain.taken(fitted.feeds))
-    level = compare(fitted.outputs, optimized)
-    close = within(level, default_level_bounds(fitted.outputs, optimized))
+    level = compare(whole, optimized)
+    close = within(level, default_level_bounds(whole, optimized))
     # A quantised model moves when it is optimised, as the original does.
     moved = 0.0 if close else _moved(before, engine)
-    if not (close or level.max_rel_diff <= _LIKE_THE_ORIGINAL * moved or _flips(before, fitted.outputs, optimized)):
+    if not (close or level.max_rel_diff <= _LIKE_THE_ORIGINAL * moved or _flips(before, whole, optimized)):
         return Verification(Status.FAILED, Diagnostic("verification.input-size-optimized", reason=level.reason))
-    return Verification(
-        Status.PASSED, Diagnostic("verification.input-size-fixed"), (run_of(level, fitted.feeds, optimized=True),)
-    )
+    told = Diagnostic("verification.input-size-fixed", nodes=counted(len(step.nodes), "changed node"))
+    return Verification(Status.PASSED, told, (run_of(level, fitted.feeds, optimized=True),))
+
+
+def _without(values: Mapping[str, Value], names: Sequence[str]) -> dict[str, Value]:
+    return {name: value for name, value in values.items() if name not in names}
+
+
+def _node_differs(
+    step: Step, before: Mapping[str, Value], after: Mapping[str, Value], *, exact: bool
+) -> tuple[str, str] | None:
+    """The first changed node that computes something else, and how; None: there is none. The nodes before it agree, so
+    that it has the same operands: no later node can hide it."""
+    for name in step.outputs:
+        difference = compare({name: before[name]}, {name: after[name]})
+        near = not exact and within(difference, relative_bounds({name: after[name]}, _OTHER_ORDER))
+        if not (difference.bitwise or near):
+            return step.label(name), difference.reason or ""
+    return None
 
 
 def _flips(before: Document, plain: Mapping[str, Value], optimized: Mapping[str, Value]) -> bool:
@@ -137,33 +174,41 @@ def _same(before: Document, after: Document, rules: Conditions) -> Verification:
 
 
 def _any(
-    after: Document,
+    step: Step,
     found: Following,
     references: Sequence[tuple[Mapping[str, int], Document]],
     rules: Conditions,
     exact: bool,
 ) -> Verification:
-    engine = Engine(rules)
-    sessions = {optimized: _open(engine, after, optimized=optimized) for optimized in (False, True)}
+    engine, inner = Engine(rules), step.outputs
+    sessions = {False: _open(engine, step.after, watched=inner), True: _open(engine, step.after, optimized=True)}
     runs: list[Run] = []
     for symbols, reference in references:
-        plain = _open(engine, reference)
+        size = " x ".join(str(length) for length in symbols.values())
+        plain = _open(engine, reference, watched=inner)
         fitted = engine.fit(reference, plain, shapes={})
+        whole = _without(fitted.outputs, inner)
         wrong = _wrong_shape(found, symbols, fitted.outputs)
         if wrong is not None:
             return Verification(Status.FAILED, wrong, tuple(runs))
         for optimized, session in sessions.items():
-            made = session.run(session.taken(fitted.feeds))
-            level = compare(fitted.outputs, made)
-            bounds = default_level_bounds(fitted.outputs, made) if optimized else relative_bounds(made, _OTHER_ORDER)
+            results = session.run(session.taken(fitted.feeds))
+            wrong_node = None if optimized else _node_differs(step, fitted.outputs, results, exact=exact)
+            if wrong_node is not None:
+                node, how = wrong_node
+                why = Diagnostic("verification.input-size-node-differs", node=node, size=size, reason=how)
+                return Verification(Status.FAILED, why, tuple(runs))
+            made = _without(results, inner)
+            level = compare(whole, made)
+            bounds = default_level_bounds(whole, made) if optimized else relative_bounds(made, _OTHER_ORDER)
             allowed = level.bitwise or ((optimized or not exact) and within(level, bounds))
             runs.append(run_of(level, fitted.feeds, optimized=optimized))
             if not allowed or level.max_rel_diff == np.inf or session.contradicts(made):
-                size = " x ".join(str(length) for length in symbols.values())
                 why = Diagnostic("verification.input-size-any-differs", size=size, reason=level.reason)
                 return Verification(Status.FAILED, why, tuple(runs))
     sizes = ", ".join("x".join(str(length) for length in symbols.values()) for symbols, _ in references)
-    return Verification(Status.PASSED, Diagnostic("verification.input-size-any", sizes=sizes), tuple(runs))
+    told = Diagnostic("verification.input-size-any", sizes=sizes, nodes=counted(len(step.nodes), "changed node"))
+    return Verification(Status.PASSED, told, tuple(runs))
 
 
 def _wrong_shape(found: Following, wanted: Mapping[str, int], outputs: Mapping[str, Value]) -> Diagnostic | None:
@@ -179,5 +224,5 @@ def _wrong_shape(found: Following, wanted: Mapping[str, int], outputs: Mapping[s
     return None
 
 
-def _open(engine: Engine, document: Document, *, optimized: bool = False) -> Session:
-    return engine.open(document, optimized=optimized, label="the model of the new size")
+def _open(engine: Engine, document: Document, *, optimized: bool = False, watched: Sequence[str] = ()) -> Session:
+    return engine.open(document, optimized=optimized, extra_outputs=watched, label="the model of the new size")

@@ -19,7 +19,7 @@ import click
 from resizefix import process
 from resizefix.cli.envelope import Call
 from resizefix.cli.next_command import after_error, show_error
-from resizefix.cli.piped_model import DASH, ModelArgument, shown
+from resizefix.cli.piped_model import DASH, ModelArgument, PipedModel, shown, with_dash
 from resizefix.cli.target_file import require_apart
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
@@ -148,7 +148,8 @@ def work(request: tuple[str, str, dict[str, Any]], say: Callable[[dict[str, Any]
         assert command.callback is not None
         with contextlib.suppress(click.exceptions.Exit):
             command.callback(**params)
-    say(call.document)
+    model = params["model"]
+    say(with_dash(call.document, model) if isinstance(model, PipedModel) else call.document)
 
 
 def _report(

@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 import click
 
@@ -78,32 +78,35 @@ def as_typed(told: T) -> T:
     """A text, or what is made of texts, with `-` in place of the temporary file's path."""
     context = click.get_current_context(silent=True)
     path = None if context is None else context.meta.get(_RECEIVED)
-    return told if path is None else _with_dash(told, path)
+    return told if path is None else with_dash(told, path)
 
 
-def _with_dash(told: Any, path: str) -> Any:
+def with_dash(told: Any, path: str) -> Any:
+    """What is told, without the temporary file `path` and its folder, which the user has never seen."""
     if isinstance(told, str):
-        return told.replace(path, DASH)
+        return told.replace(path, DASH).replace(os.path.dirname(path) + os.sep, "")
     if isinstance(told, dict):
-        return {key: _with_dash(value, path) for key, value in told.items()}
+        return {key: with_dash(value, path) for key, value in told.items()}
     if isinstance(told, (list, tuple)):
-        return [_with_dash(value, path) for value in told]
+        return [with_dash(value, path) for value in told]
     return told
 
 
 class ModelOnStdout:
     """OUT `-`. While the command works, what it prints for a person goes to stderr.
 
-    Raises UsageError where stdout is a terminal, or where --json or a data file are wanted, too.
+    Raises UsageError where stdout is a terminal or the model's file, or where --json or a data file are wanted, too.
     """
 
-    def __init__(self, *, as_json: bool, as_external_data: bool) -> None:
+    def __init__(self, model: str, *, as_json: bool, as_external_data: bool) -> None:
         if as_json:
             raise UsageError("cli.stdout-and-json")
         if as_external_data:
             raise UsageError("cli.stdout-without-data-file")
         if sys.stdout.isatty():
             raise UsageError("cli.stdout-is-terminal")
+        if is_stream(sys.stdout, model):
+            raise UsageError("cli.stdout-is-in", model=shown(model))
         self._context = click.get_current_context()
         self._stream: BinaryIO = sys.stdout.buffer
         self._context.with_resource(contextlib.redirect_stdout(sys.stderr))
@@ -121,6 +124,13 @@ class ModelOnStdout:
             self._stream.flush()
         except OSError as error:
             raise CannotWriteError("cli.stdout-not-written", why=error.strerror or error) from error
+
+
+def is_stream(stream: TextIO | None, path: str) -> bool:
+    """Whether a stream reads from or writes to the file `path`; False for a stream that is no file."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return os.path.samestat(os.fstat(stream.fileno()), os.stat(path))  # type: ignore[union-attr]
+    return False
 
 
 def require_whole(*models: str) -> None:

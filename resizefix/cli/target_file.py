@@ -6,12 +6,13 @@ A model that is given is replaced only where `--in-place` was typed, whatever pa
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from resizefix.cli.piped_model import DASH, PipedModel, shown
+from resizefix.cli.piped_model import DASH, PipedModel, is_stream, shown
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UnreadableModelError, UsageError
 
@@ -76,6 +77,10 @@ def require_apart(paths: Sequence[str], models: Sequence[str], *, instead: str) 
     from resizefix.document.document import Document
 
     there = [model for model in models if os.path.isfile(model)]
+    if any(isinstance(model, PipedModel) for model in models):
+        for path in existing:
+            if is_stream(sys.stdin, path):
+                raise UsageError("cli.stdin-is-out", path=path)
     for path, model in ((path, model) for path in existing for model in there):
         if os.path.samefile(path, model):
             named = "" if path == model else f" ({model})"

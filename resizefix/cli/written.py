@@ -52,7 +52,9 @@ def written(
     """
     target = target_file_of(model, options, default=out)
     as_json, as_external_data = click.get_current_context().params["as_json"], options["save_as_external_data"]
-    on_stdout = ModelOnStdout(as_json=as_json, as_external_data=as_external_data) if target.path == DASH else None
+    on_stdout = None
+    if target.path == DASH:
+        on_stdout = ModelOnStdout(model, as_json=as_json, as_external_data=as_external_data)
     require_whole(model)
     from resizefix.reports.json import blocker_json, input_json, outcome_json, verification_json
 

@@ -91,7 +91,10 @@ def fed_from_file(path: str, entry: TensorInput) -> tuple[Array, str]:
     if not Path(path).is_file():
         raise UsageError("interop.feed-no-file", path=path)
     if PurePath(path).suffix.lower() == NUMPY:
-        return _numpy(path), f"{PurePath(path).name} as it is"
+        found = _numpy(path)
+        wanted = np.dtype(helper.tensor_dtype_to_np_dtype(entry.elem_type))
+        how = "as it is" if found.dtype == wanted else f"{found.dtype.name} as {wanted.name}"
+        return found, f"{PurePath(path).name} {how}"
     return _picture(path, entry)
 
 

@@ -56,6 +56,7 @@ class Stopwatch:
             outputs = tuple(value.name for value in document.proto.graph.output)
             asked.append(ModelToTime(path, fed(document, values), outputs, shown))
         answer = self.timer(self.runtime, asked, rounds, seconds)
+        self.conditions.limits.left()  # a runtime that ran out of time says nothing of the models
         if isinstance(answer, LiveUnavailable):
             raise UsageError("library.runtime-cannot-be-asked", why=answer.reason)
         self.title = answer.runtime

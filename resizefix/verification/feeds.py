@@ -22,6 +22,7 @@ from resizefix.verification.vectors import FACTORS, RARER_FACTORS, is_small_vect
 
 _DRAWN_WIDTH = 8  # bytes: values are drawn as doubles, whatever the type of the input
 MOST_AXES = 64 if int(np.__version__.split(".")[0]) >= 2 else 32  # of a numpy array
+_MOST_SHOWN = 16  # numbers of an array in a message
 MOST_ELEMENTS = 2**24  # of one tensor whose size is chosen here; what the file or the user fixes may be larger
 
 
@@ -156,19 +157,41 @@ def _as_array(entry: TensorInput, value: object) -> Array:
     dtype = _dtype(entry)
     try:
         given = np.asarray(value)
-        array = given.astype(dtype)
+        loses_parts = given.dtype.kind == "c" and dtype.kind != "c"
+        with np.errstate(over="ignore", invalid="ignore"):
+            array = (given.real if loses_parts else given).astype(dtype)
     except (ValueError, TypeError) as error:
         raise UsageError(
-            "verification.value-not-fed-because", name=entry.name, type_text=entry.type_text, value=value, error=error
+            "verification.value-not-fed-because",
+            name=entry.name,
+            type_text=entry.type_text,
+            value=_short(value),
+            error=error,
         ) from error
-    if dtype.kind in "iub" and np.any(array != given):
-        raise UsageError("verification.value-not-fed", name=entry.name, type_text=entry.type_text, value=value)
+    changed = bool(np.any(array != given)) if dtype.kind in "iub" else _overflows(array, given)
+    if loses_parts or changed:
+        raise UsageError("verification.value-not-fed", name=entry.name, type_text=entry.type_text, value=_short(value))
     if entry.is_static and entry.shape is not None and array.ndim != len(entry.shape):
         static = tuple(dim for dim in entry.shape if isinstance(dim, int))
-        if array.size == math.prod(static):
+        plain = [size for size in array.shape if size != 1] == [size for size in static if size != 1]
+        if array.size == math.prod(static) and (plain or array.ndim <= 1):  # else its axes have another order
             array = array.reshape(static)
     _check_shape(entry, array.shape)
     return array
+
+
+def _short(value: object) -> object:
+    """Numbers as messages show them: a large array by its type, its shape and its range."""
+    if not isinstance(value, np.ndarray) or value.size <= _MOST_SHOWN:
+        return value
+    told = f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
+    return f"{told} from {value.min():g} to {value.max():g}" if value.dtype.kind in "iuf" else told
+
+
+def _overflows(array: Array, given: Array) -> bool:
+    """Whether finite numbers became infinite."""
+    both_real = array.dtype.kind == "f" and given.dtype.kind in "iuf"
+    return both_real and bool(np.any(np.isinf(array) & np.isfinite(given)))
 
 
 def _named(inputs: Sequence[TensorInput], name: str) -> TensorInput:

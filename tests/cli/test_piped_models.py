@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from resizefix.cli import group, main
-from resizefix.cli.piped_model import ModelArgument
+from resizefix.cli.piped_model import ModelArgument, with_dash
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
@@ -147,6 +147,26 @@ def test_a_model_whose_data_are_in_another_file_is_refused(run, tmp_path):
     code, out, told = run("promote-scales", "m.onnx", "-", "--no-verify")
     assert (code, out) == (2, b"")
     assert "keeps data in w.bin" in told
+
+
+def test_the_file_behind_stdin_is_not_replaced_and_the_one_behind_stdout_not_written(run, monkeypatch, tmp_path):
+    (tmp_path / "m.onnx").write_bytes(SRCNN.read_bytes())
+    with open("m.onnx", "r+") as file:
+        monkeypatch.setattr(io, "TextIOWrapper", lambda _: file)
+        code, _, told = run("promote-scales", "-", "m.onnx", "--force", "--no-verify")
+        assert (code, "m.onnx is the model on standard input" in told) == (2, True)
+        monkeypatch.setattr("sys.stdout.fileno", file.fileno)
+        code, _, told = run("promote-scales", "m.onnx", "-", "--no-verify")
+        assert (code, "standard output is the file m.onnx" in told) == (2, True)
+    assert (tmp_path / "m.onnx").read_bytes() == SRCNN.read_bytes()
+
+
+def test_no_answer_names_the_temporary_file(run):
+    cut = SRCNN.read_bytes()[:500]
+    code, out, _ = run("inspect", "-", SRCNN, "--json", piped=cut)
+    error = json.loads(out)["models"][0]["error"]
+    assert (code, error.startswith("-: ")) == (2, True)
+    assert with_dash(["/t/a/stdin.onnx: no /t/a/w.bin"], "/t/a/stdin.onnx") == ["-: no w.bin"]
 
 
 def test_a_terminal_is_neither_read_nor_written(run, monkeypatch):

@@ -62,9 +62,14 @@ def test_a_picture_is_fed_upright(tmp_path):
 
 def test_an_array_is_fed_as_it_is(tmp_path):
     np.save(tmp_path / "x.npy", PIXELS)
-    value, told = fed_from_file(str(tmp_path / "x.npy"), entry(1))
+    value, told = fed_from_file(str(tmp_path / "x.npy"), entry(1, kind=TensorProto.UINT8))
     assert np.array_equal(value, PIXELS)
     assert told == "x.npy as it is"
+
+
+def test_an_array_of_another_type_is_said_to_be_converted(tmp_path):
+    np.save(tmp_path / "x.npy", PIXELS.astype(np.float64))
+    assert fed_from_file(str(tmp_path / "x.npy"), entry(1))[1] == "x.npy float64 as float32"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import resizefix
 from resizefix.cli import main
-from resizefix.errors import RefusedError, UsageError
+from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.runtimes.answers import LiveUnavailable, TimedModel, Timings
 from resizefix.runtimes.clock import take_turns
 from resizefix.runtimes.runtime import Runtime
@@ -165,6 +165,16 @@ def test_nodes_that_are_alike_are_timed_once(timed):
     result = resizefix.legalize(given, fastest=True, allow_inexact=True)
     assert [outcome.status.value for outcome in result.outcomes] == ["changed", "changed"]
     assert len(clock.asked) == 3  # the node, and the model in both orders
+
+
+def test_a_runtime_that_ran_out_of_time_is_not_taken_for_one_that_does_not_run_the_node(monkeypatch):
+    def late(runtime, models, rounds, seconds):
+        monkeypatch.setattr("resizefix.runtimes.limits.time.monotonic", lambda: float("inf"))
+        return Timings("a clock", (), "too slow")
+
+    monkeypatch.setattr(Runtime, "time", late)
+    with pytest.raises(ResizefixError, match="time was up"):
+        resizefix.legalize(model(2), fastest=True, allow_inexact=True, verify=False)
 
 
 def test_a_size_that_is_open_is_asked_for(timed):

@@ -151,6 +151,7 @@ def test_maps_are_refused_and_named() -> None:
         (entry("s", 4), [1, 1, 3, 3], [1, 1, 3, 3]),
         (entry("s"), [2.0], 2.0),  # --feed s=2 for a scalar
         (entry("s", 2, 2), [1, 2, 3, 4], [[1, 2], [3, 4]]),
+        (entry("s", 1, 1, 2), [[1, 2]], [[[1, 2]]]),
         (entry("s", "n"), (1, 2), [1, 2]),
         (entry("s", 2, elem_type=TensorProto.INT64), [3.0, 4.0], [3, 4]),
         (TensorInput("s", TensorProto.FLOAT, (1,), InputKind.OPTIONAL), [5], [5]),
@@ -177,12 +178,21 @@ def test_an_optional_can_be_left_out_and_a_sequence_given_piece_by_piece() -> No
         (entry("s", 1, elem_type=TensorProto.INT64), [1.5]),
         (entry("s", 1, elem_type=TensorProto.UINT8), [300]),
         (entry("s", 2), None),
+        (entry("s", 1), [1e300]),
+        (entry("s", 1), [1j]),
+        (entry("s", 1, elem_type=TensorProto.INT64), [float("nan")]),
+        (entry("s", 1, 3, 2, 2), np.zeros((2, 2, 3))),  # channels last: laid out anew it would be another picture
         (TensorInput("s", TensorProto.FLOAT, None, InputKind.MAP), [1]),
     ],
 )
 def test_numbers_that_do_not_fit_are_a_wrong_argument(target: TensorInput, given: object) -> None:
     with pytest.raises(UsageError, match="'s'"):
         as_feed(target, given)
+
+
+def test_a_message_shows_a_large_array_by_its_range() -> None:
+    with pytest.raises(UsageError, match=r"cannot be fed float64\[64\] from 1e\+300 to 1e\+300\.$"):
+        as_feed(entry("s", 64), np.full(64, 1e300))
 
 
 def test_an_input_that_no_memory_holds_is_refused_with_its_size() -> None:

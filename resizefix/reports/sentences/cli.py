@@ -31,6 +31,8 @@ SENTENCES = {
     "cli.stdout-and-json": "standard output cannot hold both the model and the JSON document; name a file for OUT",
     "cli.stdout-without-data": "the model keeps data in {file}, which cannot go to standard output; name a file for OUT",
     "cli.stdout-without-data-file": "--save-as-external-data writes a second file; name a file for OUT instead of -",
+    "cli.stdout-is-in": "standard output is the file {model} that is read; name another file for OUT",
+    "cli.stdin-is-out": "{path} is the model on standard input; name another file for OUT",
     "cli.stdout-is-terminal": "standard output is a terminal; send the model to a file or a pipe",
     "cli.stdout-not-written": "the model cannot be written to standard output: {why}",
     "cli.stdout-of-several": "with several models, - cannot be one of them; name files",

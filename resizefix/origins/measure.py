@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _LEAST_IR = 8
 _MOST_BYTES = 1 << 28  # of a chain of shapes and scales: a hostile one doubles itself to terabytes
+_MOST_KEPT = 16  # numbers of a value that is kept
 _RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
 )
@@ -61,6 +62,7 @@ class Chain:
     feeds: list[_Feed]
     divisors: list[Expression]
     _session: Session | None = field(default=None, init=False)
+    _known: dict[tuple[int, ...], npt.NDArray[np.generic]] = field(default_factory=dict, init=False)
 
     @property
     def sizes(self) -> tuple[Size, ...]:
@@ -68,7 +70,19 @@ class Chain:
         return tuple(dict.fromkeys(size for feed in self.feeds for size in feed.sizes))
 
     def run(self, lengths: Lengths) -> npt.NDArray[np.generic]:
-        """The operand's value where tensors have these lengths. Raises UntraceableError where it cannot be run."""
+        """The operand's value where tensors have these lengths. Raises UntraceableError where it cannot be run.
+
+        Each entry of the operand asks at the same lengths: short values are kept.
+        """
+        asked = tuple(lengths(size) for size in self.sizes)
+        if asked not in self._known:
+            value = self._ran(lengths)
+            if value.size > _MOST_KEPT:
+                return value
+            self._known[asked] = value
+        return self._known[asked]
+
+    def _ran(self, lengths: Lengths) -> npt.NDArray[np.generic]:
         from resizefix.runtimes.footprint import peak_bytes
         from resizefix.runtimes.limits import OutOfMemoryError
         from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session

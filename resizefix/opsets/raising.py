@@ -26,6 +26,7 @@ from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, default_opset, names_in
 from resizefix.document.values import Dims
 from resizefix.errors import RefusedError
+from resizefix.opsets.half_precision import first_computed_otherwise
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.opsets.node_schema import why_incomplete
 
@@ -247,7 +248,11 @@ def raised_to(document: Document, opset: int, leave: frozenset[str] = frozenset(
     if opset > NEWEST_RAISED:
         raise RefusedError("opsets.raise-unread", opset=opset, newest=NEWEST_RAISED)
     made = document.copy()
-    for version in range(default_opset(made.proto.opset_import, fallback=1) + 1, opset + 1):
+    before = default_opset(made.proto.opset_import, fallback=1)
+    moved = first_computed_otherwise(ModelView(made), before, opset)
+    if moved is not None:
+        raise _refusal(moved, opset, Diagnostic("opsets.raise-half", before=before))
+    for version in range(before + 1, opset + 1):
         _step(made, version, leave)
     return made
 

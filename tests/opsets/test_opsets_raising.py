@@ -3,11 +3,13 @@
 import numpy as np
 import onnx
 import onnx.parser
+import onnxruntime as ort
 import pytest
 from opset_pair import run, same_bits
 
 from resizefix.document.document import Document
 from resizefix.errors import RefusedError
+from resizefix.opsets.half_precision import BODY_OPSETS
 from resizefix.opsets.newest import NEWEST_RAISED as NEWEST
 from resizefix.opsets.raising import ROWS, raised_to, why_not_raised
 
@@ -123,3 +125,52 @@ def test_a_node_that_is_of_another_opset_than_its_model_is_refused_not_misread(b
     why = why_not_raised(Document.from_proto(before), 13)
     assert "it is not valid in opset" in why
     assert told in why
+
+
+# The numbers are the bits of 0.7 and 0.3.
+HALF = (
+    '<ir_version: 8, opset_import: ["" : OPSET]> g (float16[1,1,4,4] x) => (float16[a,b,c,d] z) '
+    "<float16[1,1,1,1] w = {14746}, float16[1] s = {13517}, int64[1] last = {3}> "
+    "{ y = Conv (x, w)  NODE  z = Conv (r, w) }"
+)
+NODES = {
+    "PRelu": "r = PRelu (y, s)",
+    "ReduceL1": "r = ReduceL1 (y, last)",
+    **{name: f"r = {name} (y)" for name in BODY_OPSETS if not name.startswith(("PRelu", "Reduce"))},
+}
+
+
+def in_half(name: str, opset: int) -> onnx.ModelProto:
+    return onnx.parser.parse_model(HALF.replace("OPSET", str(opset)).replace("NODE", NODES[name]))
+
+
+def operators_run(before: onnx.ModelProto, path) -> list[str]:
+    """The operators that onnxruntime runs without optimisation."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.optimized_model_filepath = str(path)
+    ort.InferenceSession(before.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return sorted(node.op_type for node in onnx.load(path).graph.node)
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_in_half_precision_other_operators_are_run_at_the_opsets_of_the_table(name, tmp_path):
+    opsets = (18, 19, 21) if name in ("Mish", "ReduceL1") else (15, 16, 17, 18, 19, 21)  # those that have it so
+    found = {opset: operators_run(in_half(name, opset), tmp_path / f"{opset}.onnx") for opset in opsets}
+    for one in opsets:
+        for other in opsets:
+            apart = (one in BODY_OPSETS[name]) != (other in BODY_OPSETS[name])
+            assert apart == (found[one] != found[other]), (one, other)
+
+
+@pytest.mark.parametrize(("before", "after"), [(17, 18), (18, 19), (18, 21)])
+def test_an_operator_of_half_precision_that_is_run_otherwise_is_refused(before, after):
+    with pytest.raises(RefusedError, match=f"Relu node 'r' cannot be raised to opset {after}: onnxruntime computes it"):
+        raised(in_half("Relu", before), after)
+
+
+def test_in_half_precision_a_raise_past_the_opset_that_runs_it_otherwise_keeps_every_bit():
+    x = X[:1, :1, :, :4].astype(np.float16)
+    before = in_half("Relu", 17)
+    for one, other in zip(run(before, {"x": x}), run(raised(before, 21), {"x": x}), strict=True):
+        assert same_bits(one, other)

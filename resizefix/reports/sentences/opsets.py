@@ -134,6 +134,7 @@ SENTENCES = {
     "opsets.raise-attributes": "this opset does not allow its attributes {names}",
     "opsets.raise-fed-scales": "its scales are computed and empty, and the newer form takes no scales beside sizes",
     "opsets.raise-sums": "onnxruntime adds in another order in this opset, so the last bits differ",
+    "opsets.raise-half": "onnxruntime computes it in half precision by other operators than at opset {before}, so the last bits differ",
     "opsets.raise-inputs": "this opset does not allow its {count} inputs",
     "opsets.fix-shapes": "give the model fixed input shapes and fold its constants (onnxsim, or onnxruntime's basic optimisation)",
     "opsets.fix-make-constant": "make it a constant: freeze the input it comes from, or give the model fixed input shapes and fold it",

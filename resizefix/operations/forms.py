@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.resized_length import sampled_scale
+from resizefix.document.shapes import Dims
 from resizefix.document.text import counted
 from resizefix.equivalences.output_size import output_size
 from resizefix.errors import RefusedError
@@ -21,8 +24,48 @@ _BATCH_AND_CHANNEL = 2
 _LONGEST = 2**31 - 1  # of an axis; sizes are int64, but runtimes count the elements of a tensor so
 
 
+class _Kind(NamedTuple):
+    """All of a site that decides how an input drives it: models have many sites of few kinds."""
+
+    op_type: str
+    since_version: int
+    extent: ExtentKind
+    values: tuple[float, ...] | tuple[int, ...]
+    axes: tuple[int, ...] | None
+    crops: bool
+    input_dims: Dims | None
+
+    @property
+    def dialect(self) -> Dialect:
+        """The operator's version."""
+        return dialect_of(self.op_type, self.since_version)
+
+
 def bind_input(site: ReadSite, form: Form) -> InputBinding:
     """The site as an input of the given form would drive it. Raises RefusedError where that form cannot say it."""
+    interpolation = site.interpolation
+    crops = interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
+    of_site = site.op_type, site.since_version, site.extent.kind, site.values
+    bound = _bound(_Kind(*of_site, interpolation.axes, crops, site.input_dims), form)
+    return InputBinding(site.scope.path, site.input, site.output, site.label, *bound)
+
+
+_Bound = tuple[
+    Form,
+    ExtentKind,
+    tuple[float, ...],
+    tuple[int, ...],
+    tuple[int, ...],
+    Dims | None,
+    float,
+    tuple[int | None, ...],
+    tuple[int, ...] | None,
+]
+
+
+@lru_cache(maxsize=256)
+def _bound(site: _Kind, form: Form) -> _Bound:
+    """The fields of a binding from `form` to `axes`, in their order."""
     kind = ExtentKind.SIZES if form is Form.SIZES else ExtentKind.SCALES
     base = _as_sizes(site) if form is Form.SIZES else _as_scales(site)
     axes = _axes(site, len(base))
@@ -31,21 +74,10 @@ def bind_input(site: ReadSite, form: Form) -> InputBinding:
         values = ", ".join(f"{base[position]:g}" for position in scaled)
         raise RefusedError("operations.factors-differ", values=values, rule="form")
     entries = scaled if form in (Form.SPATIAL, Form.FACTOR) else tuple(range(len(base)))
-    return InputBinding(
-        scope=site.scope.path,
-        input=site.input,
-        output=site.output,
-        label=site.label,
-        form=form,
-        kind=kind,
-        base=base,
-        entries=entries,
-        scaled=scaled,
-        output_dims=_fixed_dims(site, form, kind, base, axes, scaled),
-        min_scale=site.dialect.min_scale,
-        resized_dims=tuple(_static_dim(site, axis) for axis in axes),
-        axes=None if axes == tuple(range(len(axes))) and site.interpolation.axes is None else axes,
-    )
+    output_dims = _fixed_dims(site, form, kind, base, axes, scaled)
+    resized_dims = tuple(_static_dim(site, axis) for axis in axes)
+    named_axes = None if axes == tuple(range(len(axes))) and site.axes is None else axes
+    return form, kind, base, entries, scaled, output_dims, site.dialect.min_scale, resized_dims, named_axes
 
 
 def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | None) -> InputBinding:
@@ -132,9 +164,9 @@ def _refuse_other_samples(driven: InputBinding) -> None:
             )
 
 
-def _axes(site: ReadSite, count: int) -> tuple[int, ...]:
+def _axes(site: _Kind, count: int) -> tuple[int, ...]:
     """The axis of the input that each entry of the operand speaks of, counted from 0."""
-    axes = site.interpolation.axes
+    axes = site.axes
     if axes is None:
         if site.input_dims is not None and len(site.input_dims) != count:
             raise RefusedError(
@@ -158,19 +190,19 @@ def _axes(site: ReadSite, count: int) -> tuple[int, ...]:
     return tuple(axis % len(site.input_dims) for axis in axes)
 
 
-def _numbers(site: ReadSite, count: int) -> str:
+def _numbers(site: _Kind, count: int) -> str:
     """`1 scale`, `4 sizes`."""
-    return counted(count, site.extent.kind.value.removesuffix("s"))
+    return counted(count, site.extent.value.removesuffix("s"))
 
 
-def _static_dim(site: ReadSite, axis: int) -> int | None:
+def _static_dim(site: _Kind, axis: int) -> int | None:
     size = None if site.input_dims is None else site.input_dims[axis]
     return size if isinstance(size, int) else None
 
 
-def _as_scales(site: ReadSite) -> tuple[float, ...]:
+def _as_scales(site: _Kind) -> tuple[float, ...]:
     values = site.values
-    if site.extent.kind is ExtentKind.SCALES:
+    if site.extent is ExtentKind.SCALES:
         _axes(site, len(values))
         return values
     sizes = _static_sizes(site, Diagnostic("operations.sizes-have-no-scales"))
@@ -181,9 +213,9 @@ def _as_scales(site: ReadSite) -> tuple[float, ...]:
     return tuple(scales)
 
 
-def _as_sizes(site: ReadSite) -> tuple[int, ...]:
+def _as_sizes(site: _Kind) -> tuple[int, ...]:
     values = site.values
-    if site.extent.kind is ExtentKind.SIZES:
+    if site.extent is ExtentKind.SIZES:
         return tuple(int(value) for value in values)
     site.dialect.slot(ExtentKind.SIZES)
     dims = _static_sizes(site, Diagnostic("operations.scales-have-no-size"))
@@ -198,9 +230,9 @@ def _as_sizes(site: ReadSite) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _static_sizes(site: ReadSite, otherwise: str) -> tuple[int, ...]:
+def _static_sizes(site: _Kind, otherwise: str) -> tuple[int, ...]:
     """The input's size at each entry of the operand, where the file fixes it and the two extents mean the same."""
-    if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
+    if site.crops:
         raise RefusedError("operations.crop-reads-sizes-so", otherwise=otherwise, rule="form")
     sizes = [_static_dim(site, axis) for axis in _axes(site, len(site.values))]
     fixed = tuple(size for size in sizes if size)
@@ -210,7 +242,7 @@ def _static_sizes(site: ReadSite, otherwise: str) -> tuple[int, ...]:
 
 
 def _scaled_entries(
-    site: ReadSite, kind: ExtentKind, base: tuple[float, ...] | tuple[int, ...], axes: tuple[int, ...]
+    site: _Kind, kind: ExtentKind, base: tuple[float, ...] | tuple[int, ...], axes: tuple[int, ...]
 ) -> tuple[int, ...]:
     """The entries that scale; where none does, those of the spatial axes, which are meant to."""
     if kind is ExtentKind.SCALES:
@@ -224,7 +256,7 @@ def _scaled_entries(
 
 
 def _fixed_dims(
-    site: ReadSite,
+    site: _Kind,
     form: Form,
     kind: ExtentKind,
     base: tuple[float, ...] | tuple[int, ...],

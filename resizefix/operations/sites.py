@@ -94,6 +94,7 @@ class _Finder:
         self._constants = view.constants
         self._shapes = view.shapes
         self._classifier = Classifier(view, lambda: self._recoverer)
+        self._alike: dict[tuple[object, ...], tuple[ReadSite, Constant]] = {}
 
     @cached_property
     def _not_raised(self) -> str | None:
@@ -109,8 +110,45 @@ class _Finder:
         return Recoverer(self._view)
 
     def site(self, index: int, scope: Scope, node: NodeProto) -> Site:
-        extent, origin = Extent(ExtentKind.SCALES, None), None
+        """The node as a site. What is the same of all that read one constant is found out of the first alone."""
         dims = self._fixed_dims(scope, node.input[0]) if node.input else None
+        attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
+        is_own = any(node.output[:1]) and _is_own_output(scope, node.output[0])
+        alike = scope.path, node.op_type, attributes, any(node.input[:1]), tuple(node.input[1:]), dims, is_own
+        known = self._alike.get(alike)
+        if known is not None:
+            return self._like(*known, index, node, dims)
+        made, constant = self._read(index, scope, node, dims)
+        if isinstance(made, ReadSite) and constant is not None and made.origin.kind is not OriginKind.COMPUTED:
+            self._alike[alike] = made, constant
+        return made
+
+    def _like(self, first: ReadSite, constant: Constant, index: int, node: NodeProto, dims: Dims | None) -> ReadSite:
+        """A node whose operands and attributes are those of another, which reads that constant."""
+        scope, operands = first.scope, first.reading.operands
+        assert first.slot is not None
+        return ReadSite(
+            index,
+            node.name or f"#{index}",
+            node.op_type,
+            first.since_version,
+            scope,
+            node,
+            first.extent,
+            self._classifier.constant_origin(constant, node.input[first.slot], node),
+            dims,
+            self._fixed_dims(scope, node.output[0]),
+            self._elem_type(scope, node.input[0]),
+            first.reason,
+            first.warning,
+            first.dialect,
+            Reading(first.interpolation, replace(operands, x=node.input[0])),
+            first.slot,
+        )
+
+    def _read(self, index: int, scope: Scope, node: NodeProto, dims: Dims | None) -> tuple[Site, Constant | None]:
+        """The node as a site, and the constant that it reads."""
+        extent, origin, constant = Extent(ExtentKind.SCALES, None), None, None
         since, read_as, reason = scope.opset, None, None
         try:
             dialect = dialect_of(node.op_type, scope.opset)
@@ -146,8 +184,8 @@ class _Finder:
             reason,
         )
         if read_as is None:
-            return Site(*common, None)
-        return ReadSite(*common, _rounding_warning(extent, read_as[1].interpolation, dims), *read_as)
+            return Site(*common, None), None
+        return ReadSite(*common, _rounding_warning(extent, read_as[1].interpolation, dims), *read_as), constant
 
     def _home(self, scope: Scope, name: str) -> Key | None:
         definition = self._scopes.definition(scope, name)
@@ -237,8 +275,12 @@ def _require_own_output(scope: Scope, node: NodeProto) -> None:
     name = node.output[0] if node.output else ""
     if not name:
         raise RefusedError("operations.no-output", rule="output")
-    if name in scope.disputed or name in scope.inputs or name in scope.initializers:
+    if not _is_own_output(scope, name):
         raise RefusedError("operations.output-defined-twice", name=name, rule="output")
+
+
+def _is_own_output(scope: Scope, name: str) -> bool:
+    return name not in scope.disputed and name not in scope.inputs and name not in scope.initializers
 
 
 def _require_axes(reading: Reading, dims: Dims | None) -> None:

@@ -41,17 +41,18 @@ class Classifier:
             definition = argument
         found = self._view.constants.value_of(definition.scope, definition.name)
         if isinstance(found, Constant):
-            return self._constant_origin(found, operand, reader), found
+            return self.constant_origin(found, operand, reader), found
         recoverer = self._recoverer()
         value = recoverer.constant(scope, operand)
         walk = _Walk(self._view, recoverer)
         walk.follow(definition)
         if value is not None:
             folded = Constant(value, definition, tuple(walk.chain))
-            return self._constant_origin(folded, operand, reader), folded
+            return self.constant_origin(folded, operand, reader), folded
         return self._moving_origin(walk, operand, found), None
 
-    def _constant_origin(self, constant: Constant, operand: str, reader: NodeProto) -> Origin:
+    def constant_origin(self, constant: Constant, operand: str, reader: NodeProto) -> Origin:
+        """The origin of an operand whose value is known to be that constant."""
         others = self._readers(constant.definition).but(reader)
         if constant.definition.kind is DefinitionKind.INITIALIZER:
             return Origin(OriginKind.INITIALIZER, constant.definition.name, others)

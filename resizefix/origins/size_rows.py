@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, Protocol
 
@@ -295,21 +296,22 @@ def _resize(view: View) -> list[Dims | None]:
     if interpolation.keep_aspect_ratio_policy is not None and sizes is not None:
         raise UnknownSizesError
     if scales is not None and scales.size and not crops:
-        return [resized_by(view.dims(0), ExtentKind.SCALES, interpolation.axes, scales.tolist())]
+        return [resized_by(view.dims(0), ExtentKind.SCALES, interpolation.axes, tuple(scales.tolist()))]
     if sizes is not None and sizes.size:
-        return [resized_by(view.dims(0), ExtentKind.SIZES, interpolation.axes, sizes.tolist())]
+        return [resized_by(view.dims(0), ExtentKind.SIZES, interpolation.axes, tuple(sizes.tolist()))]
     return [None]  # an operand that data decides: it runs, whatever comes
 
 
-def resized_by(dims: Dims, kind: ExtentKind, axes: Sequence[int] | None, operand: Sequence[float]) -> Dims:
+@lru_cache(maxsize=256)
+def resized_by(dims: Dims, kind: ExtentKind, axes: tuple[int, ...] | None, operand: tuple[float, ...]) -> Dims:
     """What a resize makes of sizes, as onnxruntime's kernels do. Raises UnknownSizesError for what does not run."""
-    axes = range(len(dims)) if axes is None else axes
-    if len(axes) != len(operand) or not all(-len(dims) <= axis < len(dims) for axis in axes):
+    named = range(len(dims)) if axes is None else axes
+    if len(named) != len(operand) or not all(-len(dims) <= axis < len(dims) for axis in named):
         raise UnknownSizesError
     if not all(map(math.isfinite, operand)):
         raise UnknownSizesError
     made = list(dims)
-    for axis, number in zip(axes, operand, strict=True):
+    for axis, number in zip(named, operand, strict=True):
         if kind is ExtentKind.SIZES:
             made[axis] = int(number)
         elif number != 1 or dims[axis] > _EXACT:

@@ -1,11 +1,12 @@
 import onnx.parser
 import pytest
 
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.operations.site import ReadSite
-from resizefix.operations.sites import find_sites, select
+from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.origins.origin import OriginKind
 
 
@@ -35,6 +36,18 @@ def test_the_nodes_that_share_a_constant_are_named():
     sites = sites_of(model("[one] a = Resize (x, , s) [two] b = Resize (a, , s) [three] c = Mul (s, s) y = Relu (b)",
                            "<float[4] s = {1, 1, 2, 2}>"))  # fmt: skip
     assert [site.origin.shared_by for site in sites] == [("two", "three", "three"), ("one", "three", "three")]
+
+
+def test_a_node_among_others_is_what_it_is_when_it_is_read_alone():
+    nodes = ("[one] a = Resize (x, , s) b = Relu (a) [two] c = Resize (x, , s) [one] d = Resize (c, , s) "
+             '[four] y = Resize <mode = "linear"> (d, , s) ' "c = Resize (x, , s) e = Resize (x, , t) "
+             "f = Resize (a, , t) g = Resize (h, , s)")  # fmt: skip
+    text = model(nodes, "<float[4] s = {1, 1, 1.8, 2}, float[4] t = {1, 1, 0, 2}>", inputs="float[1,3,5,8] x, h")
+    view = ModelView(Document.from_proto(onnx.parser.parse_model(text)))
+    together = sites_in(view)
+    alone = [sites_in(view, {place})[0] for place in range(len(together))]
+    assert [vars(site) for site in together] == [vars(site) for site in alone]
+    assert len({site.reason for site in together}) == 3
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@
 
 A table has the columns of `runtime_cases` and one for each runtime with what it did (`ANSWERS`). Agreement is of three
 answers: it computes what ONNX says, something else, or refuses. "False acceptances" are the cases of which the rules
-say that all is well and the runtime computes something else or stops.
+say that all is well and the runtime computes something else or stops. Of the disagreements those are counted that a
+number decides which the file does not tell: with what was fed the rules say what the runtime did.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -38,6 +40,8 @@ COLUMNS = {
     "rknn": ("rknn_sim", "rknn"),
 }
 """Under which names a table may have a target's runtime."""
+FED = frozenset({"scales_in", "scales_concat", "sizes_in", "sizes_like"})
+"""Forms of which the numbers of the extent are fed."""
 _SHOWN = (
     *("id", "op", "opset", "mode", "ct", "nm", "coeff", "excl", "aa", "form", "values", "shape", "axes", "policy"),
     *("dtype", "producer"),
@@ -67,6 +71,19 @@ def judged(
         if did in ("fine", "different", "refused") and case.get("ref", "ort") == "ort":
             violations = judge(target_named(target), facts)
             yield case, did, answer(violations), violations
+
+
+def decided_by_feeds(case: Case, target: str, did: str) -> bool:
+    """Whether the file does not tell what the rules need, and they say what the runtime did once they know what was
+    fed: the input's shape, and the numbers of the extent."""
+    is_open = (case.get("dyn") or "0") != "0"
+    if case["form"] not in FED and not is_open:
+        return False
+    (facts,) = facts_of(opened(model_of({**case, "dyn": "0"})[0]))
+    if case["form"] in FED:
+        values = tuple(float(value) for value in case["values"].split(","))
+        facts = replace(facts, static_values=values)
+    return answer(judge(target_named(target), facts)) == did
 
 
 def described(case: Case) -> str:
@@ -104,14 +121,19 @@ def main(table: Path, only: str | None) -> None:
         if column is None or only not in (None, target):
             continue
         counts: Counter[tuple[str, str]] = Counter()
+        fed = 0
         for case, did, said, violations in judged(known, target, column):
             counts[did, said] += 1
+            fed += did != said and decided_by_feeds(case, target, did)
             if only and did != said:
                 print(f"{did}, the rules say {said}: {described(case)} ({', '.join(v.rule for v in violations)})")
         total = sum(counts.values())
         agreed = sum(count for (did, said), count in counts.items() if did == said)
         false = sum(count for (did, said), count in counts.items() if said == "fine" and did != "fine")
-        print(f"{target:10} {agreed} of {total} ({100 * agreed / max(total, 1):.1f} %), false acceptances: {false}")
+        print(
+            f"{target:10} {agreed} of {total} ({100 * agreed / max(total, 1):.1f} %), false acceptances: {false}, "
+            f"disagreements that what was fed decides: {fed}"
+        )
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ S = OperandSource
 
 WEIGHTS = frozenset({S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.UNKNOWN})
 """Sources that every parser holds as weights, not as a tensor of the network."""
+FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED, S.OTHER_INPUT, S.DATA})
+"""Sources that decide while the model runs, whatever the sizes of its inputs are."""
 
 
 def has_scales_attribute(f: SiteFacts) -> bool:

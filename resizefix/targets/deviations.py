@@ -98,6 +98,13 @@ EXACT_ROUNDINGS = {"floor": down, "ceil": up, "round_prefer_floor": half_down, "
 """ONNX's roundings in float32, without a tolerance at ties."""
 
 
+def exact_ties(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """A coordinate that is next to one half is rounded as it is, where onnxruntime takes it for a tie."""
+    if sampling.mode != "nearest" or sampling.rounding is not None or not f.has_coordinates:
+        return sampling
+    return replace(sampling, rounding=EXACT_ROUNDINGS[f.nearest_mode])
+
+
 def _symmetric(scale: float, size: int, out: int) -> Floats:
     s, length, half = np.float32(scale), np.float32(size), np.float32(0.5)
     offset = length / np.float32(2) * (np.float32(1) - np.float32(out) / (s * length))

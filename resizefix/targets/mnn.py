@@ -9,7 +9,7 @@ from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import S
+from resizefix.targets.conditions import FED
 from resizefix.targets.deviations import (
     by_ratio,
     down,
@@ -20,13 +20,22 @@ from resizefix.targets.deviations import (
 )
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import Sampling, moved_axes, resized, samples_alike, samplings
+from resizefix.targets.sampling import (
+    Sampling,
+    by,
+    copies_alike,
+    moved_axes,
+    resized,
+    samples_alike,
+    samplings,
+)
 from resizefix.targets.shared_deviations import (
     INTEGERS,
     antialias_ignored,
     coefficient_fixed,
     exclusion_ignored,
     factors_are_not_known,
+    fed_axes,
     integers_are_rounded,
     kept_axes_are_sampled,
     old_resize_is_half_pixel,
@@ -42,14 +51,14 @@ _CONVERTER = f"MNN 4d40bdb, tools/converter/source/onnx/ResizeOnnx.cpp; measured
 _UPSAMPLE = f"MNN 4d40bdb, tools/converter/source/optimizer/onnxextra/OnnxUpsample.cpp; measured on {_RELEASE}"
 _SHAPE = f"MNN 4d40bdb, source/shape/ShapeInterp.cpp; measured on {_RELEASE}"
 _KERNEL = f"MNN 4d40bdb, source/geometry/ConvertUtils.hpp and source/backend/cpu/CPUResize.hpp; measured on {_RELEASE}"
-_FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED, S.OTHER_INPUT, S.DATA})
 
 
 def _dimensions(f: SiteFacts) -> int | None:
     """How many dimensions Interp works on: batch and channels get two or one more where they are resized."""
     if f.rank is None:
         return None
-    stretched = replace(f, keep_aspect_ratio_policy="stretch")
+    in_order = f.axes is not None and len(f.axes) == f.rank  # the order of `axes` is not read
+    stretched = replace(f, keep_aspect_ratio_policy="stretch", axes=None if in_order else f.axes)
     first = min((axis for axis, size, out, _ in resized(stretched) if size != out), default=2)
     return f.rank + 2 - min(first, 2)
 
@@ -75,10 +84,6 @@ def _mode(f: SiteFacts) -> str:
 
 def _upsamples_images(f: SiteFacts) -> bool:
     return not f.is_upsample or all(axis >= 2 for axis in moved_axes(f))
-
-
-def _is_linear_without_a_mode(f: SiteFacts) -> bool:
-    return "mode" in f.attributes or f.is_upsample or not moved_axes(f)
 
 
 def _lists_the_image(f: SiteFacts) -> bool:
@@ -126,9 +131,27 @@ def _tie_down(x: Floats) -> Floats:
     return np.asarray(np.floor(x + np.float32(0.499)), np.float32)
 
 
+def _has_a_mode(f: SiteFacts) -> bool:
+    return "mode" in f.attributes or f.is_upsample
+
+
+def _between(x: Floats) -> Floats:
+    """Whole numbers without the rounding of the last bits; what lies between two samples stays."""
+    nearest = np.round(x)
+    return np.asarray(np.where(np.abs(x - nearest) < 2e-5, nearest, x), np.float32)
+
+
+def _linear_without_a_mode(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """Linear reads what nearest reads where no output lies between two samples."""
+    if _has_a_mode(f):
+        return sampling
+    changed = sampling if f.has_coordinates else by("half_pixel")(sampling)
+    return replace(changed, rounding=_between)
+
+
 def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
     """Down where nearest_mode is floor, and for Upsample; else to the nearest, ties down."""
-    if sampling.mode != "nearest":
+    if sampling.mode != "nearest" or not _has_a_mode(f):
         return sampling
     floor = f.is_upsample or (f.has_coordinates and f.nearest_mode == "floor")
     old = not f.is_upsample and not f.has_coordinates
@@ -174,6 +197,8 @@ def _reads_before_the_first(f: SiteFacts) -> bool:
 _SYMMETRIC = instead(("half_pixel_symmetric",), "asymmetric", None, ("linear", "cubic"))
 _OLD = old_resize("half_pixel", "round_prefer_floor", ("linear",))
 _BEFORE = (without_antialias, without_exclusion, _SYMMETRIC, _OLD)
+_READS_THE_NEAREST = samples_alike(_linear_without_a_mode)
+_COPIES = copies_alike(_linear_without_a_mode)
 _UPSAMPLED = samples_alike(by_ratio, after=(_nearest,))
 
 MNN = targets_of(
@@ -190,7 +215,7 @@ MNN = targets_of(
         ),
         Rule(
             name="no-mode-is-linear",
-            holds=_is_linear_without_a_mode,
+            holds=lambda f: _has_a_mode(f) or (_READS_THE_NEAREST(f) and _COPIES(f)),
             because="the attribute `mode` is not written, and linear is computed; ONNX says nearest",
             source=_CONVERTER,
             fix="write mode=nearest",
@@ -229,7 +254,7 @@ MNN = targets_of(
         ),
         Rule(
             name="upsample-has-constant-scales",
-            holds=lambda f: not f.is_upsample or f.source not in _FED,
+            holds=lambda f: not f.is_upsample or f.source not in FED,
             because="Upsample reads its scales from: {f.source.value}; Interp takes that for a height and a width "
             "(\"Tensorflow's interp's shape should be length two\")",
             source=_UPSAMPLE,
@@ -313,7 +338,7 @@ MNN = targets_of(
         integers_are_rounded(f"measured on {_RELEASE}"),
         antialias_ignored(_CONVERTER),
         exclusion_ignored(_CONVERTER, (without_antialias,)),
-        whole_copies_are_sampled(_KERNEL, *_BEFORE, _upsampled_by_ratio, _nearest),
+        whole_copies_are_sampled(_KERNEL, *_BEFORE, _upsampled_by_ratio, _linear_without_a_mode, _nearest),
         coefficient_fixed(f"measured on {_RELEASE}", _BEFORE),
         symmetric_is_asymmetric(_CONVERTER, _SYMMETRIC, (without_antialias, without_exclusion)),
         old_resize_is_half_pixel(_CONVERTER, _OLD),
@@ -343,6 +368,10 @@ MNN = targets_of(
             effect=Effect.DIFFERENT,
         ),
         factors_are_not_known(_KERNEL, *_BEFORE, _nearest),
+        fed_axes(
+            f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
+            "each that is resized counts for a dimension more, of which MNN takes five and interpolates four",
+        ),
     ),
     (
         OperatorLimit(frozenset({"ConvTranspose"}), f"measured on {_RELEASE}, another shape", ranks=frozenset({3})),

@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import S
+from resizefix.targets.conditions import FED, S
 from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.operators import OperatorLimit
@@ -41,7 +41,6 @@ _RELEASE = "ncnn and pnnx 20261020"
 _PNNX = f"ncnn a4d2ea1, tools/pnnx/src/pass_level2/F_interpolate.cpp; measured on {_RELEASE}"
 _WRITER = f"ncnn a4d2ea1, tools/pnnx/src/pass_ncnn/F_interpolate.cpp; measured on {_RELEASE}"
 _LAYER = f"ncnn a4d2ea1, src/layer/interp.cpp; measured on {_RELEASE}"
-_FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED, S.OTHER_INPUT, S.DATA})
 
 
 def _images_only(f: SiteFacts) -> bool:
@@ -58,7 +57,7 @@ def _line_by_scales(f: SiteFacts) -> bool:
 
 
 def _net_has_layers(f: SiteFacts) -> bool:
-    computed = f.source is S.SHAPE and f.static_values is not None
+    computed = f.by_sizes and f.source in (S.CONSTANT, S.FOLDED, S.SHAPE)
     if not f.is_at_the_edges or (not computed and f.keep_aspect_ratio_policy == "stretch"):
         return True
     return any(True for _ in resized(f)) or not gives_samples(f)
@@ -124,7 +123,7 @@ NCNN = targets_of(
         ),
         Rule(
             name="extent-is-constant",
-            holds=lambda f: f.source not in _FED or f.values is not None,
+            holds=lambda f: f.source not in FED or f.values is not None,
             because='the {f.extent_name} come from: {f.source.value} ("Unsupported Resize scales and sizes are all '
             'empty!")',
             source=_PNNX,

@@ -12,22 +12,17 @@ import numpy as np
 from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats
-from resizefix.targets.conditions import S
-from resizefix.targets.deviations import (
-    by_ratio,
-    down,
-    half_up,
-    instead,
-    old_resize,
-    without_antialias,
-)
+from resizefix.targets.conditions import FED, S
+from resizefix.targets.deviations import by_ratio, down, half_up, instead, old_resize, without_antialias
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import Sampling, by, moved_axes, resized, samples_alike
 from resizefix.targets.shared_deviations import (
     antialias_ignored,
     factors_are_not_known,
+    fed_axes,
     integers_are_rounded,
+    kept_axes_are_sampled,
     old_resize_is_half_pixel,
     policy_ignored,
     ratio_instead_of_scales,
@@ -41,8 +36,6 @@ _5 = "opencv 011ef85, modules/dnn/src/onnx/onnx_importer2.cpp, and src/layers/re
 _BOTH = f"{_4}; {_5}"
 _HALF = frozenset({"half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn"})
 _CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.CONSTANT_LIST, S.UNKNOWN})
-
-
 _FUSED = frozenset({"Cast", "Concat", "Constant", "Gather", "Shape", "Unsqueeze"})
 _FUSED_CHAINS = (_FUSED | {"Floor", "Mul"}, _FUSED | {"Floor", "Mul", "Slice"}, _FUSED | {"Slice"})
 
@@ -87,6 +80,10 @@ def _crops(f: SiteFacts) -> bool:
     return f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
 
 
+def _crop_is_seen(f: SiteFacts) -> bool:
+    return f.source in _CONSTANTS or (f.by_scales and f.source in FED)
+
+
 def _images_only(f: SiteFacts) -> bool:
     return all(axis >= 2 for axis in moved_axes(f))
 
@@ -98,6 +95,12 @@ def _takes_rank(f: SiteFacts) -> bool:
 def _takes_rank_5(f: SiteFacts) -> bool:
     """The new engine takes two values where they are fed."""
     return f.rank in (None, 4) and f.length in ((None, 4) if _is_constant(f) or f.is_upsample else (None, 2, 4))
+
+
+def _samples_all(f: SiteFacts) -> bool:
+    """The importer does not know the factors, and half a sample further on lies another sample."""
+    known = f.source in _CONSTANTS or f.values is not None or _becomes_upsample(f)
+    return not known and (f.mode != "nearest" or f.nearest_mode in ("ceil", "round_prefer_ceil"))
 
 
 def _fed_in_order(f: SiteFacts) -> bool:
@@ -281,7 +284,7 @@ RULES = (
     ),
     Rule(
         name="no-crop",
-        holds=lambda f: not _crops(f) or f.source not in _CONSTANTS,
+        holds=lambda f: not _crops(f) or not _crop_is_seen(f),
         because="coordinate_transformation_mode is tf_crop_and_resize",
         source=_5,
         fix="crop with Slice, then resize",
@@ -289,7 +292,7 @@ RULES = (
     ),
     Rule(
         name="crop-is-not-computed",
-        holds=lambda f: not _crops(f) or f.source in _CONSTANTS,
+        holds=lambda f: not _crops(f) or _crop_is_seen(f),
         because="tf_crop_and_resize with an extent from: {f.source.value} is taken and not computed",
         source="measured on OpenCV 5.0.0",
         fix="crop with Slice, then resize",
@@ -380,6 +383,8 @@ RULES = (
     ratio_instead_of_scales(_5, (without_antialias, _SYMMETRIC_5, _OLD_5), since="5"),
     factors_are_not_known(_4, without_antialias, _SYMMETRIC, _TF_LINEAR, _ONE_PIXEL, _nearest_4, by_ratio, until="4"),
     factors_are_not_known(_5, without_antialias, _SYMMETRIC_5, _OLD_5, by_ratio, since="5"),
+    kept_axes_are_sampled("measured on OpenCV 5.0.0", _samples_all, since="5"),
+    fed_axes("measured on OpenCV 5.0.0", "their numbers are not read, and both stay as they are", since="5"),
 )
 
 OPENCV = targets_of(

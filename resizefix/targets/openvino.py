@@ -15,8 +15,10 @@ from resizefix.targets.shared_deviations import (
     antialias_ignored,
     exclusion_ignored,
     factors_are_not_known,
+    fed_axes,
     integers_are_rounded,
     policy_ignored,
+    ties_are_exact,
 )
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
@@ -148,7 +150,12 @@ OPENVINO = targets_of(
             fix="write 1 for that axis where a copy is meant; else replace the node",
             effect=Effect.DIFFERENT,
         ),
+        ties_are_exact(f"measured on {_RELEASE}", (*_BEFORE, _UPSAMPLED, _copied)),
         integers_are_rounded(f"measured on {_RELEASE}"),
         factors_are_not_known(_UPSAMPLE, *_BEFORE, _UPSAMPLED, _copied),
+        fed_axes(
+            f"measured on {_RELEASE}",
+            "batch, and channels of five axes, are not resized; lengths of fractions are rounded otherwise",
+        ),
     ),
 )

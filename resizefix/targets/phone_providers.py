@@ -11,9 +11,12 @@ from onnx import TensorProto
 from resizefix.targets.conditions import S, output_sizes
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import resized
-from resizefix.targets.target import Release, Rule, targets_of
+from resizefix.targets.target import Effect, Release, Rule, targets_of
 
-_COREML = "onnxruntime of 2024 on, core/providers/coreml/builders/impl/resize_op_builder.cc, ML Program; not run here"
+_COREML = (
+    "onnxruntime, core/providers/coreml/builders/impl/resize_op_builder.cc, with SupportsMLProgram, row by row; "
+    "e782696 is before it: four axes, asymmetric and whole factors alone; not run here"
+)
 _NNAPI = "onnxruntime 0bd42bd, core/providers/nnapi/nnapi_builtin/builders/impl/resize_op_builder.cc; not run here"
 _INITIALIZERS = frozenset({S.INITIALIZER, S.CONSTANT, S.CONSTANT_LIST, S.FOLDED, S.UNKNOWN})
 
@@ -28,6 +31,12 @@ def _from_initializer(f: SiteFacts) -> bool:
 
 def _last_two(f: SiteFacts) -> bool:
     return f.rank is None or all(axis >= f.rank - 2 for axis, *_ in resized(f))
+
+
+def _lists_height_and_width(f: SiteFacts) -> bool:
+    if f.axes is None or f.rank is None:
+        return True
+    return tuple(axis % f.rank for axis in f.axes[-2:]) == (f.rank - 2, f.rank - 1)
 
 
 def _whole_or_divided(f: SiteFacts) -> bool:
@@ -147,6 +156,14 @@ COREML = targets_of(
             because="another axis than the last two is resized",
             source=_COREML,
             fix="put a Transpose before the node and one behind it",
+        ),
+        Rule(
+            name="axes-in-order",
+            holds=_lists_height_and_width,
+            because="`axes` is {f.axes}; the last two values are taken for height and width in this order",
+            source=_COREML,
+            fix="list the axes of height and width last, in this order",
+            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="image-lengths-are-known",

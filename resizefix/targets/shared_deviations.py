@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.targets.deviations import by_ratio, with_coefficient, without_antialias, without_exclusion
+from resizefix.targets.conditions import FED
+from resizefix.targets.deviations import (
+    by_ratio,
+    exact_ties,
+    with_coefficient,
+    without_antialias,
+    without_exclusion,
+)
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import (
     Deviation,
@@ -147,11 +154,18 @@ def factors_are_not_known(source: str, *deviations: Deviation, since: str = "", 
     )
 
 
-def kept_axes_are_sampled(source: str, *, since: str = "", until: str = "") -> Rule:
-    """tf_half_pixel_for_nn reads half a sample further on, on an axis that keeps its length too."""
+def _interpolates(f: SiteFacts) -> bool:
+    return f.mode != "nearest"
+
+
+def kept_axes_are_sampled(
+    source: str, of: Callable[[SiteFacts], bool] = _interpolates, *, since: str = "", until: str = ""
+) -> Rule:
+    """tf_half_pixel_for_nn reads half a sample further on, on an axis of the image that keeps its length too; `of`:
+    which nodes."""
     return Rule(
         name="equal-lengths-are-sampled",
-        holds=_keeps_no_axis,
+        holds=lambda f: not of(f) or _keeps_no_axis(f),
         because="tf_half_pixel_for_nn with mode {f.mode} reads half a sample further on an axis that keeps its length, "
         "which onnxruntime copies",
         source=source,
@@ -163,11 +177,11 @@ def kept_axes_are_sampled(source: str, *, since: str = "", until: str = "") -> R
 
 
 def _keeps_no_axis(f: SiteFacts) -> bool:
-    if not f.has_coordinates or f.coordinate_transformation_mode != "tf_half_pixel_for_nn" or f.mode == "nearest":
+    if not f.has_coordinates or f.coordinate_transformation_mode != "tf_half_pixel_for_nn":
         return True
     scaled = {axis for axis, *_ in resized(f)}
     shape = f.input_shape or ()
-    return not shape or all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 1), len(shape)))
+    return not shape or all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 2), len(shape)))
 
 
 def policy_ignored(source: str) -> Rule:
@@ -211,6 +225,38 @@ def ratio_instead_of_scales(source: str, after: Sequence[Deviation] = (), *, sin
         since=since,
         until=until,
     )
+
+
+def ties_are_exact(source: str, after: Sequence[Deviation] = ()) -> Rule:
+    """Coordinates next to one half, which come of a division that is not exact, are no ties."""
+    return Rule(
+        name="ties-are-exact",
+        holds=samples_alike(exact_ties, after),
+        because="nearest_mode is {f.nearest_mode}, and a coordinate lies next to one half: onnxruntime takes it for a "
+        "tie, and this runtime rounds it to the nearest",
+        source=source,
+        fix="replace the node",
+        effect=Effect.DIFFERENT,
+    )
+
+
+def fed_axes(source: str, because: str, *, since: str = "", until: str = "") -> Rule:
+    """A note on an extent that is fed for batch and channels too, where the runtime resizes the image alone."""
+    return Rule(
+        name="fed-axes",
+        holds=lambda f: not _feeds_other_axes(f),
+        because="the {f.extent_name} are fed for batch and channels, too: " + because,
+        source=source,
+        fix="feed what leaves batch and channels as they are, or freeze the scales",
+        effect=Effect.NOTED,
+        since=since,
+        until=until,
+    )
+
+
+def _feeds_other_axes(f: SiteFacts) -> bool:
+    fed = f.source in FED and f.values is None
+    return fed and f.axes is None and (f.rank or 0) > 2
 
 
 def old_resize_is_half_pixel(

@@ -8,20 +8,20 @@ import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import S
+from resizefix.targets.conditions import FED, S
 from resizefix.targets.deviations import EXACT_ROUNDINGS, old_resize, symmetric_ties
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, resized, samples_alike
 from resizefix.targets.shared_deviations import (
     crop_is_not_computed,
     integers_are_summed_otherwise,
+    ties_are_exact,
     whole_copies_are_sampled,
 )
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "tract 0.23.9"
 _OPERATOR = f"tract 38b383f, onnx-opl/src/resize.rs and core/src/ops/nn/resize.rs; measured on {_RELEASE}"
-_FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED, S.OTHER_INPUT, S.DATA})
 
 
 def _is_dynamic(f: SiteFacts) -> bool:
@@ -79,6 +79,14 @@ def _is_whole(f: SiteFacts) -> bool:
     return whole and cut <= {axis for axis, *_ in found}
 
 
+def _declutters(f: SiteFacts) -> bool:
+    """Sizes of listed axes are filled up with the input's lengths, which most kernels then need as numbers."""
+    filled = f.by_sizes and f.axes is not None and f.rank is not None and len(f.axes) < f.rank
+    if not filled or None not in (f.input_shape or ()):
+        return True
+    return f.mode == "nearest" and f.nearest_mode in ("ceil", "round_prefer_floor")
+
+
 _OLD = old_resize("asymmetric", "round_prefer_floor", ("nearest",))
 
 TRACT = targets_of(
@@ -94,7 +102,7 @@ TRACT = targets_of(
         ),
         Rule(
             name="extent-is-constant",
-            holds=lambda f: f.source not in _FED or f.values is not None,
+            holds=lambda f: f.source not in FED or f.values is not None,
             because='the {f.extent_name} come from: {f.source.value}; tract makes the plan at load ("Neither sizes nor '
             'scales makes sense")',
             source=_OPERATOR,
@@ -107,6 +115,14 @@ TRACT = targets_of(
             'no whole factors ("Can not compute output shape. inputs are")',
             source=_OPERATOR,
             fix="give tract the shape of the input (set_input_fact), or write it into the file",
+        ),
+        Rule(
+            name="listed-sizes-of-known-lengths",
+            holds=_declutters,
+            because="the sizes are those of the axes {f.axes} alone, and the input is {f.shown_input_shape} "
+            '("Undetermined symbol in expression")',
+            source=f"measured on {_RELEASE}; nearest with ceil or round_prefer_floor is taken",
+            fix="give tract the shape of the input (set_input_fact), or write one size for every axis",
         ),
         Rule(
             name="align-corners-unrounded",
@@ -146,6 +162,7 @@ TRACT = targets_of(
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
+        ties_are_exact(f"measured on {_RELEASE}", (_corners, _OLD, symmetric_ties)),
         integers_are_summed_otherwise(f"measured on {_RELEASE}"),
     ),
 )

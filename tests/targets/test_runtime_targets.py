@@ -153,6 +153,17 @@ def test_sizes_that_follow_open_lengths_are_looked_at_where_these_are_usual_ones
     assert facts(mode="nearest", form="sizes_shape", values="1,2,9,12").usual_values == ()
 
 
+NEXT_TO_A_TIE = {
+    "mode": "nearest",
+    "ct": "asymmetric",
+    "nm": "round_prefer_ceil",
+    "form": "sizes",
+    "values": "1,2,5,16",
+    "shape": "1x2x5x13",
+}
+LISTED_SIZES = {"opset": "18", "axes": "2,3", "form": "sizes", "values": "10,14", "dyn": "d0"}
+
+
 @pytest.mark.parametrize(
     ("name", "columns", "rules"),
     [
@@ -175,12 +186,57 @@ def test_sizes_that_follow_open_lengths_are_looked_at_where_these_are_usual_ones
         ("mnn", {"mode": "nearest", "values": "2", "shape": "7"}, ["lines-are-read"]),
         ("tract", {"mode": "linear", "dtype": "uint8", "ct": "asymmetric"}, []),
         ("tract", {"mode": "linear", "dtype": "uint8", "values": "1,1,3,3"}, ["integers-are-summed-otherwise"]),
+        ("openvino", NEXT_TO_A_TIE, ["ties-are-exact"]),
+        ("tract", NEXT_TO_A_TIE, ["ties-are-exact"]),
+        ("tract", {**NEXT_TO_A_TIE, "values": "1,2,5,14", "shape": "1x2x5x7"}, []),
+        ("tract", {"mode": "linear", **LISTED_SIZES}, ["listed-sizes-of-known-lengths"]),
+        ("tract", {"mode": "nearest", "nm": "ceil", **LISTED_SIZES}, []),
+        ("tract", {"mode": "linear", **LISTED_SIZES, "dyn": "0"}, []),
+        ("mnn", {"ct": "align_corners", "values": "1,1,0.6,1", "shape": "1x1x4x4"}, []),
+        (
+            "mnn",
+            {"values": "1,1.1,1.1,1", "shape": "1x2x4x16"},
+            ["no-mode-is-linear", "unchanged-sizes-are-sampled"],
+        ),
+        ("ncnn", {"mode": "linear", "form": "sizes", "values": "1,2,5,7"}, []),
+        ("ncnn", {"mode": "linear", "form": "sizes_cnode", "values": "1,2,5,7"}, ["net-has-layers"]),
+        (
+            "opencv-5",
+            {
+                "mode": "linear",
+                "ct": "tf_half_pixel_for_nn",
+                "opset": "12",
+                "form": "sizes_concat",
+                "values": "1,2,10,7",
+            },
+            ["equal-lengths-are-sampled"],
+        ),
+        (
+            "opencv-5",
+            {"mode": "nearest", "ct": "tf_crop_and_resize", "form": "scales_in", "roi": "0,0,0,0.1,1,1,1,0.8"},
+            ["no-crop"],
+        ),
+        (
+            "opencv-5",
+            {"mode": "nearest", "ct": "tf_crop_and_resize", "form": "sizes_in", "values": "1,2,9,9", "roi": "1"},
+            ["crop-is-not-computed"],
+        ),
     ],
 )
 def test_what_random_cases_have_shown(name, columns, rules):
     target = next(target for target in TARGETS if target.name == name)
     found = facts(**{"ct": "", **columns})
     assert [broken.rule for broken in judge(target, found) if broken.effect is not Effect.NOTED] == rules
+
+
+@pytest.mark.parametrize("name", ["openvino", "opencv-5", "mnn"])
+def test_scales_that_are_fed_for_batch_and_channels_are_noted(name):
+    target = next(target for target in TARGETS if target.name == name)
+    fed = {"mode": "nearest", "ct": "asymmetric", "nm": "floor", "form": "scales_in", "opset": "18"}
+    assert "fed-axes" in {broken.rule for broken in judge(target, facts(**fed))}
+    listed = facts(**{**fed, "axes": "2,3", "values": "2,2"})
+    assert "fed-axes" not in {broken.rule for broken in judge(target, listed)}
+    assert "fed-axes" not in {broken.rule for broken in judge(target, facts(**{**fed, "form": "scales"}))}
 
 
 @pytest.mark.parametrize("name", ["qnn", "coreml", "nnapi", "migraphx", "tidl", "rknn"])
@@ -196,6 +252,8 @@ def test_what_was_not_run_says_so(name):
         ("coreml", {"mode": "nearest", "ct": "asymmetric", "nm": "floor"}, []),
         ("coreml", {"mode": "linear", "ct": "asymmetric"}, ["coordinate-transformation-mode"]),
         ("coreml", {"mode": "linear", "ct": "half_pixel", "values": "1,1,1.5,1.5"}, ["whole-factors"]),
+        ("coreml", {"mode": "linear", "opset": "18", "axes": "2,3", "values": "2,4"}, []),
+        ("coreml", {"mode": "linear", "opset": "18", "axes": "3,2", "values": "2,4"}, ["axes-in-order"]),
         ("nnapi", {"mode": "linear", "ct": "asymmetric"}, []),
         ("nnapi", {"mode": "nearest", "ct": "half_pixel"}, ["nearest-floor", "coordinate-transformation-mode"]),
         ("nnapi", {"mode": "linear", "ct": "half_pixel", "values": "1,1,0.5,0.5"}, ["whole-parts"]),

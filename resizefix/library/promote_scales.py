@@ -17,6 +17,7 @@ from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.exactness import measured, without_their_chain
+from resizefix.library.raising import require_raised_alike
 from resizefix.library.result import Result
 from resizefix.library.size_coupling import couplings_of
 from resizefix.library.tensorrt_profile import profile_of
@@ -25,14 +26,13 @@ from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.refusal import Refusal
 from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
-from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
-from resizefix.verification.conditions import Conditions, RunOptions, conditions
+from resizefix.verification.conditions import RunOptions, conditions
 from resizefix.verification.trials import asked_trials
 from resizefix.verification.verification import Status, Verification
 
@@ -153,7 +153,7 @@ class _Call:
             result = Result(document, (), (), Verification(Status.FAILED, reason))
             raise VerificationFailedError("library.verification-failed", why=reason, result=result) from error
         if candidate.inputs and candidate.base is not document:
-            _require_raised_alike(document, candidate, self.sites, conditions((), **run))
+            require_raised_alike(document, candidate.base, candidate.outcomes, conditions((), **run))
         if not candidate.inputs:
             nothing = Diagnostic("library.nothing-promoted")
             skipped = Verification(Status.SKIPPED, nothing, coupling=tuple(coupling.values()))
@@ -263,17 +263,6 @@ def _options_by_sizes(found: Mapping[Key, Coupling], shared: bool) -> tuple[str,
     """The option with which coupled sites are promoted: one input for all where their sizes fit together then."""
     coupled = [coupling for coupling in found.values() if coupling.verdict is Freedom.COUPLED]
     return ("--shared",) if not shared and all(coupling.shared for coupling in coupled) else ("--allow-coupled",)
-
-
-def _require_raised_alike(original: Document, candidate: Promotion, sites: Sequence[Site], rules: Conditions) -> None:
-    """Raises VerificationFailedError unless the model raised to another opset computes what the original does."""
-    from resizefix.verification.rewrite import prove_rewrite
-
-    attributes = {site.key: site.input for site in sites if site.origin.kind is OriginKind.ATTRIBUTE}
-    verification = prove_rewrite(original, candidate.base, attributes, 0.0, rules)
-    if not verification.passed:
-        result = Result(original, candidate.outcomes, candidate.inputs, verification)
-        raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
 
 
 def _ask_live(original: Document, candidate: Promotion, verification: Verification) -> None:

@@ -16,6 +16,7 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Outcome, Status
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.verification import Status as Verdict
 from resizefix.verification.verification import Verification
 
 
@@ -46,7 +47,8 @@ def require_raised_alike(
     rules: Conditions,
     feeds: Mapping[str, Any] | None = None,
 ) -> Verification:
-    """Raises VerificationFailedError unless `base`, the original raised, computes what the original does.
+    """Raises VerificationFailedError unless `base`, the original raised, gives every bit of the original without
+    optimisation. The error names the node where they part.
 
     `feeds` are values for inputs that are not left to random ones.
     """
@@ -54,11 +56,24 @@ def require_raised_alike(
 
     resized = {site.key: site.input for site in find_sites(original)}
     verification = prove_rewrite(original, base, resized, 0.0, rules, feeds=feeds)
-    if not verification.passed:
-        result = Result(original, outcomes, (), verification)
+    why = verification.reason if not verification.passed else _why_not_bitwise(original, base, verification, rules)
+    if why is not None or not verification.passed:
+        result = Result(original, outcomes, (), replace(verification, status=Verdict.FAILED, reason=why))
         opset = default_opset(base.proto.opset_import, fallback=1)
-        raise VerificationFailedError("library.raised-otherwise", opset=opset, why=verification.reason, result=result)
+        raise VerificationFailedError("library.raised-otherwise", opset=opset, why=why, result=result)
     return verification
+
+
+def _why_not_bitwise(original: Document, base: Document, verification: Verification, rules: Conditions) -> str | None:
+    """Where last bits differ, which a verification allows half precision; None: every bit agrees."""
+    if all(run.bitwise for run in verification.runs if not run.optimized):
+        return None
+    from resizefix.verification.first_difference import first_differing_node  # onnxruntime is imported where it runs
+
+    node = first_differing_node(original, base, rules)
+    if node is None:
+        return Diagnostic("library.raised-bits-somewhere")
+    return Diagnostic("library.raised-bits", operator=node.op_type, label=node.name or node.output[0])
 
 
 def with_raised(

@@ -17,7 +17,7 @@ from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
-from resizefix.library.raising import raised, with_raised
+from resizefix.library.raising import raised, require_raised_alike, with_raised
 from resizefix.library.result import Result
 from resizefix.library.speed import Speed
 from resizefix.operations.candidates import LARGEST_BOUND
@@ -102,6 +102,8 @@ def legalize(
             result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))
             raise VerificationFailedError("library.verification-refused", refusal=refusal, result=result)
     after, outcomes, ran = made.document, made.outcomes, rules if verify else None
+    if verify and base is not document:
+        require_raised_alike(document, base, outcomes, rules)
     allowed = LARGEST_BOUND if fastest else None
     result = _proven(model, document, after, outcomes, changed, allow_inexact, ran, allowed=allowed)
     result = replace(result, speed=speed)

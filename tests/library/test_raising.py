@@ -117,3 +117,27 @@ def test_to_raise_is_not_advised_where_it_does_not_help():
     for target in ("tensorrt-7.2", "tensorrt-8.0"):
         (refused,) = resizefix.legalize(COMPUTED, target=target).outcomes
         assert refused.status is not Status.REFUSED or "--opset" not in refused.retry_args
+
+
+HALF = onnx.parser.parse_model("""
+    <ir_version: 8, opset_import: ["" : 18]> g (float16[1,1,8,8] x) => (float16[a,b,c,d] z)
+    <float16[1,1,1,1] w = {14746}, float[4] s = {1, 1, 2, 2}>
+    {
+        v = Conv (x, w)  r = Relu (v)  k = Concat <axis = 2> (r, v)  c = Conv (k, w)
+        z = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (c, "", s)
+    }
+""")
+RAISES = {
+    "repair": lambda: resizefix.repair(HALF, opset=21),
+    "legalize": lambda: resizefix.legalize(HALF, target="onnxruntime", opset=21),
+    "promote_scales": lambda: resizefix.promote_scales(HALF, opset=21),
+}
+
+
+@pytest.mark.parametrize("call", RAISES)
+def test_a_raise_that_changes_the_last_bit_is_not_written(call, monkeypatch):
+    with pytest.raises(RefusedError, match="Relu node 'r'"):
+        RAISES[call]()
+    monkeypatch.setattr("resizefix.opsets.raising.first_computed_otherwise", lambda *_: None)
+    with pytest.raises(VerificationFailedError, match="without optimisation the last bits differ"):
+        RAISES[call]()

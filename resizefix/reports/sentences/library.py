@@ -36,6 +36,8 @@ SENTENCES = {
     "library.verification-failed-at": "verification failed ({named}): {why}",
     "library.nothing-set": "nothing was changed",
     "library.raised-otherwise": "the model raised to opset {opset} does not compute what it did: {why}",
+    "library.raised-bits": "without optimisation the last bits differ, first at the {operator} node {label!r}",
+    "library.raised-bits-somewhere": "without optimisation the last bits differ, at no node that can be named",
     "library.input-size-same": "the input has this size already",
     "library.size-is-fixed": "{name} has the fixed size {has}, not {wanted}; resizefix input-size gives it another one",
     "library.size-was-compared": "no node was rewritten; the model of this size computes what the original does",

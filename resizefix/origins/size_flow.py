@@ -150,7 +150,7 @@ class SizeFlow:
             self._compute(node, moved, cases, label)
 
     def _compute(self, node: NodeProto, moved: Moved | None, cases: set[int], label: str) -> None:
-        row = row_of(node)
+        row = row_of(node) if moved is None else None
         view = NodeView(self, node, self._scope.opset, OLD)
 
         def made(case: int) -> Sequence[Dims | None]:

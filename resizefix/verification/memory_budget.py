@@ -13,9 +13,9 @@ import numpy as np
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.interpolation import ExtentKind
-from resizefix.promotion import PromotedInput
+from resizefix.promotion import InputBinding, PromotedInput
 from resizefix.runtimes.footprint import peak_bytes
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Array, Value
 from resizefix.runtimes.limits import Limits, in_words
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels
@@ -83,16 +83,16 @@ class MemoryBudget:
         """What is fed and all that the nodes alone make of it; infinite where that is not known."""
         chosen = {driven.key: value for source, value in trial.values for driven in source.sites}
         taken = float(sum(value.nbytes for value in feeds.values() if isinstance(value, np.ndarray)))
+        made: dict[tuple[object, ...], float] = {}  # by nodes that are alike
         for driven in self._alone:
             array, value = feeds.get(driven.input), chosen.get(driven.key)
-            operand = driven.base if value is None else driven.operand(value)
-            axes = range(len(operand)) if driven.axes is None else driven.axes
-            if not isinstance(array, np.ndarray) or max(axes, default=0) >= array.ndim:
+            if not isinstance(array, np.ndarray):
                 return math.inf
-            sizes = list(array.shape)
-            for axis, number in zip(axes, operand, strict=True):
-                sizes[axis] = number if driven.kind is ExtentKind.SIZES else sizes[axis] * number
-            taken += math.prod(sizes) * array.itemsize
+            operand = driven.base if value is None else driven.operand(value)
+            kind = array.shape, array.itemsize, driven.kind, driven.axes, operand
+            if kind not in made:
+                made[kind] = _bytes_made(array, driven, operand)
+            taken += made[kind]
         return taken
 
     def _suffices(self, known: _Known, shapes: Mapping[str, tuple[int, ...]], factors: Mapping[Key, float]) -> bool:
@@ -117,6 +117,17 @@ class _Known:
     shapes: Mapping[str, tuple[int, ...]]
     factors: Mapping[Key, float]
     peak: int
+
+
+def _bytes_made(array: Array, driven: InputBinding, operand: Sequence[float]) -> float:
+    """What a resize makes of an array; infinite where it has not the axes for it."""
+    axes = range(len(operand)) if driven.axes is None else driven.axes
+    if max(axes, default=0) >= array.ndim:
+        return math.inf
+    sizes: list[float] = list(array.shape)
+    for axis, number in zip(axes, operand, strict=True):
+        sizes[axis] = number if driven.kind is ExtentKind.SIZES else sizes[axis] * number
+    return math.prod(sizes) * array.itemsize
 
 
 def _growth(trial: Trial) -> dict[Key, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
@@ -11,7 +12,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.text import node_text
-from resizefix.errors import VerificationFailedError
+from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import opened, returned
 from resizefix.library.bounded import bounded
 from resizefix.library.result import ModelT, Resolution, Result
@@ -66,6 +67,7 @@ def input_size(
     if batch is not None:
         asked["batch"] = batch
     resolution = Resolution(size, batch)
+    _require_nodes(document, Choices(keep, follow_input))
     work = _Work(document, input, Choices(keep, follow_input, interpolate_positions), asked)
     try:
         work.make()
@@ -93,6 +95,19 @@ def input_size(
     if not all(outcome.exact for outcome in outcomes) and size == ANY:
         outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
     return Result(returned(work.document, model), outcomes, (), verification, resolution=resolution)
+
+
+def _require_nodes(document: Document, choices: Choices) -> None:
+    """Raises UsageError for a pattern that names no node, and for a node that both options name: one would be lost."""
+    labels = [node_label(node, index) for index, node in enumerate(document.proto.graph.node)]
+    for patterns, option in ((choices.keep, "--keep"), (choices.follow, "--follow")):
+        for pattern in patterns:
+            if not any(fnmatchcase(label, pattern) for label in labels):
+                raise UsageError("library.input-size-no-such-node", option=option, pattern=pattern)
+    follow_alone = Choices((), choices.follow)
+    for label in labels:
+        if choices.of(label) == "keep" and follow_alone.of(label) == "follow":
+            raise UsageError("library.input-size-both-choices", node=label)
 
 
 class _Work:

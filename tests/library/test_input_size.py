@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, TensorProto, helper
 from size_networks import NEW, OLD, Net, built, run
 
 import resizefix
+from resizefix.errors import UsageError
 from resizefix.outcome import Status
 
 
@@ -279,3 +280,13 @@ def test_sizes_that_do_not_fit_are_refused_with_the_nearest_that_do():
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Add_3")
     assert "multiple of 2" in (outcome.reason or "")
     assert "32 and 34" in (outcome.reason or "")
+
+
+def test_a_choice_for_no_node_and_two_for_one_are_wrong_arguments():
+    node = helper.make_node("Relu", ["x"], ["y"], "act")
+    info = helper.make_tensor_value_info
+    ends = [info("x", TensorProto.FLOAT, [1, 3, 8, 8])], [info("y", TensorProto.FLOAT, [1, 3, 8, 8])]
+    model = helper.make_model(helper.make_graph([node], "g", *ends))
+    for choices in ({"keep": ["atc"]}, {"follow_input": ["Resize_*"]}, {"keep": ["*"], "follow_input": ["act"]}):
+        with pytest.raises(UsageError, match=r"no node has such a name|both name act"):
+            resizefix.input_size(model, size=(16, 16), verify=False, **choices)

@@ -23,6 +23,11 @@ def printable(text: str, *, keep_lines: bool = False) -> str:
     )
 
 
+def one_paragraph(text: str) -> str:
+    """What a runtime says, its lines and indents joined by single spaces, so that a sentence can hold it."""
+    return " ".join(text.split())
+
+
 def summary(name: str, *parts: str | None) -> str:
     """The repr of an object that holds more than a screen: its class, and one short line for each part."""
     shown = [printable(part) for part in parts if part]

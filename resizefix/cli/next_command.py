@@ -44,8 +44,10 @@ def after_no(command: str, model: str, outcomes: Sequence[Mapping[str, Any]], ty
     if command not in _CHANGING:
         return None
     retry = next((outcome["retry_args"] for outcome in outcomes if outcome["retry_args"]), None)
-    if retry and typed:
-        return NextStep("change what can be changed so", (*typed, *retry))
+    if retry and typed and tuple(retry) != ("--allow-coupled",):  # which gives a model for the old scale only
+        return NextStep("change what can be changed with these options", (*typed, *retry))
+    if typed and all(outcome["status"] == "unchanged" for outcome in outcomes):
+        return NextStep("write a copy all the same", (*typed, "--copy-unchanged"))
     return NextStep("see every resize", ("inspect", model, "-v"))
 
 

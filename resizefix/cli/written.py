@@ -62,7 +62,7 @@ def written(
         result = make()
         no = why_not(result)
     except VerificationFailedError as error:
-        result, no = error.result, No(str(error))
+        result, no = error.result, No(Diagnostic("cli.nothing-written", why=str(error)))
     copied = no is not None and no.unchanged and options["copy_unchanged"]
     made = no is None or copied
     further = more(result, target.path, no is None)
@@ -78,7 +78,7 @@ def written(
         from resizefix.reports.text import show_copy, show_result, show_written
 
         told = None if no is None else no.outcome
-        show_result(result, texts=verbose or options["dry_run"], sessions=verbose, told=told)
+        show_result(result, texts=verbose or options["dry_run"], sessions=verbose, told=told, kept=no is None)
         if further is not None:
             further.show()
         if copied and no is not None:

@@ -42,7 +42,7 @@ def lost_asymmetric(node: ResizeNode, _: Preferences) -> Fault | None:
             fix = "one axis grows and another shrinks, which no nearest_mode fits; convert the original again"
             return Fault(LOST_ASYMMETRIC, because, fix, keeps_numbers=False)
         put["nearest_mode"] = rounding
-    fix = f"{' and '.join(f'{name}={value}' for name, value in put.items())} are written out"
+    fix = f"the attributes that were lost are written: {', '.join(f'{name}={value}' for name, value in put.items())}"
     return Fault(LOST_ASYMMETRIC, because, fix, Change(node.rewritten(put=put)), keeps_numbers=False)
 
 

@@ -13,6 +13,7 @@ from resizefix.errors import UsageError
 from resizefix.library.live_profile import Plan, Profile, checked, planned
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
+from resizefix.printable import one_paragraph
 from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.catalogue import RUNTIMES
 from resizefix.runtimes.tensorrt import LiveParser, LiveVerdict
@@ -128,13 +129,12 @@ def why_live_refuses(
     first = found.errors[0]
     if all(error.output in made for error in found.errors):
         places = ", ".join(site.label for site in changed)
-        return (
-            f"{found.parser} refuses what was written in the place of {places}, at node {first.node!r}: {first.message}"
-        )
+        says = one_paragraph(first.message)
+        return f"{found.parser} refuses what was written in the place of {places}, at node {first.node!r}: {says}"
     if all(error.output is None for error in found.errors):  # it crashed, or names no node
         original = live_verdict(before, time_limit=time_limit)
         if isinstance(original, LiveVerdict) and original.accepted:
-            return f"{found.parser} takes the original and refuses the rewritten model: {first.message}"
+            return f"{found.parser} takes the original and refuses the rewritten model: {one_paragraph(first.message)}"
     return None
 
 

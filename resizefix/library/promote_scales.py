@@ -27,6 +27,7 @@ from resizefix.operations.refusal import Refusal
 from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome
+from resizefix.printable import one_paragraph
 from resizefix.promotion import Coupling, Form, Freedom
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.targets.collect_facts import facts_in
@@ -274,7 +275,7 @@ def _ask_live(original: Document, candidate: Promotion, verification: Verificati
     if isinstance(found, LiveUnavailable) or found.accepted:
         return
     first = found.errors[0] if found.errors else None
-    where = "" if first is None else f" at {first.node or first.op_type!r}: {first.message}"
+    where = "" if first is None else f" at {first.node or first.op_type!r}: {one_paragraph(first.message)}"
     before = live_verdict(original)
     too = " (it refuses the original too)" if not isinstance(before, LiveUnavailable) and not before.accepted else ""
     result = Result(original, candidate.outcomes, candidate.inputs, verification)

@@ -54,10 +54,29 @@ BY_NAME: Mapping[str, Lowering] = {
 }
 """The lowerings that a user can ask for, by the name that is typed."""
 
+_IN_WORDS: Mapping[str, str] = {
+    "identity": "lowerings.by-identity",
+    "repeat": "lowerings.by-repeat",
+    "strided_slice": "lowerings.by-strided-slice",
+    "gather": "lowerings.by-gather",
+    "depthwise_conv_transpose": "lowerings.by-depthwise-conv-transpose",
+    "average_pool": "lowerings.by-average-pool",
+    "small_matmul": "lowerings.by-small-matmul",
+    "conv_transpose": "lowerings.by-conv-transpose",
+    "matmul": "lowerings.by-matmul",
+    "pad_upsample_slice": "lowerings.by-pad-upsample-slice",
+    "two_4d_resizes": "lowerings.by-two-4d-resizes",
+}
+
 
 def lowerings_for(target: str | None) -> tuple[Lowering, ...]:
     """What may replace a node for the target of that name (None: for anybody), in order of preference."""
     return LOWERINGS if target is None else BY_TARGET.get(target, LOWERINGS)
+
+
+def in_words(name: str) -> str:
+    """What the lowering of that name writes, for people to read."""
+    return Diagnostic(_IN_WORDS[name])
 
 
 def lower(
@@ -91,5 +110,5 @@ def lower(
             if lowered.error.exact or not exact_only:
                 return lowered
             reason = Diagnostic("lowerings.not-exact")
-        reasons.append(f"{lowering.name}: {reason}")
+        reasons.append(f"{in_words(lowering.name)}: {reason}")
     raise RefusedError("lowerings.none-applies", reasons="; ".join(reasons), rule="lowering")

@@ -141,7 +141,7 @@ MESSAGES = (
     _row(
         ("Non concat axis dimensions must match",),
         "A resized tensor meets another one of a different size. "
-        "Their resizes work at one common scale only, so they must share one input.",
+        "Two branches that are both resized must share one input; beside a skip connection, feed a larger image instead.",
         "non-concat-axis-dimensions-must-match",
         _TOGETHER,
         _PROMOTE,

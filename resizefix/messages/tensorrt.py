@@ -57,7 +57,7 @@ MESSAGES = (
     ),
     _row(
         ("Assertion failed: scales_input.is_weights()",),
-        "TensorRT 6 and 7 takes constant scales only, and other nodes compute the scales of this model. "
+        "TensorRT 6 and 7 take constant scales only, and other nodes compute the scales of this model. "
         "Where their result is always the same, a constant can take its place.",
         "scales-input-is-weights",
         legalize("tensorrt-7.0"),

@@ -159,8 +159,9 @@ class Legalizer:
             made = self._replacement(violations)
         except RefusedError as error:
             return Outcome(site.index, site.label, Status.REFUSED, str(error), before)
-        how = f"{made.how} for {', '.join(violation.rule for violation in violations)}"
-        return replace(made, how=how, conditions=(*made.conditions, *why_unverifiable(self.facts)))
+        broken = "; ".join(f"{violation.because} [{violation.rule}]" for violation in violations)
+        why = Diagnostic("operations.for-target", target=self.target.name, why=broken)
+        return replace(made, why=why, conditions=(*made.conditions, *why_unverifiable(self.facts)))
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
         first, why = _refusal(self.target, violations)

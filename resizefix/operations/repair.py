@@ -148,7 +148,7 @@ def _outcome(site: Site, fixed: Sequence[Fault], refused: Fault | None, after: S
     before = node_text(site.node)
     names = ", ".join(dict.fromkeys(fault.name for fault in fixed)) or None
     if refused is not None:
-        reason = f"{refused.because}. {refused.fix}"
+        reason = f"{refused.because}; {refused.fix}"
         retry = refused.retry_args
         return Outcome(site.index, site.label, Status.REFUSED, reason, before, retry_args=retry, fault=refused.name)
     if not fixed:

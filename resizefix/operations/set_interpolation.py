@@ -134,7 +134,7 @@ def _plan(
     form = formed(replace(subject_of(site), interpolation=new.meaning), site, settings.form, fresh)
     bound = None if kept.bound is None or form.bound is None else kept.bound + form.bound
     kept = replace(kept, exact=kept.exact and form.exact, bound=bound)
-    how = "; ".join(part for part in (new.told, form.how) if part)
+    how = "; ".join(part for part in (new.told, form.told or form.how) if part)
     near = 0.0 if form.exact else form.bound or 0.0
     apart = Diagnostic("operations.within", bound=f"{near:.2g}") if near and bound is None else ""
     note = "; ".join(part for part in (apart, kept.why, form.note) if part)

@@ -28,10 +28,10 @@ def output_lines(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def difference_text(found: MeasuredDifference) -> str:
-    """`differs by up to 0.5, 0.02 on average; the largest value is 3.1`."""
+    """`differs by up to 0.5 (0.16 × the largest value), 0.02 on average`."""
     if not math.isfinite(found.max_abs_diff):
         return "differs in more than numbers"
     if found.max_abs_diff == 0:
         return "no difference"
-    share = f", {found.max_abs_diff / found.largest:.2g} of the largest value" if found.largest else ""
-    return f"differs by up to {found.max_abs_diff:.3g}{share}; {found.mean_abs_diff:.2g} on average"
+    share = f" ({found.max_abs_diff / found.largest:.2g} × the largest value)" if found.largest else ""
+    return f"differs by up to {found.max_abs_diff:.3g}{share}, {found.mean_abs_diff:.2g} on average"

@@ -25,11 +25,13 @@ _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSE
 _SHORT = 60  # characters of a reason that may be said again
 
 
-def show_result(result: Result, *, texts: bool, sessions: bool = False, told: Outcome | None = None) -> None:
+def show_result(
+    result: Result, *, texts: bool, sessions: bool = False, told: Outcome | None = None, kept: bool = True
+) -> None:
     """What was done to each site, what stands in the way, the new inputs and their old values, the verification.
 
     `texts`: with each node before and after; `sessions`: with the number of sessions. The outcome `told` is left out:
-    the error message is about it.
+    the error message is about it. `kept`: what was changed is kept; otherwise it was tried, and nothing is written.
     """
     out = screen(2)
     reasons: dict[str, str] = {}
@@ -48,7 +50,8 @@ def show_result(result: Result, *, texts: bool, sessions: bool = False, told: Ou
             if outcome.max_abs_diff and not outcome.node_diffs
             else ""
         )
-        out.wrapped((f"{outcome.status.value:<9} ", _STYLES[outcome.status]), f"{text}{measured}", hang=4)
+        word = "tried" if outcome.status is Happened.CHANGED and not kept else outcome.status.value
+        out.wrapped((f"{word:<9} ", _STYLES[outcome.status]), f"{text}{measured}", hang=4)
         for line in measured_lines(outcome):
             out.below(line)
         if texts and outcome.status is Happened.CHANGED:
@@ -194,24 +197,31 @@ def show_faults(faults: Sequence[tuple[str, Fault]]) -> None:
     for node, fault in faults:
         out.wrapped((f"fault {fault.name} ", "yellow"), printable(f"{node}: {fault.because}; {fault.fix}"), hang=4)
     if any(fault.change is not None for _, fault in faults):
-        out.line("resizefix repair fixes what is certain")
+        out.line("resizefix repair fixes those with one possible meaning")
 
 
 def show_matrix(verdicts: Sequence[Verdict]) -> None:
-    """A line for each target: its verdict, and the rules that are broken with the number of nodes that break them."""
+    """A line for each target: its verdict, and the rules that are broken with the number of nodes that break them; then
+    each of these rules once in words."""
     out = screen(4)
+    in_words: dict[str, str] = {}
     width = max(len(verdict.target.name) for verdict in verdicts)
     for verdict in verdicts:
         word, style = _word(verdict)
         nodes: dict[str, set[str]] = {}
         for violation in verdict.violations:
             nodes.setdefault(violation.rule, set()).add(violation.node)
+            in_words.setdefault(violation.rule, violation.because)
         rules = ", ".join(f"{rule} ({count(len(found), 'node')})" for rule, found in nodes.items())
         text = f"{' ' * (len('different') - len(word))}  {rules}" if rules else ""
         out.wrapped(f"{verdict.target.name:<{width}}  ", (word, style), text, hang=width + 13)
         if verdict.live is not None:
             _show_live(out, verdict.live, {violation.node for violation in verdict.violations})
-    out.line("check with --target NAME, or -v, prints why")
+    if in_words:
+        out.line("what the rules found:")
+    for rule, because in in_words.items():
+        out.wrapped(printable(f"{rule}: {because}"), indent=2, hang=4)
+    out.line("check with --target NAME, or -v, prints each node and how to fix it")
 
 
 def _word(verdict: Verdict) -> tuple[str, str]:

@@ -86,6 +86,8 @@ def origin_kind(found: Origin) -> str:
 def reason(outcome: Outcome) -> str:
     """Why a site became what it is; of a refused one, with the options that change it."""
     told = outcome.reason or ""
+    if outcome.retry_args == ("--allow-coupled",):
+        return f"{told}; with --allow-coupled it is promoted all the same, but runs at the old scale only"
     return f"{told}; it works with {shlex.join(outcome.retry_args)}" if outcome.retry_args else told
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.printable import one_paragraph
 from resizefix.process import free_memory
 from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer, TimedModel, Timings
 from resizefix.runtimes.catalogue import RuntimeRow
@@ -212,6 +213,7 @@ def _with_printed(reason: str, printed: str) -> str:
     """The reason and the end of what was printed, which some runtimes alone say why in. For people to read."""
     lines = [line.strip() for line in printed.splitlines()]
     rest = " / ".join(line for line in dict.fromkeys(lines) if line and line not in reason)[-_MOST_SAID:]
+    reason = one_paragraph(reason)
     short = reason if len(reason) <= _MOST_SAID else reason[:_MOST_SAID] + " …"
     return f"{short} [{rest}]" if rest else short
 

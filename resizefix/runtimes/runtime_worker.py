@@ -55,7 +55,7 @@ def _load_and_run(adapter: Any, request: Mapping[str, Any], say: Callable[..., N
     for one in feeds:
         results = list(run(one))
         if len(results) != len(outputs):
-            raise ValueError(f"the model has {len(outputs)} outputs, and {len(results)} came")
+            raise ValueError(f"the model has {len(outputs)} output{'s' * (len(outputs) != 1)}, and {len(results)} came")
         say("ran", outputs=[packed(value) for value in results])
 
 

@@ -218,12 +218,17 @@ def test_without_a_target_all_of_them_are_judged(call) -> None:
     for name, verdict in answer["targets"].items():
         assert json.loads(call(SRCNN, "--target", name, "--json")[1])["targets"] == {name: verdict}
     *lines, last = call(SRCNN)[1].splitlines()
+    found = lines.index("what the rules found:")
+    lines, words = lines[:found], lines[found + 1 :]
     assert [line.split()[:2] for line in lines] == [
         [name, word_of(verdict)] for name, verdict in answer["targets"].items()
     ]
     assert {line.split()[1] for line in lines} == {"accepted", "rejected", "different"}
     assert "not-cubic (1 node)" in lines[6]
-    assert last == "check with --target NAME, or -v, prints why"
+    named = {violation["rule"] for verdict in answer["targets"].values() for violation in verdict["violations"]}
+    assert named == {line.split(":")[0].strip() for line in words}
+    assert '  not-cubic: "This version of TensorRT does not support cubic interpolation!"' in "\n".join(words)
+    assert last == "check with --target NAME, or -v, prints each node and how to fix it"
 
 
 def test_the_matrix_has_a_row_for_each_node_and_a_column_for_each_target(call, tmp_path: Path) -> None:

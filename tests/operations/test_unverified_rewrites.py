@@ -152,6 +152,6 @@ def test_a_target_without_uint8_is_given_none(target: str) -> None:
         onnx.parser.parse_model(text("uint8", "1,3,4,6", FORMS[2], (2.0, 2.0), 11)), target=target, verify=False
     ).outcomes[0]
     assert outcome.status is Status.REFUSED
-    assert f"repeat: {target} takes no uint8 in Concat" in (outcome.reason or "") or "does not repeat" in (
+    assert f"Reshape): {target} takes no uint8 in Concat" in (outcome.reason or "") or "does not repeat" in (
         outcome.reason or ""
     )

@@ -107,6 +107,8 @@ SENTENCES = {
     "operations.axes-up-to": "for axes up to {longest}",
     "operations.not-verifiable": "not verifiable here: onnxruntime does not run the node ({rule_name})",
     "operations.simpler-node-refused": "the simpler node is not accepted either",
+    "operations.replaced-by": "replaced by {what}",
+    "operations.for-target": "for {target}: {why}",
     "operations.between-casts": "{how}, between casts to float and back",
     "operations.no-equivalent-form": "no equivalent form is known",
     "operations.rank-stored": "the rank of the body's output of {names} is stored, since onnxruntime needs it and does not infer it there",

@@ -10,6 +10,8 @@ import pytest
 
 from resizefix.cli import main
 from resizefix.reports.text import show_lost_targets
+from resizefix.runtimes.tensorrt import LiveVerdict
+from resizefix.runtimes.tensorrt_errors import LiveError
 from resizefix.targets.catalogue import target_named
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -168,3 +170,12 @@ def test_a_denominator_that_would_be_ignored_is_refused(run):
     code, _, err = run("promote-scales", SRCNN, "out.onnx", "--denominator", "10", "--dry-run")
     assert code == 2
     assert "--denominator 10 --dry-run --for tensorrt" in err
+
+
+def test_what_the_real_parser_refuses_was_tried_and_not_written(run, monkeypatch):
+    no = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("up", "y", 0, "Resize", "I do not\n  like it"),))
+    monkeypatch.setattr("resizefix.library.live.live_verdict", lambda document: no)
+    code, out, err = run("promote-scales", SRCNN, "any.onnx", "--for", "tensorrt")
+    assert (code, out.splitlines()[0], Path("any.onnx").exists()) == (1, "tried     /Resize", False)
+    assert err.startswith("resizefix promote-scales: nothing was written. TensorRT-RTX 9.9 rejects the model at 'up'")
+    assert "I do not like it (it refuses the original too). --no-verify writes it anyway" in err

@@ -78,6 +78,11 @@ def test_what_it_prints_is_kept_and_neither_shown_nor_taken_for_an_answer(openvi
     assert capfd.readouterr() == ("", "")
 
 
+def test_what_a_runtime_says_on_several_lines_is_one_paragraph(openvino):
+    answer = asked(openvino(on_load='raise ValueError("Check failed\\n   at line 2:\\nno")'), MODEL, X)
+    assert answer.message == "Check failed at line 2: no"
+
+
 def test_a_runtime_that_prints_without_end_is_given_its_time_and_takes_no_memory_here(openvino):
     began = time.monotonic()
     answer = asked(openvino(on_run="exec(\"while True: os.write(1, b'x' * 65536)\")", time_limit=1.5), MODEL, X)

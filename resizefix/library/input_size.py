@@ -107,7 +107,7 @@ def _require_nodes(document: Document, choices: Choices) -> None:
     follow_alone = Choices((), choices.follow)
     for label in labels:
         if choices.of(label) == "keep" and follow_alone.of(label) == "follow":
-            raise UsageError("library.input-size-both-choices", node=label)
+            raise UsageError("library.input-size-both-choices", label=label)
 
 
 class _Work:

@@ -41,7 +41,7 @@ SENTENCES = {
     "library.input-size-same": "the input has this size already",
     "library.size-is-fixed": "{name} has the fixed size {has}, not {wanted}; resizefix input-size gives it another one",
     "library.input-size-no-such-node": "{option} {pattern}: no node has such a name",
-    "library.input-size-both-choices": "--keep and --follow both name {node}; name it in one of them",
+    "library.input-size-both-choices": "--keep and --follow both name {label}; name it in one of them",
     "library.size-was-compared": "no node was rewritten; the model of this size computes what the original does",
     "library.input-size-nothing": "nothing was changed",
     "library.message-is-text": "the message must be a text that is not empty, not {value}; paste what the runtime printed",

@@ -29,11 +29,11 @@ class Step:
 
     @property
     def outputs(self) -> list[str]:
-        """The first result of every node that was to change, those left out that the model gives anyway."""
+        """The first result of every node that was to change; not of those that the model gives anyway, or that went
+        because nobody reads them now."""
         graph = self.before.proto.graph
-        given = {value.name for value in graph.output}
-        names = (_key(graph.node[index]) for index in sorted(self.nodes))
-        return [name for name in names if name and name not in given]
+        kept = {_key(node) for node in self.after.proto.graph.node} - {value.name for value in graph.output}
+        return [name for index in sorted(self.nodes) if (name := _key(graph.node[index])) in kept]
 
     def label(self, output: str) -> str:
         """What reports call the node with this output."""

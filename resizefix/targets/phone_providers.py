@@ -34,7 +34,7 @@ def _last_two(f: SiteFacts) -> bool:
 
 
 def _lists_height_and_width(f: SiteFacts) -> bool:
-    if f.axes is None or f.rank is None:
+    if f.axes is None or not f.rank:
         return True
     return tuple(axis % f.rank for axis in f.axes[-2:]) == (f.rank - 2, f.rank - 1)
 

@@ -75,9 +75,8 @@ def test_a_changed_node_that_is_read_no_more_is_not_looked_at():
     """torch's interpolate(size=...): the sizes joined to those of the shape go where scales say the same."""
 
     def joined(n: Net, h: int, w: int) -> str:
-        deep = n.conv("x", 3, 4, 2)
-        start = n.add("Slice", n.add("Shape", deep), n.const([0]), n.const([2]), n.const([0]))
-        return n.add("Resize", deep, "", "", n.add("Concat", start, n.const([h, w]), axis=0), mode="nearest")
+        start = n.add("Slice", n.add("Shape", "x"), n.const([0]), n.const([2]), n.const([0]))
+        return n.add("Resize", "x", "", "", n.add("Concat", start, n.const([2 * h, 2 * w]), axis=0), mode="nearest")
 
     result = resizefix.input_size(built(joined, OLD), size="any")
     assert [one.status for one in result.outcomes] == [Status.CHANGED] * len(result.outcomes)

@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -91,14 +91,22 @@ class Survey:
 
     @cached_property
     def _verdicts(self) -> list[tuple[Verdict, ...]]:
-        """Of each site, what every target says to it."""
+        """Of each site, what every target says to it; sites that differ in their names alone are judged once."""
         from resizefix.library.verdict import Verdict
         from resizefix.targets.catalogue import TARGETS
-        from resizefix.targets.collect_facts import facts_in
+        from resizefix.targets.collect_facts import kinds_in
         from resizefix.targets.target import judge
 
-        targets = self._targets or TARGETS
-        return [tuple(Verdict(target, judge(target, facts)) for target in targets) for facts in facts_in(self._view)]
+        found: list[tuple[Verdict, ...]] = [()] * len(self.sites)
+        for facts, places in kinds_in(self._view):
+            judged = [(target, judge(target, facts)) for target in self._targets or TARGETS]
+            for place in places:
+                label = self.sites[place].site.label
+                found[place] = tuple(
+                    Verdict(target, tuple(replace(violation, node=label) for violation in violations))
+                    for target, violations in judged
+                )
+        return found
 
     @cached_property
     def resolution(self) -> InputResolution:

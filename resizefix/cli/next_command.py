@@ -46,7 +46,9 @@ def after_no(command: str, model: str, outcomes: Sequence[Mapping[str, Any]], ty
     retry = next((outcome["retry_args"] for outcome in outcomes if outcome["retry_args"]), None)
     if retry and typed and tuple(retry) != ("--allow-coupled",):  # which gives a model for the old scale only
         return NextStep("change what can be changed with these options", (*typed, *retry))
-    if typed and all(outcome["status"] == "unchanged" for outcome in outcomes):
+    # trt-legacy refuses models whose resizes stay as they are: for another operator.
+    can_copy = command != "trt-legacy" and typed and "--copy-unchanged" not in typed
+    if can_copy and outcomes and all(outcome["status"] == "unchanged" for outcome in outcomes):
         return NextStep("write a copy all the same", (*typed, "--copy-unchanged"))
     return NextStep("see every resize", ("inspect", model, "-v"))
 

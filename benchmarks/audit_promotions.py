@@ -4,7 +4,7 @@
 
 Every `.onnx` below FOLDER goes through `promote-scales`; for each that is written, two questions:
 
-1. Does anything differ but the promoted nodes' scale input, the new graph inputs, constants nobody reads any more, and
+1. Does anything differ but the promoted nodes' scale input, the new graph inputs, constants nothing reads any more, and
    relaxed shapes? Compared message by message as serialised bytes.
 2. Does any stored shape lie at another scale? Every tensor of the main graph with a stored shape is exposed and
 compared

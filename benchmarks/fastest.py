@@ -137,15 +137,15 @@ def main(models: Path, only: str) -> None:
             row, runtime = timed(name, models / f"{name}.onnx", size)
             rows.append(row)
             print(row, flush=True)
-    told = table(rows, runtime)
-    print(told)
+    made = table(rows, runtime)
+    print(made)
     slower = [row.name for row in rows if row.again is not None and row.after > row.before * SLOWER]
     if slower:
         raise SystemExit(f"slower than before: {', '.join(slower)}")
     if not only:
         page = PAGE.read_text(encoding="utf-8")
         head, _, rest = page.partition(BEGIN)
-        PAGE.write_text(f"{head}{BEGIN}\n{told}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+        PAGE.write_text(f"{head}{BEGIN}\n{made}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def without_resizes(document: Document, values: Mapping[str, Any]) -> Document:
     kept = [value for value in graph.output if value.name not in made]
     needed = {value.name for value in kept} | set(wanted)
     alive = []
-    for node in reversed(nodes):  # what computed a size is read by nobody any more
+    for node in reversed(nodes):  # what computed a size has no reader any more
         if needed & set(node.output):
             alive.append(node)
             needed |= names_read(node)
@@ -164,7 +164,7 @@ def laid_to(before: Document, after: Document, runtime: Runtime, ending: str, va
     try:
         cut = without_resizes(before, values)
     except LookupError:
-        return "other operator"  # a body: nobody but onnxruntime runs those that the models have
+        return "other operator"  # a body: only onnxruntime runs those that the models have
     here = runtime.folder / "cut.onnx"
     cut.save(here, overwrite=True)
     names = [value.name for value in cut.proto.graph.output]
@@ -181,7 +181,7 @@ def resizes_alone(before: Document, after: Document, runtime: Runtime, values: M
     extraction = Extraction(ModelView(before), ModelView(after))
     for place in places_of(before):
         if place.key[0].steps or place.key[1] not in values:
-            continue  # in a body, which nobody but onnxruntime runs
+            continue  # in a body, which only onnxruntime runs
         cut = extraction.extract({place.key: place.data})[1]
         cut.proto.producer_name = before.proto.producer_name  # OpenCV looks at it
         write_sizes(cut.proto, values)

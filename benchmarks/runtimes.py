@@ -62,7 +62,7 @@ def reference(model: onnx.ModelProto, feeds: Arrays) -> np.ndarray | None:
     return np.asarray(found)
 
 
-def told(answer: RuntimeAnswer, wanted: np.ndarray) -> str:
+def answer_of(answer: RuntimeAnswer, wanted: np.ndarray) -> str:
     """The class of an answer, one of `ANSWERS`."""
     if answer.ending is not Ending.RAN:
         return {"late": "timeout", "crashed-load": "crash-load", "crashed-run": "crash"}.get(
@@ -100,7 +100,7 @@ def measure(name: str, cases: Sequence[Case]) -> tuple[str, dict[str, str]] | st
             if isinstance(answer, LiveUnavailable):
                 return answer.reason
             version = answer.runtime if any(sign.isdigit() for sign in answer.runtime) else version
-            found[case["id"]] = told(answer, wanted)
+            found[case["id"]] = answer_of(answer, wanted)
     return version, found
 
 

@@ -83,8 +83,8 @@ def run(words: Sequence[str]) -> Ended:
 
 def suggestions_of(model: str) -> Iterator[Suggestion]:
     """All that inspect, and each refusal, says is to be typed."""
-    told = run(("inspect", model, "-v"))
-    yield from in_lines(told, "inspect")
+    text = run(("inspect", model, "-v"))
+    yield from in_lines(text, "inspect")
     run(("inspect", model, "--html", "page.html"))
     if os.path.exists("page.html"):
         page = Path("page.html").read_text()

@@ -122,7 +122,7 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFile
             show_step(after_check(shown(model), Document.open(model), verdicts))
         else:
             show_matrix(verdicts)
-        reports.told(how)
+        reports.announce(how)
 
     def report(written: str) -> str:
         from resizefix.document.document import Document

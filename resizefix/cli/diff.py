@@ -51,7 +51,7 @@ def _work(before: str, after: str, how: Manner, reports: ReportFiles) -> Answer:
 
         if not reports.on_stdout:
             show_changes(changes)
-        reports.told(how)
+        reports.announce(how)
 
     written = reports.write(how, html, markdown)
     fields = {"changes": [change_json(change) for change in changes], **written}

@@ -27,7 +27,7 @@ from resizefix.version import __version__
 class Answer:
     """What a command found: fields for `--json`, a way to show it to a person, and whether the answer is yes.
 
-    `step` is what to type after the error.
+    `step` is what to type after the error; `unchanged`: the answer is no since nothing needs to change.
     """
 
     fields: dict[str, Any] = field(default_factory=dict)
@@ -36,6 +36,7 @@ class Answer:
     error: str | None = None
     exit_code: int = 0
     step: NextStep | None = None
+    unchanged: bool = False
 
 
 @dataclass
@@ -84,7 +85,7 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
         answer = work()
         step = answer.step
         if answer.exit_code == 1 and answer.fields.get("outcomes"):
-            step = after_no(command, model, answer.fields["outcomes"], call.typed)
+            step = after_no(command, model, answer.fields["outcomes"], call.typed, unchanged=answer.unchanged)
     except ResizefixError as error:
         step = after_error(error, command, model, call.typed)
         answer = Answer(

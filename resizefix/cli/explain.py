@@ -31,9 +31,9 @@ def command(message: str, model: str | None, as_json: bool, quiet: bool, verbose
 def _work(message: str, model: str | None) -> Answer:
     from resizefix.library.explain import explain
 
-    told = explain(sys.stdin.read() if message == DASH else message, model)
+    explained = explain(sys.stdin.read() if message == DASH else message, model)
     named = None if model is None else shown(model)
-    found = [replace(one, command=as_typed(one.command)) for one in told]
+    found = [replace(one, command=as_typed(one.command)) for one in explained]
 
     def show() -> None:
         from resizefix.reports.explanations import show_explanations

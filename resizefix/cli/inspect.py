@@ -46,7 +46,7 @@ def _work(model: str, how: Manner, reports: ReportFiles) -> Answer:
 
         if not reports.on_stdout:
             show_survey(shown(model), found, verbose=how.verbose)
-        reports.told(how)
+        reports.announce(how)
 
     written = reports.write(how, html, markdown)
     fields = {

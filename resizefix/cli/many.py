@@ -167,8 +167,8 @@ def _report(
     click.get_current_context().ensure_object(Call).document = _envelope(command, worst, None, known)
     if not as_json and not quiet:
         counts = [(sum(answer["exit_code"] == code for answer in known), word) for code, word in _WORDS.items()]
-        told = ", ".join(f"{count} {word}" for count, word in counts if count)
-        click.echo(f"{len(known)} model{'s' * (len(known) > 1)}: {told}")
+        summary = ", ".join(f"{count} {word}" for count, word in counts if count)
+        click.echo(f"{len(known)} model{'s' * (len(known) > 1)}: {summary}")
     raise click.exceptions.Exit(worst)
 
 

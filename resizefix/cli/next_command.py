@@ -21,14 +21,14 @@ _CHANGING = frozenset({"promote-scales", "freeze-scales", "trt-legacy", "legaliz
 
 
 def after_error(error: ResizefixError, command: str, model: str, typed: Sequence[str]) -> NextStep | None:
-    """`typed` are the words of the call, without the program's name; empty where nobody typed it."""
+    """`typed` are the words of the call, without the program's name; empty where none were typed."""
     if error.retry_args and typed:
         return NextStep("do so", (*typed, *error.retry_args))
     if isinstance(error, UnreadableModelError):
-        told = error.diagnostic
+        diagnostic = error.diagnostic
         near = None
-        if isinstance(told, Diagnostic) and told.code in _NOT_THERE:
-            near = _near(told.arguments["path"])
+        if isinstance(diagnostic, Diagnostic) and diagnostic.code in _NOT_THERE:
+            near = _near(diagnostic.arguments["path"])
         return None if near is None else NextStep(f"read {near}", ("inspect", near))
     if not isinstance(error, UsageError):
         return None
@@ -39,16 +39,19 @@ def after_error(error: ResizefixError, command: str, model: str, typed: Sequence
     return _options(command)
 
 
-def after_no(command: str, model: str, outcomes: Sequence[Mapping[str, Any]], typed: Sequence[str]) -> NextStep | None:
-    """After an answer that is no: with the options that change a refused site, else where every site is explained."""
+def after_no(
+    command: str, model: str, outcomes: Sequence[Mapping[str, Any]], typed: Sequence[str], *, unchanged: bool
+) -> NextStep | None:
+    """After an answer that is no: with the options that change a refused site, else where every site is explained.
+
+    `unchanged`: nothing is written since nothing needs to change.
+    """
     if command not in _CHANGING:
         return None
     retry = next((outcome["retry_args"] for outcome in outcomes if outcome["retry_args"]), None)
     if retry and typed and tuple(retry) != ("--allow-coupled",):  # which gives a model for the old scale only
         return NextStep("change what can be changed with these options", (*typed, *retry))
-    # trt-legacy refuses models whose resizes stay as they are: for another operator.
-    can_copy = command != "trt-legacy" and typed and "--copy-unchanged" not in typed
-    if can_copy and outcomes and all(outcome["status"] == "unchanged" for outcome in outcomes):
+    if unchanged and typed:
         return NextStep("write a copy all the same", (*typed, "--copy-unchanged"))
     return NextStep("see every resize", ("inspect", model, "-v"))
 

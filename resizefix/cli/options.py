@@ -56,8 +56,8 @@ class Subcommand(click.Command):
             formatter.write_dl([row for row in (param.get_help_record(ctx) for param in often) if row], col_max=24)
         names = [param.opts[0] for param in params if param.name in _RARELY_NEEDED]
         if names:
-            told = f"Also, explained by --help-all: {', '.join(names)}"
-            formatter.write(f"\n{textwrap.fill(told, formatter.width, break_on_hyphens=False)}\n")
+            others = f"Also, explained by --help-all: {', '.join(names)}"
+            formatter.write(f"\n{textwrap.fill(others, formatter.width, break_on_hyphens=False)}\n")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Raises BadParameter for an empty value, whatever its type would make of it."""

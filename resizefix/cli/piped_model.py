@@ -74,22 +74,22 @@ def shown(model: str) -> str:
     return DASH if isinstance(model, PipedModel) else model
 
 
-def as_typed(told: T) -> T:
+def as_typed(answer: T) -> T:
     """A text, or what is made of texts, with `-` in place of the temporary file's path."""
     context = click.get_current_context(silent=True)
     path = None if context is None else context.meta.get(_RECEIVED)
-    return told if path is None else with_dash(told, path)
+    return answer if path is None else with_dash(answer, path)
 
 
-def with_dash(told: Any, path: str) -> Any:
-    """What is told, without the temporary file `path` and its folder, which the user has never seen."""
-    if isinstance(told, str):
-        return told.replace(path, DASH).replace(os.path.dirname(path) + os.sep, "")
-    if isinstance(told, dict):
-        return {key: with_dash(value, path) for key, value in told.items()}
-    if isinstance(told, (list, tuple)):
-        return [with_dash(value, path) for value in told]
-    return told
+def with_dash(value: Any, path: str) -> Any:
+    """The value without the temporary file `path` and its folder, which the user has never seen."""
+    if isinstance(value, str):
+        return value.replace(path, DASH).replace(os.path.dirname(path) + os.sep, "")
+    if isinstance(value, dict):
+        return {key: with_dash(one, path) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [with_dash(one, path) for one in value]
+    return value
 
 
 class ModelOnStdout:

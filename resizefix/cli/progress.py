@@ -46,7 +46,7 @@ class ProgressLine:
 
 
 def progress_line() -> ProgressLine | None:
-    """A line for the command that is running; None where nobody would see it, or it is not wished for."""
+    """A line for the command that is running; None where it would not be seen, or it is not wished for."""
     context = click.get_current_context()
     if context.params.get("quiet") or not sys.stderr.isatty():
         return None

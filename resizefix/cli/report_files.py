@@ -80,7 +80,7 @@ class ReportFiles(NamedTuple):
             click.echo(Diagnostic("cli.markdown-too-long", characters=len(text), most=_MOST_IN_A_COMMENT), err=True)
         return fields
 
-    def told(self, manner: Manner) -> None:
+    def announce(self, manner: Manner) -> None:
         """Say which files were written, to a person."""
         if not manner.quiet:
             for path in self._files():

@@ -114,7 +114,9 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     from resizefix.reports.set_page import set_page
 
     page.write(how, lambda: set_page(shown(model), answer.output, options["settings"], made[-1]), lambda: "")
-    return replace(answer, fields={**answer.fields, "html": page.html}, show=_both(answer.show, lambda: page.told(how)))
+    return replace(
+        answer, fields={**answer.fields, "html": page.html}, show=_both(answer.show, lambda: page.announce(how))
+    )
 
 
 def _both(first: Callable[[], None] | None, then: Callable[[], None]) -> Callable[[], None]:

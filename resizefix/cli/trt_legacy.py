@@ -76,8 +76,8 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         found = check_all(result.model, _TARGETS) if made else ()
         fields = {verdict.target.name: verdict_json(verdict) for verdict in found}
         shown = {"target": options["target"], "targets": fields}
-        told = [verdict for verdict in found if verbose or verdict.target.name == options["target"]]
-        return More(shown, lambda: show_verdicts(told, chosen=options["target"]))
+        verdicts = [verdict for verdict in found if verbose or verdict.target.name == options["target"]]
+        return More(shown, lambda: show_verdicts(verdicts, chosen=options["target"]))
 
     out = DASH if isinstance(model, PipedModel) else os.path.splitext(model)[0] + ".trt-legacy.onnx"
     return written(model, options, make, _why_not, verbose=verbose, out=out, more=verdicts)

@@ -88,7 +88,7 @@ def _work(before: str, after: str | None, how: Manner, reports: ReportFiles, opt
 
         if not reports.on_stdout:
             show_verification(verification)
-        reports.told(how)
+        reports.announce(how)
 
     fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(how, html, markdown)}
     if options["runtime"] is not None:

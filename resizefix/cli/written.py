@@ -77,8 +77,8 @@ def written(
     def show() -> None:
         from resizefix.reports.text import show_copy, show_result, show_written
 
-        told = None if no is None else no.outcome
-        show_result(result, texts=verbose or options["dry_run"], sessions=verbose, told=told, kept=no is None)
+        refused = None if no is None else no.outcome
+        show_result(result, texts=verbose or options["dry_run"], sessions=verbose, refused=refused, kept=no is None)
         if further is not None:
             further.show()
         if copied and no is not None:
@@ -92,7 +92,7 @@ def written(
         result.model.save(target.path, overwrite=target.overwrite, as_external_data=as_external_data)
     if made or no is None:
         return Answer(fields, show, target.path)
-    return Answer(fields, show, None, no.reason, 1)
+    return Answer(fields, show, None, no.reason, 1, unchanged=no.unchanged)
 
 
 def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No | None:

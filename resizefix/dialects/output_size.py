@@ -81,7 +81,7 @@ def _axes(interpolation: Interpolation, rank: int) -> list[int] | None:
 
 
 def _scales(reading: Reading, value_of: ValueOf) -> list[float] | None:
-    """Constant scales, each finite and above 0; None where sizes count, or nobody knows."""
+    """Constant scales, each finite and above 0; None where sizes count, or the scales are not known."""
     if reading.operands.scales_attribute is not None:
         return list(reading.operands.scales_attribute)
     value: Array | None = None if reading.operands.scales is None else value_of(reading.operands.scales)

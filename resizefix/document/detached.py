@@ -79,7 +79,7 @@ class Detached:
     def payload_of(self, tensor: onnx.TensorProto) -> Payload | None:
         """The payload that a tensor's reference stands for; None for every other tensor.
 
-        Raises RefusedError for a tensor that also has data of its own: which of the two counts, nobody can say.
+        Raises RefusedError for a tensor that also has data of its own: which of the two counts is not known.
         """
         reference = reference_of(tensor) if self.payloads else None
         if reference is None or not self.refers(reference):

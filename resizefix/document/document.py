@@ -218,7 +218,7 @@ class Document:
         return [reference for reference in found if not (self._detached and self._detached.refers(reference))]
 
     def _new(self, references: list[Reference]) -> set[Reference]:
-        """Those that the original does not have; what it has may be broken, as long as nobody needs it."""
+        """Those that the original does not have; what it has may be broken, as long as nothing needs it."""
         given = references_in(self._detached.light) if references and self._detached else []
         places = {reference._replace(tensor="") for reference in given}
         return {reference for reference in references if reference._replace(tensor="") not in places}

@@ -180,7 +180,7 @@ def drop_overridable_inputs(model: ModelProto) -> list[str]:
 
 
 def remove_unread(model: ModelProto, names: Iterable[Key]) -> list[str]:
-    """Remove the given definitions (scope path, name) as far as nobody reads them any more, then what only they read.
+    """Remove the given definitions (scope path, name) as far as nothing reads them any more, then what only they read.
 
     Goes: an initializer (with its listing among the graph's inputs, as IR 3 demands) and a node of the ai.onnx domain
     all of whose outputs are unread. An input that the caller feeds stays. Returns the names removed.

@@ -40,7 +40,7 @@ def _is_text(head: bytes) -> bool:
 _ZIP = b"PK\x03\x04"
 _PICKLES = tuple(b"\x80" + bytes((version,)) for version in range(2, 6))
 
-# The first row that matches is told.
+# The first row that matches is the answer.
 _FORMATS = (
     _Format("a Git LFS pointer", _starts_with(b"version https://git-lfs"), "run `git lfs pull` to get the file itself"),
     _Format(

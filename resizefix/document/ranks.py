@@ -83,8 +83,8 @@ class _Ranks:
         """Add the ranks of what a body holds, nodes in the order of the file; a name that two bodies have, in both."""
         lists: dict[str, int] = {}
         types = known_types(body) if isinstance(body, GraphProto) else {}
-        told = {name: len(kind.tensor_type.shape.dim) for name, kind in types.items() if kind.HasField("tensor_type")}
-        ranks.update(told)
+        stored = {name: len(kind.tensor_type.shape.dim) for name, kind in types.items() if kind.HasField("tensor_type")}
+        ranks.update(stored)
         for tensor in getattr(body, "initializer", ()):
             ranks[tensor.name] = len(tensor.dims)
             lists[tensor.name] = math.prod(tensor.dims[:2])
@@ -93,7 +93,7 @@ class _Ranks:
             if rank > MOST_AXES:
                 raise _FoundError(node_label(node, index))
             for name in node.output:
-                ranks[name] = told.get(name) or rank
+                ranks[name] = stored.get(name) or rank
 
     def _rank(self, node: NodeProto, ranks: dict[str, int], lists: dict[str, int]) -> int:
         operator = node.op_type

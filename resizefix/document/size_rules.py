@@ -43,7 +43,7 @@ from resizefix.scope_path import MAIN, FunctionName, Key, ScopePath
 Array = npt.NDArray[Any]
 ValueOf = Callable[[str], "Array | None"]
 
-# A domain that nobody has: inference passes over its nodes and takes what is stored of their outputs.
+# A domain of no operator set: inference passes over its nodes and takes what is stored of their outputs.
 _HIDDEN = "resizefix.hidden"
 # One correction may show the next; a longer chain of them is left unknown.
 _ROUNDS = 8

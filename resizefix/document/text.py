@@ -18,7 +18,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def node_text(node: NodeProto) -> str:
-    """The node in ONNX's textual syntax; of tensors with more than a few elements only type and shape are told."""
+    """The node in ONNX's textual syntax; of tensors with more than a few elements only type and shape are shown."""
     graph = GraphProto(name="g", node=[node])
     for attribute in graph.node[0].attribute:
         for tensor in (attribute.t, *attribute.tensors) if attribute.HasField("t") else attribute.tensors:

@@ -34,12 +34,12 @@ def known_types(body: GraphProto | FunctionProto, names: Container[str] | None =
         if names is not None and name not in names:
             continue
         there = found.get(name)
-        if there is None or _told(there) < _told(value.type):
+        if there is None or _certainty(there) < _certainty(value.type):
             found[name] = value.type
     return found
 
 
-def _told(value_type: TypeProto) -> tuple[bool, bool, int, int]:
+def _certainty(value_type: TypeProto) -> tuple[bool, bool, int, int]:
     tensor = value_type.tensor_type
     dims = dims_of(value_type)
     whole = sum(isinstance(size, int) for size in dims)

@@ -1,6 +1,6 @@
 """Constant scales behind a DequantizeLinear: a quantiser took them for weights and rounded them.
 
-onnxruntime's quantiser does this to an Upsample that it is told to quantise: 1 becomes 1.0000153 in 16 bits and 0.996
+onnxruntime's quantiser does this to an Upsample that it is asked to quantise: 1 becomes 1.0000153 in 16 bits and 0.996
 in 8, so that a channel is lost. The step says how far a factor was moved, the stored shapes which factor it was.
 """
 

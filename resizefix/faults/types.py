@@ -20,7 +20,7 @@ OPERAND_TYPE = "operand-type"
 EMPTY_OPERAND = "empty-operand"
 STALE_TYPE = "stale-type"
 CAST_PAIR = "cast-pair"
-_BITS_OF_A_PLAIN_FACTOR = 4  # 2, 1.5, 0.25, 1.625: nobody rounded these
+_BITS_OF_A_PLAIN_FACTOR = 4  # 2, 1.5, 0.25, 1.625: not the result of rounding
 _LARGEST_DENOMINATOR = 16
 _NO_NUMBERS = (
     TensorProto.STRING,

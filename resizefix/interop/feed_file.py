@@ -37,7 +37,7 @@ class Fed(NamedTuple):
         """All of them."""
         return {**self.numbers, **self.arrays}
 
-    def told(self, reason: str | None) -> str | None:
+    def with_notes(self, reason: str | None) -> str | None:
         """A verification's reason, and the notes behind it."""
         return (
             "; ".join(filter(None, [(reason or "").removesuffix("."), *self.notes])) or None if self.notes else reason
@@ -115,17 +115,17 @@ def _picture(path: str, entry: TensorInput) -> tuple[Array, str]:
     pixels = pixels.reshape(*pixels.shape[:2], channels)
     if not is_last:
         pixels = np.moveaxis(pixels, -1, 0)
-    told = ["NHWC" if is_last else "NCHW", _WORDS[mode]]
+    reading = ["NHWC" if is_last else "NCHW", _WORDS[mode]]
     if entry.elem_type == TensorProto.UINT8:
-        told.append("0 to 255")
+        reading.append("0 to 255")
         value = pixels
     else:
-        told.append("divided by 255")
+        reading.append("divided by 255")
         value = (pixels / np.float32(255)).astype(helper.tensor_dtype_to_np_dtype(entry.elem_type))
     rank = len(entry.shape or ())
     value = value[None] if rank == 4 else value
     _require_fit(path, entry, value)
-    return np.ascontiguousarray(value), f"{PurePath(path).name}: {', '.join(told)}"
+    return np.ascontiguousarray(value), f"{PurePath(path).name}: {', '.join(reading)}"
 
 
 def _layout(path: str, entry: TensorInput) -> tuple[int, bool]:

@@ -1,7 +1,7 @@
 """Documents from and to `onnx_graphsurgeon.Graph`, with all that graphsurgeon itself would lose.
 
 Such a graph holds less than a model file. What `gs.import_onnx` dropped before we saw it is gone: metadata, doc strings
-of nodes, domain and version of the model, quantization annotations, initializers that nobody reads, and which inputs
+of nodes, domain and version of the model, quantization annotations, initializers that nothing reads, and which inputs
 had a default. What comes back:
 
 - an input with a default (`keep_default=True`) is a `gs.Constant` in `graph.inputs`, which `gs.export_onnx` writes as

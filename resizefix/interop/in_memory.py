@@ -27,7 +27,7 @@ from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
 
 LARGE = 4 << 20
 
-# So named by nobody else: its folder is known by it, and nothing but it is ever removed.
+# No other program uses this name: its folder is known by it, and nothing but it is ever removed.
 _FILE = "model-in-memory.resizefix"
 # More than this protobuf cannot read as one message; the slack is for what an operation adds.
 _READABLE = (1 << 31) - (1 << 24)

@@ -20,7 +20,8 @@ def measured(outcomes: Sequence[Outcome], moved: Collection[Site], verification:
 
     onnxruntime computes half precision in float32 between casts whose places depend on the neighbouring nodes, so that
     the last bit can change though every node says what it said. Runs that found the same bits do not tell that others
-    will: with the same casts moved, another scale or another image rounds otherwise. Their largest difference is told.
+    will: with the same casts moved, another scale or another image rounds otherwise. The report states their largest
+    difference.
 
     Runs at the default level do not count: there the original itself is fused, and its sums are in another order.
     """

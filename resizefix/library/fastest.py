@@ -101,8 +101,8 @@ class _Choice:
     times: NodeTimes
 
     def of_all(self) -> Fastest:
-        told = zip(self.sites, self.made.outcomes, strict=True)
-        nodes = self.times.cut([site for site, outcome in told if outcome.status is not Status.REFUSED])
+        paired = zip(self.sites, self.made.outcomes, strict=True)
+        nodes = self.times.cut([site for site, outcome in paired if outcome.status is not Status.REFUSED])
         values = self.times.values(nodes)
         progress = Progress(self.times.watch.conditions.tell)
         progress.expect(len(nodes) + 1)
@@ -119,8 +119,8 @@ class _Choice:
         whole = self._settled(speeds, list(groups.values()), values)
         kept = whole.chosen if whole is not None and whole.speed.kept else {}
         made = self.made if whole is None or not kept else whole.made
-        told = zip(self.sites, made.outcomes, strict=True)
-        outcomes = tuple(self._told(site, outcome, speeds.get(site.key), kept, whole) for site, outcome in told)
+        paired = zip(self.sites, made.outcomes, strict=True)
+        outcomes = tuple(self._timed(site, outcome, speeds.get(site.key), kept, whole) for site, outcome in paired)
         rows = tuple(one if key in kept else replace(one, after=one.before) for key, one in speeds.items())
         measured = Speed(self.times.watch.title, rows, None if whole is None else whole.speed)
         return Fastest(replace(made, outcomes=outcomes), measured)
@@ -168,7 +168,7 @@ class _Choice:
         part = ratio(old, new) if max(parts) < 1 else max(parts)
         return _Whole(chosen, part, speed, Legalization(after.document, after.outcomes))
 
-    def _told(
+    def _timed(
         self, site: Site, outcome: Outcome, speed: NodeSpeed | None, kept: Mapping[Key, str], whole: _Whole | None
     ) -> Outcome:
         """The outcome with what was measured of the site."""

@@ -49,16 +49,16 @@ def checked(given: Profile, document: Document) -> dict[str, Bounds]:
         if name not in known:
             raise UsageError("library.range-for-no-input", name=name, known=", ".join(known) or "none")
         said = vars(bounds) if isinstance(bounds, Range) else bounds
-        told = {bound: [int(value) for value in said[bound]] for bound in BOUNDS if bound in said}
-        if set(told) == {"opt"}:
-            told = dict.fromkeys(BOUNDS, told["opt"])
-        if set(told) != set(BOUNDS):
-            missing = ", ".join(bound for bound in BOUNDS if bound not in told)
+        shapes = {bound: [int(value) for value in said[bound]] for bound in BOUNDS if bound in said}
+        if set(shapes) == {"opt"}:
+            shapes = dict.fromkeys(BOUNDS, shapes["opt"])
+        if set(shapes) != set(BOUNDS):
+            missing = ", ".join(bound for bound in BOUNDS if bound not in shapes)
             raise UsageError("library.range-incomplete", name=name, missing=missing)
-        rows = [told[bound] for bound in BOUNDS]
+        rows = [shapes[bound] for bound in BOUNDS]
         if len({len(row) for row in rows}) > 1 or any(low > high for low, high in (*_pairs(rows, 0), *_pairs(rows, 1))):
             raise UsageError("library.range-not-ordered", name=name, rows=rows)
-        profile[name] = told
+        profile[name] = shapes
     return profile
 
 
@@ -108,7 +108,7 @@ def _require_fit(entry: NetworkInput, bounds: Bounds) -> None:
         raise UsageError("library.range-does-not-fit", name=entry.name, shape=shape, str="x".join(map(str, numbers)))
 
 
-# ---- ranges nobody gave ---------------------------------------------------------------------------------------------
+# ---- ranges not given ---------------------------------------------------------------------------------------------
 
 
 def _usual(

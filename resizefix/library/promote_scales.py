@@ -214,8 +214,8 @@ class _Call:
             opset=self.opset,
             view=self.view,
         )
-        told = zip(made.outcomes, self.sites, strict=True)
-        outcomes = (one if one.index in refused else self._advised(one, site) for one, site in told)
+        paired = zip(made.outcomes, self.sites, strict=True)
+        outcomes = (one if one.index in refused else self._advised(one, site) for one, site in paired)
         return replace(made, outcomes=tuple(outcomes))
 
     @cached_property

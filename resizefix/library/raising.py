@@ -84,7 +84,7 @@ def with_raised(
     `before` are the sites of the outcomes in the original; `after` is what comes of all.
     """
     now = {site.key: site for site in find_sites(after)}
-    told = []
+    updated = []
     for outcome, old in zip(outcomes, before, strict=True):
         new = now.get(old.key)
         text = outcome.after if new is None else (node_text(new.node),)
@@ -92,5 +92,5 @@ def with_raised(
             reason = Diagnostic("library.raised", opset=opset, reason=outcome.reason)
             outcome = replace(outcome, status=Status.CHANGED, reason=reason)
         is_changed = outcome.status is Status.CHANGED
-        told.append(replace(outcome, before=node_text(old.node), after=text if is_changed else outcome.after))
-    return tuple(told)
+        updated.append(replace(outcome, before=node_text(old.node), after=text if is_changed else outcome.after))
+    return tuple(updated)

@@ -249,14 +249,14 @@ def _proven(
     data = {site.key: site.input for site in changed}
     bounds = _bounds(outcomes, changed)
     verification = prove_rewrite(before, after, data, allowed, rules, bounds=bounds)
-    told = measured(outcomes, changed, verification)
+    with_measures = measured(outcomes, changed, verification)
     if not verification.passed:
-        result = Result(before, told, (), verification)
+        result = Result(before, with_measures, (), verification)
         advice = "" if allow_inexact or exact else _if_inexact_passes(verification, allowed)
         raise VerificationFailedError(
             "library.verification-failed-advice", why=verification.reason, advice=advice, result=result
         )
-    return Result(returned(after, model), told, (), verification)
+    return Result(returned(after, model), with_measures, (), verification)
 
 
 def _bounds(outcomes: Sequence[Outcome], changed: Sequence[Site]) -> dict[Key, ErrorBound]:

@@ -80,8 +80,8 @@ def set_interpolation(
     sites = [site for site in (given if base is document else find_sites(base)) if site.index in indices]
     made = make(base, sites, settings)
     before = {site.index: node_text(site.node) for site in given}
-    told = (replace(outcome, before=before[outcome.index]) for outcome in made.outcomes)
-    made = replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in told))
+    outcomes = (replace(outcome, before=before[outcome.index]) for outcome in made.outcomes)
+    made = replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in outcomes))
     fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:
         nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-set"))
@@ -103,7 +103,7 @@ def _result(model: Model, document: Document, made: Changed, measured: Measured,
     """The result with every difference that was measured; raises where a node does not compute what was asked for."""
     outcomes = _with_differences(made, measured)
     why = measured.verification.reason
-    verification = replace(measured.verification, reason=fed.told(why))
+    verification = replace(measured.verification, reason=fed.with_notes(why))
     if not verification.passed:
         result = Result(document, outcomes, (), verification)
         raise VerificationFailedError("library.verification-failed", why=why, result=result)

@@ -55,7 +55,7 @@ def verify(
         from resizefix.library.live_runtimes import verify_in
 
         found = verify_in(*documents, runtime, rules, pythons=runtime_python, runs=runs, atol=atol, rtol=rtol, feed=fed)
-        return replace(found, reason=fed.told(found.reason))
+        return replace(found, reason=fed.with_notes(found.reason))
 
     def examples() -> Mapping[str, Sequence[float]]:
         from resizefix.library.old_values import old_values
@@ -76,4 +76,4 @@ def verify(
         tell=rules.tell,
         examples=examples,
     )
-    return replace(found, reason=fed.told(found.reason))
+    return replace(found, reason=fed.with_notes(found.reason))

@@ -13,7 +13,7 @@ from resizefix.interpolation import Interpolation, Mode
 LONGEST_CHECKED = 2**16
 """A dynamic axis is taken to be no longer than this."""
 
-# 64 MiB of float32: a file that grows by more is nobody's wish, and nothing is built that may not be written.
+# 64 MiB of float32: a file that grows by more is not wanted, and nothing is built that may not be written.
 MOST_WEIGHTS = 1 << 24
 
 

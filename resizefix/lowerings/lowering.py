@@ -60,7 +60,7 @@ class Lowering:
         return reason or self.condition(subject)
 
     def build(self, subject: ResizeSpec, *, x: str, y: str, opset: int, fresh: Callable[[str], str]) -> Lowered:
-        """The nodes that compute `y` from `x`. `fresh` makes a name nobody has from a suggestion.
+        """The nodes that compute `y` from `x`. `fresh` makes an unused name from a suggestion.
 
         Raises:
             ValueError: it does not apply; ask `applies` first.

@@ -265,7 +265,7 @@ def _fixed_dims(
 ) -> tuple[int | str | None, ...] | None:
     """The output's sizes that stay whatever the input is fed, within what it is for.
 
-    An input that holds a number for every axis could scale batch and channels too; nobody means to, so those that
+    An input that holds a number for every axis could scale batch and channels too. That is never meant, so those that
     the file does not scale keep their sizes.
     """
     if site.input_dims is not None:

@@ -1,8 +1,8 @@
 """The way back from `promote_scales`: scales that are fed or computed become constants.
 
 A graph input that drives a site is replaced by the value it is given, or by its default; a computed chain by the
-constants that compute the same for every input the file allows (`origins.recover`). What nobody reads any more goes,
-and shapes that became fixed are written down again.
+constants that compute the same for every input the file allows (`origins.recover`). What nothing reads any more is
+removed, and shapes that became fixed are written down again.
 """
 
 from __future__ import annotations

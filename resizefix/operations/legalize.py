@@ -110,8 +110,8 @@ class Legalize(Operation[Replacement]):
         """Writes the replacements, and what later nodes need to know of them."""
         replace_sites(document, plans)
         fix_shapes(document, [site for site, _ in plans])
-        told = store_scan_ranks(document, [site.key for site, _ in plans])
-        return [replacement.outcome(site, told.get(site.key)) for site, replacement in plans]
+        notes = store_scan_ranks(document, [site.key for site, _ in plans])
+        return [replacement.outcome(site, notes.get(site.key)) for site, replacement in plans]
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """What the others became can tell a type or size that was not known when a site was planned."""

@@ -38,7 +38,7 @@ class Edited:
     attributes: tuple[AttributeProto, ...]
     meaning: Interpolation
     wanted: Interpolation
-    told: str
+    description: str
 
 
 def edited(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None]) -> Edited:
@@ -63,7 +63,7 @@ def edited(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], s
     wanted = meaning
     if meaning.nearest_mode is NearestMode.SIMPLE and settings.nearest_mode is not None:
         wanted = replace(meaning, nearest_mode=settings.nearest_mode)
-    return Edited(tuple(attributes.values()), meaning, wanted, _told(old, wanted, gone))
+    return Edited(tuple(attributes.values()), meaning, wanted, _description(old, wanted, gone))
 
 
 def _meaning(site: ReadSite, attributes: Mapping[str, AttributeProto]) -> Interpolation:
@@ -123,13 +123,13 @@ def _require_said(site: ReadSite, settings: Settings, why_not_raised: Callable[[
     opset = site.scope.opset
     later = (row for row in DIALECTS if row.op_type == "Resize" and row.since_version > opset)
     needed = next(row.since_version for row in later if _missing(row, settings, None) is None)
-    told: dict[str, Any] = {"opset": opset, "what": missing, "needed": needed}
+    needs: dict[str, Any] = {"opset": opset, "what": missing, "needed": needed}
     if site.scope.in_function:
-        raise RefusedError("operations.set-opset-of-function", **told, rule="opset")
+        raise RefusedError("operations.set-opset-of-function", **needs, rule="opset")
     why = why_not_raised(needed)
     if why is not None:
-        raise RefusedError("operations.set-opset-stays", **told, why=why, rule="opset")
-    raise RefusedError("operations.set-opset", **told, rule="opset", retry_args=("--opset", str(needed)))
+        raise RefusedError("operations.set-opset-stays", **needs, why=why, rule="opset")
+    raise RefusedError("operations.set-opset", **needs, rule="opset", retry_args=("--opset", str(needed)))
 
 
 def _missing(dialect: Dialect, settings: Settings, site: ReadSite | None) -> str | None:
@@ -166,7 +166,7 @@ def _roundings(site: ReadSite, dialect: Dialect) -> frozenset[NearestMode]:
     return frozenset(found)
 
 
-def _told(old: Interpolation, new: Interpolation, gone: list[str]) -> str:
+def _description(old: Interpolation, new: Interpolation, gone: list[str]) -> str:
     """What changed, in the keys of `set`."""
     parts = []
     for key, name in _ATTRIBUTES.items():

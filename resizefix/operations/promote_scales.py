@@ -161,9 +161,9 @@ class _Promote(Operation[InputBinding]):
         names = FreshNames(names_in(document.proto))
         self.inputs = _inputs(sites, by_index, self._naming, names, self._keep_default)
         outcomes = _apply(View(document.proto).scopes, sites, by_index, self.inputs, names)
-        told = store_scan_ranks(document, [driven.key for _, driven in plans])
-        for site, driven in plans if told else ():
-            reasons = (outcomes[site.index].reason, told.get(driven.key))
+        notes = store_scan_ranks(document, [driven.key for _, driven in plans])
+        for site, driven in plans if notes else ():
+            reasons = (outcomes[site.index].reason, notes.get(driven.key))
             reason = "; ".join(reason for reason in reasons if reason) or None
             outcomes[site.index] = replace(outcomes[site.index], reason=reason)
         return [outcomes[site.index] for site, _ in plans]

@@ -41,7 +41,7 @@ class Repair:
 def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Repair:
     """A copy of the document whose selected sites have no fault left that can be fixed; `document` stays as it is.
 
-    A site keeps its place among the resizes of the file, since no fix adds or removes one: sites are told apart by it.
+    A site keeps its place among the resizes of the file, since no fix adds or removes one: it identifies the site.
     """
     selected = {site.index: site for site in sites}
     fixed: dict[int, list[Fault]] = {index: [] for index in selected}

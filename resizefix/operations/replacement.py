@@ -52,9 +52,9 @@ class Replacement:
     """Nodes that write the site's output, constants they read, and how near they come.
 
     `exact`: the same bits. `bound`: the largest difference, as a part of the input's largest value, None where none is
-    known (then it is measured). `how` names the equivalences or the lowering, `told` says so to a person (empty: as
-    `how` does), `why` the rules that the site broke, `note` what to know besides, and under which condition the bound
-    holds.
+    known (then it is measured). `how` names the equivalences or the lowering, `description` says so to a person (empty:
+    as `how` does), `why` the rules that the site broke, `note` what to know besides, and under which condition the
+    bound holds.
     """
 
     nodes: tuple[NodeProto, ...]
@@ -64,7 +64,7 @@ class Replacement:
     how: str
     note: str = ""
     conditions: tuple[str, ...] = ()
-    told: str = ""
+    description: str = ""
     why: str = ""
 
     @property
@@ -75,7 +75,7 @@ class Replacement:
     def outcome(self, site: Site, also: str | None = None) -> Outcome:
         """The outcome of the site: how it was rewritten, how near that comes, under which condition, and `also`."""
         within = Diagnostic("operations.within", bound=f"{self.bound:.2g}") if self.bound and not self.exact else ""
-        parts = (self.told or self.how, self.why, within, self.note, *self.conditions, also)
+        parts = (self.description or self.how, self.why, within, self.note, *self.conditions, also)
         reason = "; ".join(part for part in parts if part)
         before, after = node_text(site.node), tuple(node_text(node) for node in self.nodes)
         how_near = (self.exact, self.condition, self.bound)
@@ -208,9 +208,9 @@ def _why_not(
 
 def _of(found: Lowered) -> Replacement:
     near = found.error
-    told = Diagnostic("operations.replaced-by", what=in_words(found.lowering))
+    description = Diagnostic("operations.replaced-by", what=in_words(found.lowering))
     return Replacement(
-        found.nodes, found.initializers, near.exact, near.bound, found.lowering, near.note, near.conditions, told
+        found.nodes, found.initializers, near.exact, near.bound, found.lowering, near.note, near.conditions, description
     )
 
 
@@ -228,8 +228,8 @@ def between_casts(made: Replacement, site: Site, fresh: Fresh) -> Replacement:
     back = fresh(f"{site.output}_cast")
     nodes.append(helper.make_node("Cast", [y], [site.output], name=back, to=site.elem_type))
     how = Diagnostic("operations.between-casts", how=made.how)
-    told = Diagnostic("operations.between-casts", how=made.told or made.how)
-    return replace(made, nodes=tuple(nodes), how=how, told=told)
+    description = Diagnostic("operations.between-casts", how=made.description or made.how)
+    return replace(made, nodes=tuple(nodes), how=how, description=description)
 
 
 def _simpler(subject: ResizeSpec) -> ResizeSpec:

@@ -42,7 +42,7 @@ def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, 
     sizes = AxisSizes(view)
     inferred = shapes_of(_with_fixed_shapes_read(view))
     outputs = {(path, value.name): value for path, body in bodies(model) if path.is_body for value in body.output}
-    told: dict[Key, list[str]] = {}
+    names_of: dict[Key, list[str]] = {}
     for scope, name in found:
         definition = scopes.definition(scope, name)
         if definition is None or inferred.dims(definition.key) is not None:
@@ -53,8 +53,8 @@ def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, 
             continue
         set_shape(outputs[scope.path, name], [None] * rank)
         for key in causes:
-            told.setdefault(key, []).append(_name_of(scope))
-    return {key: _sentence(names) for key, names in told.items()}
+            names_of.setdefault(key, []).append(_name_of(scope))
+    return {key: _sentence(names) for key, names in names_of.items()}
 
 
 def _open_outputs(scope: Scope) -> list[ValueInfoProto]:

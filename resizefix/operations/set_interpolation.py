@@ -96,19 +96,18 @@ class _Set(Operation[_Plan]):
         replace_sites(document, [(site, plan.replacement) for site, plan in plans])
         reshaped = [site for site, plan in plans if plan.is_reshaped]
         fix_shapes(document, reshaped)
-        told = store_scan_ranks(document, [site.key for site in reshaped])
+        notes = store_scan_ranks(document, [site.key for site in reshaped])
         self.intended = {site.index: plan.intended for site, plan in plans}
-        return [plan.replacement.outcome(site, told.get(site.key)) for site, plan in plans]
+        return [plan.replacement.outcome(site, notes.get(site.key)) for site, plan in plans]
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
-        """What onnxruntime does not run, so that nobody could say what it computes."""
+        """What onnxruntime does not run, so that its result cannot be known."""
         found: dict[Key, str] = {}
         for key, violations in broken_rules(view, changed, ONNXRUNTIME):
             new = _rejected(violations) - self._rejected.get(key, frozenset())
             first = next((violation for violation in violations if violation.rule in new), None)
             if first is not None:
-                told = {"rule_name": first.rule, "because": first.because}
-                found[key] = Diagnostic("operations.set-not-run", **told)
+                found[key] = Diagnostic("operations.set-not-run", rule_name=first.rule, because=first.because)
         return found
 
 
@@ -127,14 +126,14 @@ def _plan(
         return None
     kept = _Kept(True, True, 0.0) if same else _kept(site, new.wanted)
     if shaped:
-        made = Replacement((_node(site, new),), (), kept.exact, kept.bound, new.told, kept.why, kept.conditions)
+        made = Replacement((_node(site, new),), (), kept.exact, kept.bound, new.description, kept.why, kept.conditions)
         return _Plan(made, _intended(site, new, kept, 0.0), is_reshaped=False)
     assert settings.form is not None
     require_constant(site, settings.form)
     form = formed(replace(subject_of(site), interpolation=new.meaning), site, settings.form, fresh)
     bound = None if kept.bound is None or form.bound is None else kept.bound + form.bound
     kept = replace(kept, exact=kept.exact and form.exact, bound=bound)
-    how = "; ".join(part for part in (new.told, form.told or form.how) if part)
+    how = "; ".join(part for part in (new.description, form.description or form.how) if part)
     near = 0.0 if form.exact else form.bound or 0.0
     apart = Diagnostic("operations.within", bound=f"{near:.2g}") if near and bound is None else ""
     note = "; ".join(part for part in (apart, kept.why, form.note) if part)

@@ -98,9 +98,9 @@ def _rewrite(
         accounts.append([account for account in found if account is not None])
         replace_nodes(scope.body, draft.nodes)
         scope.body.initializer.extend(draft.initializers)
-    told = [account for scope_accounts in reversed(accounts) for account in scope_accounts]
-    steps = [account for account in told if isinstance(account, Step)]
-    return steps, [account for account in told if isinstance(account, Blocker)]
+    in_order = [account for scope_accounts in reversed(accounts) for account in scope_accounts]
+    steps = [account for account in in_order if isinstance(account, Step)]
+    return steps, [account for account in in_order if isinstance(account, Blocker)]
 
 
 def _rewrite_node(node: NodeProto, index: int, draft: Draft, rows: dict[str, Row]) -> Step | Blocker | None:

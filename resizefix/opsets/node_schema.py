@@ -1,7 +1,7 @@
 """Whether a node has the inputs and attributes that its operator cannot be without: rewrites rely on it.
 
-A runtime refuses such nodes as well. Resize and Upsample are not looked at: what is wrong with those is told site by
-site. Source: the operator schemas of the installed onnx (docs/Operators.md).
+A runtime refuses such nodes as well. Resize and Upsample are not looked at: what is wrong with those is reported site
+by site. Source: the operator schemas of the installed onnx (docs/Operators.md).
 """
 
 from __future__ import annotations

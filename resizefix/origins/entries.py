@@ -1,7 +1,7 @@
 """The entries of a computed operand as functions of sizes: traced, or measured where the walk ended.
 
-Sizes are told apart by meaning: the resized input's own size on an axis, whatever tensor it is read from; a number; or
-the size of another tensor.
+A size is one of three: the resized input's own size on an axis, whatever tensor it is read from; a number; or the
+size of another tensor.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def picture(found: Neighbourhood | None, identity: str, title: str) -> Markup:
 def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
     """What is to be known of a site, by name."""
     site = surveyed.site
-    told: dict[str, Markup | str] = {
+    facts: dict[str, Markup | str] = {
         "Computes": f"{operator(site)}, {meaning(site.interpolation)}",
         "Extent": extent(site.extent),
         "Comes from": origin(site.origin),
@@ -112,25 +112,25 @@ def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
         "Makes": join(_code(site.output), f" {tensor(site.output_dims, site.elem_type)}"),
     }
     if site.scope.path:
-        told["Stands in"] = join(*(_code(step) for step in site.scope.path.steps))
-    told["Promotable"] = {
+        facts["Stands in"] = join(*(_code(step) for step in site.scope.path.steps))
+    facts["Promotable"] = {
         Standing.PROMOTABLE: "yes",
         Standing.COUPLED: f"coupled: {coupling(site)}",
         Standing.FED: "fed by an input already",
         Standing.FIXED: f"no: {site.reason}",
     }[standing(site)]
     if site.warning is not None:
-        told["Warning"] = element("span", site.warning, class_="care")
+        facts["Warning"] = element("span", site.warning, class_="care")
     if surveyed.faults:
         lines = [f"{_sentence(fault.because)} {_sentence(fault.fix)}" for fault in surveyed.faults]
-        told["Faults"] = element("span", " ".join(lines), class_="care")
-    return told
+        facts["Faults"] = element("span", " ".join(lines), class_="care")
+    return facts
 
 
-def fact_list(told: dict[str, Markup | str], other: dict[str, Markup | str] | None = None) -> Markup:
+def fact_list(facts: dict[str, Markup | str], other: dict[str, Markup | str] | None = None) -> Markup:
     """Facts as a description list; those that the other side has otherwise are set off."""
     rows: list[Markup] = []
-    for name, value in told.items():
+    for name, value in facts.items():
         differs = other is not None and other.get(name) != value
         rows += [element("dt", name), element("dd", element("span", value, class_="differs" if differs else None))]
     return element("dl", *rows)

@@ -29,9 +29,9 @@ class Headline(NamedTuple):
 def large(said: Headline) -> Markup:
     """The verdict, in large words and colour."""
     first, *others = said.parts
-    told = (first[:1].upper() + first[1:], *others)
+    lines = (first[:1].upper() + first[1:], *others)
     # A dot ends its part, so that it never stands alone in a line.
-    parts = [element("span", part, "\u00a0·" if number < len(told) else None) for number, part in enumerate(told, 1)]
+    parts = [element("span", part, "\u00a0·" if number < len(lines) else None) for number, part in enumerate(lines, 1)]
     return element("p", *(join(part, " ") for part in parts), class_=f"verdict {said.tone}")
 
 

@@ -30,12 +30,12 @@ def inspect_page(model: str, survey: Survey) -> str:
     """The page of one model; `model` is how the user named the file."""
     name = PurePath(model).name
     sites = survey.sites
-    told = [f"opset {survey.opset}", f"IR version {survey.ir_version}"]
+    facts = [f"opset {survey.opset}", f"IR version {survey.ir_version}"]
     header = element(
         "header",
         element("h1", element("bdi", name)),
         large(headline(survey)) if sites else None,
-        element("p", "resizefix inspect · " + " · ".join(told), class_="quiet"),
+        element("p", "resizefix inspect · " + " · ".join(facts), class_="quiet"),
     )
     if not sites:
         return page(f"{name} – resizefix inspect", header, element("main", _nothing(), id="sites"))
@@ -108,8 +108,8 @@ def _banners(comparison: Comparison) -> list[Markup]:
             style, word, text = said[kind]
             names = listed(runs_of_targets([target.name for target in targets]))
             sentence = text.format(verbs[kind][len(targets) > 1])
-            told = element("p", element("strong", f"{word}: {names}"), f" {sentence}.")
-            banners.append(element("div", told, class_=f"banner {style}", role="note"))
+            line = element("p", element("strong", f"{word}: {names}"), f" {sentence}.")
+            banners.append(element("div", line, class_=f"banner {style}", role="note"))
     return banners
 
 
@@ -144,7 +144,7 @@ def proof_section(verification: Verification | None) -> Markup | None:
     if verification is None:
         return None
     style = _TONES[verification.status]
-    told = element("p", element("strong", proof.verdict(verification), class_=style), proof.basis(verification))
+    verdict = element("p", element("strong", proof.verdict(verification), class_=style), proof.basis(verification))
     runs = _rows(
         "Runs",
         f"What was fed {_where(verification)}, and how far the outputs are apart.",
@@ -158,7 +158,7 @@ def proof_section(verification: Verification | None) -> Markup | None:
         proof.site_rows(verification),
     )
     shown = (pictures(view, _sides(verification)) for view in verification.views)
-    return element("section", element("h2", "Verification"), told, *shown, runs, sites)
+    return element("section", element("h2", "Verification"), verdict, *shown, runs, sites)
 
 
 def _sides(verification: Verification) -> tuple[str, str]:
@@ -244,11 +244,11 @@ def _targets(surveys: Mapping[str, Survey]) -> Markup:
 
 def _taken_whole(surveys: Mapping[str, Survey]) -> str:
     """How many of the targets take every resize."""
-    told = []
+    counts = []
     for name, survey in surveys.items():
         whole = len(TARGETS) - len(survey.refusing)
-        told.append(f"{whole} {name}" if len(surveys) > 1 else str(whole))
-    return f"{' and '.join(told)} of {len(TARGETS)} accept every resize; unfold to see which"
+        counts.append(f"{whole} {name}" if len(surveys) > 1 else str(whole))
+    return f"{' and '.join(counts)} of {len(TARGETS)} accept every resize; unfold to see which"
 
 
 def _card(model: str, group: Sequence[Surveyed], survey: Survey, *, is_open: bool) -> Markup:
@@ -285,14 +285,14 @@ def _of_many(surveyed: Surveyed, number: int) -> str:
 
 def _commands(steps: Sequence[NextStep]) -> Markup | None:
     """Each with its purpose; a word of a command is broken only where it is longer than the line."""
-    told = [
+    commands = [
         join(
             element("p", f"To {step.purpose}:"),
             element("pre", element("code", *(join(element("span", word), " ") for word in step.quoted))),
         )
         for step in steps
     ]
-    return element("div", *told, class_="commands") if told else None
+    return element("div", *commands, class_="commands") if commands else None
 
 
 def _pair(group: Sequence[tuple[int, Pair]], *, is_open: bool) -> Markup:
@@ -310,7 +310,7 @@ def _pair(group: Sequence[tuple[int, Pair]], *, is_open: bool) -> Markup:
     if sizes is not None and "Makes" in new and pair.after is not None:
         new["Makes"] = join(element("code", pair.after.site.output), f" {sizes}")
     sides = []
-    for word, side, told, other in (("Before", pair.before, old, new), ("After", pair.after, new, old)):
+    for word, side, known_facts, other in (("Before", pair.before, old, new), ("After", pair.after, new, old)):
         found = None if side is None else side.picture
         if word == "After":
             found = labelled(pair.after_picture, known.site.output, sizes)
@@ -321,7 +321,7 @@ def _pair(group: Sequence[tuple[int, Pair]], *, is_open: bool) -> Markup:
             )
         facts = element("div")
         if side is not None:
-            facts = cards.fact_list(told, other if other else None)
+            facts = cards.fact_list(known_facts, other if other else None)
         elif found is not None:
             facts = element("p", "Other operators make this tensor; no Upsample or Resize does.")
         verdicts = element("div") if side is None else cards.verdicts(side.verdicts, side.broken, "h5", is_open=False)

@@ -213,7 +213,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def _live_json(live: LiveVerdict) -> dict[str, Any]:
-    """What a real parser said; `profile` is what was built with, `chosen` names the inputs whose ranges nobody gave."""
+    """What a real parser said; `profile` is what was built with, `chosen` names the inputs without a given range."""
     return {
         "parser": live.parser,
         "accepted": live.accepted,

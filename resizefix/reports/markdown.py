@@ -36,8 +36,8 @@ _MOST_CHANGES = 200
 def inspect_markdown(model: str, survey: Survey) -> str:
     """The sites of one model; `model` is how the user named the file."""
     sites = survey.sites
-    told = f"{count(len(sites), 'resize')}, {survey.counts} · opset {survey.opset}"
-    parts = [f"### {code(PurePath(model).name)}: {told}"]
+    title = f"{count(len(sites), 'resize')}, {survey.counts} · opset {survey.opset}"
+    parts = [f"### {code(PurePath(model).name)}: {title}"]
     if sites:
         headings = ["#", "node", "computes", "extent", "from", "scales", "targets"]
         parts.append(table(headings, [_row(surveyed) for surveyed in sites]))
@@ -47,7 +47,7 @@ def inspect_markdown(model: str, survey: Survey) -> str:
         parts.append(f"To {step.purpose}:\n\n{fenced('console', step.command)}")
     for surveyed in sites:
         line = summary(f"#{surveyed.site.index} {place(surveyed.site)}")
-        parts.append(folded(line, f"{_diagram(surveyed.picture)}\n\n{_told(surveyed)}"))
+        parts.append(folded(line, f"{_diagram(surveyed.picture)}\n\n{_details(surveyed)}"))
     return "\n\n".join(parts) + "\n"
 
 
@@ -125,7 +125,7 @@ def _numbered(indices: list[str]) -> str:
     return f"Node {listed([code(f'#{index}') for index in indices])}"
 
 
-def _told(surveyed: Surveyed) -> str:
+def _details(surveyed: Surveyed) -> str:
     site = surveyed.site
     lines = [f"- Its {site.extent.kind.value} come from {prose(origin(site.origin))}."]
     if standing(site) is Standing.FIXED:
@@ -160,10 +160,10 @@ def _pair(pair: Pair, *, is_open: bool) -> str:
     new = () if pair.after is None else pair.after.broken
     parts = []
     if pair.before is not None:
-        parts += ["Before:", _diagram(pair.before.picture), _told(pair.before)]
+        parts += ["Before:", _diagram(pair.before.picture), _details(pair.before)]
     parts += ["After:", _diagram(pair.after_picture)]
     if pair.after is not None:
-        lines = [_told(pair.after), *(_rule(broken) for broken in new if broken not in old)]
+        lines = [_details(pair.after), *(_rule(broken) for broken in new if broken not in old)]
         fixed = [code(broken.rule) for broken in old if broken not in new]
         parts.append("\n".join([*lines, *([f"- Rules no longer broken: {listed(fixed)}."] if fixed else [])]))
     elif pair.fate is Fate.REPLACED:

@@ -63,8 +63,8 @@ def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) ->
     for row in rows:
         broken = broken_rules(row.verdicts)
         if broken:
-            told = cards.verdicts(row.verdicts, broken, "h4", is_open=True)
-            reasons.append(element("section", element("h3", element("bdi", row.title)), told))
+            lines = cards.verdicts(row.verdicts, broken, "h4", is_open=True)
+            reasons.append(element("section", element("h3", element("bdi", row.title)), lines))
     nothing = element("p", "There is no Upsample or Resize node in this model.")
     parsers = [element("p", line) for line in _live(verdicts)]
     return page(

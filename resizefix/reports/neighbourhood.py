@@ -68,15 +68,15 @@ class Neighbourhood:
     def sentences(self) -> str:
         """The picture in words, for those who do not see it."""
         names = {box.key: f"{box.title} {box.name}".strip() for box in self.boxes}
-        told = []
+        sentences = []
         for box in self.boxes:
             if box.kind is BoxKind.MORE:
                 continue
             text = names[box.key] + (f" ({box.mark.value})" if box.mark else "")
             text += f", {', '.join(box.lines)}" if box.lines else ""
             reads = [_read(edge, names[edge.source]) for edge in self.edges if edge.target == box.key and edge.tensor]
-            told.append(f"{text}, reads {' and '.join(reads)}." if reads else f"{text}.")
-        return " ".join(told)
+            sentences.append(f"{text}, reads {' and '.join(reads)}." if reads else f"{text}.")
+        return " ".join(sentences)
 
 
 def _read(edge: Edge, source: str) -> str:

@@ -86,8 +86,8 @@ def _part(relative: float) -> str:
 def _standing(site: SiteDrift) -> str:
     if not site.differs:
         return "right"
-    told = "the first that differs" if site.first else "differs"
-    return f"{told}: {printable(site.because)} [{site.rule}]" if site.because else told
+    words = "the first that differs" if site.first else "differs"
+    return f"{words}: {printable(site.because)} [{site.rule}]" if site.because else words
 
 
 def shapes_text(shapes: Mapping[str, Sequence[int]]) -> str:
@@ -96,11 +96,11 @@ def shapes_text(shapes: Mapping[str, Sequence[int]]) -> str:
 
 
 def _fed(run: Run) -> str:
-    told = [f"{name} = {PurePath(path).name}" for name, path in run.files.items()]
+    values = [f"{name} = {PurePath(path).name}" for name, path in run.files.items()]
     for name, given in run.values.items():
         shown = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in given[:_MOST_VALUES])
-        told.append(f"{name} = {shown}{', …' if len(given) > _MOST_VALUES else ''}")
-    return printable("; ".join(told)) or "random values"
+        values.append(f"{name} = {shown}{', …' if len(given) > _MOST_VALUES else ''}")
+    return printable("; ".join(values)) or "random values"
 
 
 def _result(run: Run) -> str:

@@ -48,8 +48,8 @@ def _verdict(changed: Sequence[Outcome], result: Result) -> Headline:
         return Headline((what, "the outputs are the same"), "yes")
     last = [found for found in outputs if found.feed == outputs[-1].feed]  # files come after random values
     farthest = max(last, key=lambda found: found.max_abs_diff)
-    told = f"'{printable(farthest.tensor)}' {difference_text(farthest)} ({printable(farthest.feed)})"
-    return Headline((what, told), "care")
+    difference = f"'{printable(farthest.tensor)}' {difference_text(farthest)} ({printable(farthest.feed)})"
+    return Headline((what, difference), "care")
 
 
 def _outputs(changed: Sequence[Outcome], result: Result) -> Markup | None:

@@ -83,7 +83,7 @@ class _Walk:
     edges: list[Edge] = field(default_factory=list)
     _drawn: dict[str, Definition] = field(default_factory=dict)  # those of the boxes whose inputs count
     _open: set[str] = field(default_factory=set)  # boxes that show what they leave out
-    _told: set[tuple[str, int]] = field(default_factory=set)  # operands that are a line of the box that reads them
+    _shown: set[tuple[str, int]] = field(default_factory=set)  # operands that are a line of the box that reads them
 
     def up(self) -> None:
         """What the node reads, and what that is made of. What is new or gone is followed as far as it goes."""
@@ -116,7 +116,7 @@ class _Walk:
         for key, definition in self._drawn.items():
             assert definition.node is not None
             for position, found in self._operands(definition):
-                if (key, position) in self._told:
+                if (key, position) in self._shown:
                     continue
                 if found is not None and _key(found) in self.boxes:
                     self._edge(found, key, definition.node, definition.scope, position)
@@ -153,7 +153,7 @@ class _Walk:
             return False
         name = _operand(reader, definition.scope.opset, position) or "operand"
         self.boxes[key] = replace(self.boxes[key], lines=(*self.boxes[key].lines, f"{name} {box.lines[0]}"))
-        self._told.add((key, position))
+        self._shown.add((key, position))
         return True
 
     def _edge(self, made: Definition, target: str, node: NodeProto | None, scope: Scope, position: int) -> None:

@@ -26,18 +26,18 @@ _SHORT = 60  # characters of a reason that may be said again
 
 
 def show_result(
-    result: Result, *, texts: bool, sessions: bool = False, told: Outcome | None = None, kept: bool = True
+    result: Result, *, texts: bool, sessions: bool = False, refused: Outcome | None = None, kept: bool = True
 ) -> None:
     """What was done to each site, what stands in the way, the new inputs and their old values, the verification.
 
-    `texts`: with each node before and after; `sessions`: with the number of sessions. The outcome `told` is left out:
-    the error message is about it. `kept`: what was changed is kept; otherwise it was tried, and nothing is written.
+    `texts`: with each node before and after; `sessions`: with the number of sessions. The outcome `refused` is left
+    out: the error message is about it. `kept`: the changes are kept; otherwise nothing is written.
     """
     out = screen(2)
     reasons: dict[str, str] = {}
     new = {source.name for source in result.inputs}  # holds numbers of a scale, not an image
     for outcome in result.outcomes:
-        if outcome is told:
+        if outcome is refused:
             continue
         why = reason(outcome)
         first = reasons.setdefault(why, outcome.node)
@@ -83,8 +83,8 @@ def _show_blockers(out: Screen, blockers: Sequence[Blocker]) -> None:
         groups.setdefault((blocker.op_type, blocker.reason, blocker.fix), []).append(blocker.node)
     for (op_type, why, fix), nodes in groups.items():
         more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
-        told = f"{printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{why}; {fix}')}"
-        out.wrapped(("blocked   ", "yellow"), told, hang=4)
+        line = f"{printable(f'{op_type} {nodes[0]}')}{more}: {printable(f'{why}; {fix}')}"
+        out.wrapped(("blocked   ", "yellow"), line, hang=4)
 
 
 def show_copy(reason: str, path: str | None) -> None:
@@ -167,11 +167,11 @@ def show_written(path: str | None) -> None:
 def show_lost_targets(lost: Sequence[Target], kept: Sequence[Target]) -> None:
     """A warning where TensorRT no longer accepts the model; `kept` are those that would, promoted for TensorRT."""
     if lost:
-        told = f"{_named(lost)} accepted the model before and {_plural('reject', lost)} it now"
+        warning = f"{_named(lost)} accepted the model before and {_plural('reject', lost)} it now"
         if kept:
             who = "they" if len(kept) == len(lost) > 1 else _named(kept)
-            told += f"; with --for tensorrt, {who} {_plural('accept', kept)} it"
-        screen(2).wrapped(("warning: ", "yellow"), told, hang=4)
+            warning += f"; with --for tensorrt, {who} {_plural('accept', kept)} it"
+        screen(2).wrapped(("warning: ", "yellow"), warning, hang=4)
 
 
 def _plural(verb: str, targets: Sequence[Target]) -> str:

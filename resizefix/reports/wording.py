@@ -85,10 +85,10 @@ def origin_kind(found: Origin) -> str:
 
 def reason(outcome: Outcome) -> str:
     """Why a site became what it is; of a refused one, with the options that change it."""
-    told = outcome.reason or ""
+    why = outcome.reason or ""
     if outcome.retry_args == ("--allow-coupled",):
-        return f"{told}; with --allow-coupled it is promoted all the same, but runs at the old scale only"
-    return f"{told}; it works with {shlex.join(outcome.retry_args)}" if outcome.retry_args else told
+        return f"{why}; with --allow-coupled it is promoted all the same, but runs at the old scale only"
+    return f"{why}; it works with {shlex.join(outcome.retry_args)}" if outcome.retry_args else why
 
 
 class Standing(str, Enum):
@@ -174,8 +174,8 @@ def numbered(indices: Sequence[int]) -> str:
             runs[-1].append(index)
         else:
             runs.append([index])
-    told = [f"#{run[0]} to #{run[-1]}" if len(run) > 2 else ", ".join(f"#{index}" for index in run) for run in runs]
-    return ", ".join(told)
+    parts = [f"#{run[0]} to #{run[-1]}" if len(run) > 2 else ", ".join(f"#{index}" for index in run) for run in runs]
+    return ", ".join(parts)
 
 
 def runs_of_targets(names: Sequence[str]) -> list[str]:
@@ -188,8 +188,8 @@ def few_targets(names: Sequence[str]) -> list[str]:
     runs = _runs(names)
     if len(runs) <= _MOST_RUNS + 1:
         return runs_of_targets(names)
-    told = [word for run in runs[:_MOST_RUNS] for word in _of_run(run)]
-    return [*told, f"{sum(map(len, runs[_MOST_RUNS:]))} more"]
+    words = [word for run in runs[:_MOST_RUNS] for word in _of_run(run)]
+    return [*words, f"{sum(map(len, runs[_MOST_RUNS:]))} more"]
 
 
 def _runs(names: Sequence[str]) -> list[list[str]]:

@@ -50,7 +50,7 @@ class LiveVerdict:
 
     `layers` are the kinds of the TensorRT layers made, `inputs` the inputs the network kept: an ONNX input that is
     missing there was frozen to its default. `profile` is what was built with, `chosen` the inputs whose ranges in it
-    nobody gave. `unanswered` says what no answer came to. `nodes`: what a runtime that ran the model made of each
+    were not given. `unanswered` says what no answer came to. `nodes`: what a runtime that ran the model made of each
     resize alone.
     """
 

@@ -53,11 +53,11 @@ def parser_errors(errors: Sequence[Mapping[str, Any]], model: bytes) -> tuple[Li
 
 
 def builder_errors(messages: Iterable[str], model: bytes) -> tuple[LiveError, ...]:
-    """The builder's complaints, each with the ONNX node it names, if it can be told."""
+    """The builder's complaints, each with the ONNX node it names, if it is known."""
     messages = list(messages)
-    told = [words for message in messages if (words := _about_the_model(message))] or messages
-    nodes = _nodes(model) if told else []
-    return tuple(_builder_error(message, nodes) for message in told)
+    kept = [words for message in messages if (words := _about_the_model(message))] or messages
+    nodes = _nodes(model) if kept else []
+    return tuple(_builder_error(message, nodes) for message in kept)
 
 
 def _parser_error(error: Mapping[str, Any], nodes: Sequence[Place]) -> LiveError:

@@ -91,7 +91,7 @@ def measure_change(change: Change, conditions: Conditions) -> Measured:
     try:
         for feed in change.feeds:
             work.measure(feed)
-        status, reason = Status.PASSED, "; ".join(dict.fromkeys([*found.notes, _told(change.nodes)]))
+        status, reason = Status.PASSED, "; ".join(dict.fromkeys([*found.notes, _reason(change.nodes)]))
     except (_FailedError, CannotLoadError, CannotRunError, BrokenOffError, RefusedError) as error:
         status, reason = Status.FAILED, str(error)
     verification = Verification(status, reason, tuple(found.runs), sessions=conditions.sessions.opened)
@@ -99,7 +99,7 @@ def measure_change(change: Change, conditions: Conditions) -> Measured:
     return Measured(verification, by_node, tuple(found.outputs), tuple(found.views), found.shapes)
 
 
-def _told(nodes: Sequence[IntendedNode]) -> str:
+def _reason(nodes: Sequence[IntendedNode]) -> str:
     kept = sum(node.keeps for node in nodes)
     parts = [f"{counted(len(nodes), 'changed node')} alone compared with what was asked for"]
     if kept:

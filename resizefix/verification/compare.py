@@ -100,7 +100,7 @@ def _difference(output: str, before: Value, after: Value, sides: Sides) -> Diffe
         return Difference(output)
     pairs = _pairs(before, after)
     if isinstance(pairs, Sides):
-        told = Diagnostic(
+        reason = Diagnostic(
             "verification.output-is-other",
             output=output,
             old=pairs.before,
@@ -108,7 +108,7 @@ def _difference(output: str, before: Value, after: Value, sides: Sides) -> Diffe
             new=pairs.after,
             after=sides.after,
         )
-        return _incomparable(output, told)
+        return _incomparable(output, reason)
     worst = Difference(output)
     for where, b, a in pairs:
         found = _array_difference(output, f"output '{output}'{where}", b, a, sides)
@@ -174,7 +174,7 @@ def _array_difference(output: str, label: str, before: Array, after: Array, side
         if not differing.any():
             return Difference(output)
         at = _first(differing)
-        told = Diagnostic(
+        reason = Diagnostic(
             "verification.output-differs",
             label=label,
             old=repr(before[at]),
@@ -183,7 +183,7 @@ def _array_difference(output: str, label: str, before: Array, after: Array, side
             after=sides.after,
             at=list(at),
         )
-        return _incomparable(output, told)
+        return _incomparable(output, reason)
     blocks = list(_blocks(before, after))
     if all(np.array_equal(_bits(b), _bits(a)) for _, b, a in blocks):
         return Difference(output)
@@ -196,13 +196,13 @@ def _array_difference(output: str, label: str, before: Array, after: Array, side
         if distance.max() > largest:
             largest, worst = float(distance.max()), start + int(np.argmax(distance))
     if largest == 0.0:
-        told = Diagnostic(
+        reason = Diagnostic(
             "verification.output-differs-in-bits",
             label=label,
             bits=unequal_bits,
             elements=counted(before.size, "element"),
         )
-        return Difference(output, False, 0.0, 0.0, told)
+        return Difference(output, False, 0.0, 0.0, reason)
     position = tuple(int(index) for index in np.unravel_index(worst, before.shape))
     by_most = f", by at most {largest:.3g}" if np.isfinite(largest) else ""
     reason = Diagnostic(

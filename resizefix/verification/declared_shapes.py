@@ -48,7 +48,7 @@ def feeds_from_declared_shapes(document: Document, given: Mapping[str, Sequence[
     for value in fixed.graph.input:
         if value.name in given:
             set_shape(value, list(given[value.name]))
-    shapes, told = shapes_of(fixed), dict[str, Array]()
+    shapes, declared = shapes_of(fixed), dict[str, Array]()
     for node, position, name in fed:
         try:
             dialect = dialect_of(node.op_type, scopes.main.opset)
@@ -59,10 +59,10 @@ def feeds_from_declared_shapes(document: Document, given: Mapping[str, Sequence[
         if lengths[0] is None or lengths[1] is None or len(lengths[0]) != len(lengths[1]):
             continue
         if position == dialect.sizes_input:
-            told[name] = np.array(lengths[1], np.int64)
+            declared[name] = np.array(lengths[1], np.int64)
         elif position == dialect.scales_input and 0 not in lengths[0]:
-            told[name] = np.array(lengths[1], np.float32) / np.array(lengths[0], np.float32)
-    return told
+            declared[name] = np.array(lengths[1], np.float32) / np.array(lengths[0], np.float32)
+    return declared
 
 
 def _behind(scopes: Scopes, shapes: Shapes, node: NodeProto) -> Dims | None:

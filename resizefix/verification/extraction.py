@@ -50,7 +50,7 @@ class Extraction:
         and keeps how many axes they have.
 
         More may be known of a tensor after the edit: types, which no edit changes, are taken from there. So are sizes
-        with `sizes_stay`, as in a rewrite of nodes whose sizes nobody could read, by which those of the nodes behind
+        with `sizes_stay`, as in a rewrite of nodes whose sizes were not known, by which those of the nodes behind
         became known.
         """
         pair = (self._pair[0].extract(data, open_sizes), self._pair[1].extract(data, open_sizes))
@@ -105,9 +105,9 @@ def _tell_sizes(known: TypeProto, other: TypeProto) -> None:
     if not known.tensor_type.HasField("shape") and other.tensor_type.HasField("shape"):
         shape.CopyFrom(more)
     if len(shape.dim) == len(more.dim):
-        for dim, told in zip(shape.dim, more.dim, strict=True):
-            if not dim.HasField("dim_value") and told.HasField("dim_value"):
-                dim.dim_value = told.dim_value
+        for dim, source in zip(shape.dim, more.dim, strict=True):
+            if not dim.HasField("dim_value") and source.HasField("dim_value"):
+                dim.dim_value = source.dim_value
 
 
 class _Extraction:

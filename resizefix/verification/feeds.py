@@ -110,12 +110,12 @@ class Feeder:
             if entry.kind.is_list or entry.name in self._hints or not is_small_vector(shape, dtype.kind):
                 continue
             if factor is None:
-                told = None
+                vector = None
             elif dtype.kind == "b":  # a condition: consecutive seeds take both branches
-                told = np.full(shape, (factor != 1.0) == (self._seed % 2 == 0))
+                vector = np.full(shape, (factor != 1.0) == (self._seed % 2 == 0))
             else:
-                told = vector_value(shape, dtype.kind, *about, factor, last)
-            vectors[entry.name] = self._random(entry, shape) if told is None else told.astype(dtype)
+                vector = vector_value(shape, dtype.kind, *about, factor, last)
+            vectors[entry.name] = self._random(entry, shape) if vector is None else vector.astype(dtype)
         return vectors
 
     def _value(self, entry: TensorInput, shape: Shape, vectors: Mapping[str, Array]) -> Value:
@@ -184,8 +184,8 @@ def _short(value: object) -> object:
     """Numbers as messages show them: a large array by its type, its shape and its range."""
     if not isinstance(value, np.ndarray) or value.size <= _MOST_SHOWN:
         return value
-    told = f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
-    return f"{told} from {value.min():g} to {value.max():g}" if value.dtype.kind in "iuf" else told
+    kind = f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
+    return f"{kind} from {value.min():g} to {value.max():g}" if value.dtype.kind in "iuf" else kind
 
 
 def _overflows(array: Array, given: Array) -> bool:

@@ -21,8 +21,8 @@ def first_differing_node(before: Document, after: Document, conditions: Conditio
     To look at a tensor can move the Casts that onnxruntime puts around half precision, so that nothing differs.
     """
     made = [name for node in after.proto.graph.node for name in node.output if name]
-    told = {name for node in before.proto.graph.node for name in node.output} & set(made)
-    hidden = sorted(told - {value.name for value in before.proto.graph.output})
+    shared = {name for node in before.proto.graph.node for name in node.output} & set(made)
+    hidden = sorted(shared - {value.name for value in before.proto.graph.output})
     engine = Engine(conditions)
     try:
         session = engine.open(before, optimized=False, extra_outputs=hidden)

@@ -111,8 +111,8 @@ class _Pair:
         if wrong is None:
             note = None if drifts or not tensors else self._not_looked_at(inside)
             return Verification(Status.PASSED, note, done, runtime=whole.runtime, sites=drifts, views=views)
-        told = _told(wrong, drifts, whole.runtime, bool(tensors))
-        return Verification(Status.FAILED, told, done, runtime=whole.runtime, sites=drifts, views=views)
+        why = _reason(wrong, drifts, whole.runtime, bool(tensors))
+        return Verification(Status.FAILED, why, done, runtime=whole.runtime, sites=drifts, views=views)
 
     def _run(self, tensors: Sequence[str]) -> RuntimeAnswer | LiveUnavailable:
         results = self.fitted[0].outputs
@@ -174,7 +174,7 @@ class _Pair:
         return Diagnostic("verification.resizes-not-looked-at", why=why)
 
 
-def _told(wrong: str, drifts: Sequence[SiteDrift], runtime: str, looked: bool) -> str:
+def _reason(wrong: str, drifts: Sequence[SiteDrift], runtime: str, looked: bool) -> str:
     first = next((drift for drift in drifts if drift.first), None)
     if first is not None:
         return Diagnostic("verification.first-resize-that-differs", runtime=runtime, node=first.node, why=wrong)

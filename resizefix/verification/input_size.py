@@ -120,8 +120,8 @@ def _fixed(
     moved = 0.0 if close else _moved(before, engine)
     if not (close or level.max_rel_diff <= _LIKE_THE_ORIGINAL * moved or _flips(before, whole, optimized)):
         return Verification(Status.FAILED, Diagnostic("verification.input-size-optimized", reason=level.reason))
-    told = Diagnostic("verification.input-size-fixed", nodes=counted(len(step.nodes), "changed node"))
-    return Verification(Status.PASSED, told, (run_of(level, fitted.feeds, optimized=True),))
+    reason = Diagnostic("verification.input-size-fixed", nodes=counted(len(step.nodes), "changed node"))
+    return Verification(Status.PASSED, reason, (run_of(level, fitted.feeds, optimized=True),))
 
 
 def _without(values: Mapping[str, Value], names: Sequence[str]) -> dict[str, Value]:
@@ -207,8 +207,8 @@ def _any(
                 why = Diagnostic("verification.input-size-any-differs", size=size, reason=level.reason)
                 return Verification(Status.FAILED, why, tuple(runs))
     sizes = ", ".join("x".join(str(length) for length in symbols.values()) for symbols, _ in references)
-    told = Diagnostic("verification.input-size-any", sizes=sizes, nodes=counted(len(step.nodes), "changed node"))
-    return Verification(Status.PASSED, told, tuple(runs))
+    reason = Diagnostic("verification.input-size-any", sizes=sizes, nodes=counted(len(step.nodes), "changed node"))
+    return Verification(Status.PASSED, reason, tuple(runs))
 
 
 def _wrong_shape(found: Following, wanted: Mapping[str, int], outputs: Mapping[str, Value]) -> Diagnostic | None:

@@ -11,7 +11,7 @@ ProgressCallback = Callable[[int, int, str], None]
 
 @dataclass
 class Progress:
-    """Counts the runs of a model. `tell` None: nobody listens."""
+    """Counts the runs of a model. `tell` None: nothing is reported."""
 
     tell: ProgressCallback | None = None
     made: int = 0

@@ -80,7 +80,7 @@ class PromotionComparison:
         self._bounds: Mapping[str, Bound] | None = None
         self._by_sizes: list[tuple[Trial, float]] = []  # that differ from the original with scales, and by how much
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
-        self.notes: list[str] = []  # differences that the promotion brings with it and that are to be told
+        self.notes: list[str] = []  # differences that the promotion brings with it and that the report states
 
     def _fitted(self, session: Session) -> Fitted:
         """Feeds at which the original runs: with what the file says of inputs that decide a size, or without."""
@@ -88,10 +88,10 @@ class PromotionComparison:
         def fit(hints: Mapping[str, object]) -> Fitted:
             return self._engine.fit(self._original, session, hints, budget=self._budget)
 
-        told = feeds_from_declared_shapes(self._original, self._conditions.shapes)
-        if told:
+        declared = feeds_from_declared_shapes(self._original, self._conditions.shapes)
+        if declared:
             try:
-                fitted = fit(told)
+                fitted = fit(declared)
             except (CannotRunError, UsageError):
                 return fit({})
             if not session.contradicts(fitted.outputs):
@@ -99,8 +99,8 @@ class PromotionComparison:
         return fit({})
 
     def require_fed_by(self, promoted: Document) -> None:
-        """Raises CannotRunError where the original's scales follow an input that the promoted model has not: nobody
-        says what they are."""
+        """Raises CannotRunError where the original's scales follow an input that the promoted model has not: they
+        are unknown."""
         known = {value.name for value in promoted.proto.graph.input}
         for name in self._feeds:
             if name not in known:
@@ -169,7 +169,7 @@ class PromotionComparison:
             return error
 
     def _fed(self, trial: Trial, inputs: Sequence[PromotedInput]) -> Mapping[str, Value]:
-        """What the promoted model is fed at a trial: at two levels, and told of in two runs."""
+        """What the promoted model is fed at a trial: at two levels, and reported as two runs."""
         known = self._feeds_at.get(id(trial))
         if known is None or known[0] is not trial or known[1] is not inputs:
             known = self._feeds_at[id(trial)] = trial, inputs, {**self._feeds, **trial.feeds(inputs)}
@@ -283,8 +283,8 @@ class PromotionComparison:
         optimized: bool,
     ) -> Iterator[Run | str]:
         feeds = self._fed(trial, inputs)
-        told = {source.name: tuple(value) for source, value in trial.values}
-        at = _said(told)
+        values = {source.name: tuple(value) for source, value in trial.values}
+        at = _said(values)
         level = "the default optimisation level" if optimized else "optimisation disabled"
         self._progress.done(f"comparing at {at}")
         if isinstance(found, CannotRunError):
@@ -293,7 +293,7 @@ class PromotionComparison:
             return
         if isinstance(expected, CannotLoadError):
             # Constants let shape inference refuse what is never run: a body that is passed over, say.
-            self.not_rebaked.update(told)
+            self.not_rebaked.update(values)
             self.notes.append(f"at {at} onnxruntime does not load the original with these scales: {expected.reason}")
             return
         if isinstance(expected, CannotRunError):
@@ -310,7 +310,7 @@ class PromotionComparison:
                 judged = self._judged(sized, found, inputs, optimized)
         comparison = judged.comparison
         yield Run(
-            told,
+            values,
             shapes_of_feeds(feeds),
             optimized,
             comparison.bitwise,

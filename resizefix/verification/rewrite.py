@@ -62,7 +62,7 @@ class _Allowed:
     bounds: Mapping[Key, ErrorBound]
 
     def stated(self, keys: Collection[Key]) -> float | None:
-        """What users are told of these nodes; None: nothing, of one of them."""
+        """What the report says of these nodes; None: nothing, of one of them."""
         known = [self.bounds[key] for key in keys if key in self.bounds]
         return max((bound.bound for bound in known), default=None) if len(known) == len(keys) else None
 
@@ -127,8 +127,8 @@ def _proved(
         if local.reason is not None:
             notes.append(f"around {key[1]!r}: {local.reason}")
     reason = f"only around each changed node, because the model as a whole was not compared: {why_local}"
-    told = "; ".join(dict.fromkeys((*notes, reason)))
-    return Verification(Status.PASSED, told, tuple(runs), bitwise_alone=frozenset(bitwise))
+    reason = "; ".join(dict.fromkeys((*notes, reason)))
+    return Verification(Status.PASSED, reason, tuple(runs), bitwise_alone=frozenset(bitwise))
 
 
 @dataclass(frozen=True)
@@ -198,14 +198,14 @@ def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, Sequence[floa
 def _fitted(pair: Pair, feeds: Mapping[str, Sequence[float]]) -> tuple[Mapping[str, Sequence[float]], list[Fitted]]:
     """The feeds, with what the file says of other inputs that decide a size, if the model before runs at that; and
     what it makes of them."""
-    told = {
+    declared = {
         name: value.tolist()
         for name, value in feeds_from_declared_shapes(pair.before, pair.engine.conditions.shapes).items()
     }
-    if not set(told) <= set(feeds):
-        with_told = {**told, **feeds}
+    if not set(declared) <= set(feeds):
+        more = {**declared, **feeds}
         with suppress(CannotLoadError, CannotRunError, NotComparableError, UsageError, BrokenOffError):
-            fitted = pair.fit(with_told)
+            fitted = pair.fit(more)
             if not pair.is_always_empty(fitted):
-                return with_told, fitted
+                return more, fitted
     return feeds, pair.fit(feeds)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Examples = Callable[[], Mapping[str, Sequence[float]]]
 
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
-_OPEN = "1,…"  # for an input that takes nobody knows how many numbers, or too many to type
+_OPEN = "1,…"  # for an input that takes an unknown count of numbers, or too many to type
 
 
 class NotComparableError(ResizefixError):

@@ -30,7 +30,7 @@ class Step:
     @property
     def outputs(self) -> list[str]:
         """The first result of every node that was to change; not of those that the model gives anyway, or that went
-        because nobody reads them now."""
+        because nothing reads them now."""
         graph = self.before.proto.graph
         kept = {_key(node) for node in self.after.proto.graph.node} - {value.name for value in graph.output}
         return [name for index in sorted(self.nodes) if (name := _key(graph.node[index])) in kept]

@@ -63,7 +63,7 @@ def verify(
     With optimisation disabled every bit must agree, unless `atol` or `rtol` are given: then |after - before| ≤ atol +
     rtol·|before|, or, given `relative`, at most that part of the output's largest value. At the default level
     outputs may also differ by the bounds of `bounds.default_level_bounds`. `stated` is the part of the largest value
-    within which the user is told that they are: a run names it as its bound where it holds.
+    within which a run states its difference: it names this as its bound where it holds.
 
     Inputs of one name get one value. An input that only one model has needs a default or a value in `feeds`. Outputs go
     by name, or by position if no name is common. Sizes that the files leave open are those of `shapes`, else the first

@@ -82,31 +82,31 @@ def views_of(feed: str, before: Mapping[str, Value], after: Mapping[str, Value])
 def _plane(before: Array, after: Array) -> tuple[Array, Array, str]:
     """[h, w] or [h, w, 3] of both, in float32."""
     one, two = before, after
-    told: list[str] = []
+    notes: list[str] = []
     while one.ndim > 4:
-        one, two = _farthest(one, two, told)
+        one, two = _farthest(one, two, notes)
     if one.ndim == 4:
         index = _index(one, two)
         one, two = one[index], two[index]
     if one.ndim == 3:
         if one.shape[0] == 3:
             one, two = np.moveaxis(one, 0, -1), np.moveaxis(two, 0, -1)
-            told.append("3 channels as red, green and blue")
+            notes.append("3 channels as red, green and blue")
         elif one.shape[-1] == 3 and one.shape[0] != 1:
-            told.append("3 channels as red, green and blue")
+            notes.append("3 channels as red, green and blue")
         elif one.shape[-1] == 1 and one.shape[0] > 1:
             one, two = one[..., 0], two[..., 0]
         else:
-            one, two = _farthest(one, two, told)
-    return one.astype(np.float32), two.astype(np.float32), ", ".join(told)
+            one, two = _farthest(one, two, notes)
+    return one.astype(np.float32), two.astype(np.float32), ", ".join(notes)
 
 
-def _farthest(one: Array, two: Array, told: list[str]) -> tuple[Array, Array]:
+def _farthest(one: Array, two: Array, notes: list[str]) -> tuple[Array, Array]:
     """The part along the first axis in which the two differ most."""
     index = _index(one, two)
     if one.shape[0] > 1:
         name = {3: "channel", 5: "image"}.get(one.ndim, "part")
-        told.append(f"{name} {index} of {one.shape[0]}, where the difference is largest")
+        notes.append(f"{name} {index} of {one.shape[0]}, where the difference is largest")
     return one[index], two[index]
 
 

@@ -169,7 +169,7 @@ def test_shapes_are_read_as_trtexec_writes_them(call, answers) -> None:
         }
 
 
-def test_ranges_that_were_chosen_are_told_as_such(call, answers) -> None:
+def test_ranges_that_were_chosen_are_reported_as_such(call, answers) -> None:
     open_input = NetworkInput("input", (None, 3, None, None))
     parsed = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(open_input,))
     failed = LiveVerdict("TensorRT-RTX 9.9", True, (LiveError(None, None, None, "", "no"),), False)

@@ -65,14 +65,14 @@ def test_without_a_picture_there_is_none_on_the_page(call, folder):
 def test_a_runtime_is_named_wherever_it_is_compared(call, folder):
     pytest.importorskip(runtime_named("openvino").name)
     words = ("--runtime", "openvino", "--feed", "photo.png", "--html", "openvino.html", "--markdown", "openvino.md")
-    code, out, told = call("x3.onnx", "nearest.onnx", *words)
+    code, out, err = call("x3.onnx", "nearest.onnx", *words)
     assert code == 1
     name = re.search(r"onnxruntime and (OpenVINO [\d.]+)", out)[1]
-    assert re.search(rf"\d in onnxruntime and [\d.-]+ in {name} at \[", told)
+    assert re.search(rf"\d in onnxruntime and [\d.-]+ in {name} at \[", err)
     page, text = ((folder / f"openvino.{ending}").read_text() for ending in ("html", "md"))
     assert names_of_pictures(folder / "openvino.html") == ["onnxruntime", name, "Difference"]
     assert name in text
-    for written in (out, told):
+    for written in (out, err):
         assert not re.search(r"\b(before|after)\b", written)
     assert f"in onnxruntime and in {name}" in page
 
@@ -87,14 +87,14 @@ def test_a_runtime_is_named_wherever_it_is_compared(call, folder):
     ],
 )
 def test_a_feed_that_does_not_fit_is_a_usage_error(call, feeds, why):
-    code, _, told = call("x3.onnx", "nearest.onnx", *(word for feed in feeds for word in ("--feed", feed)))
+    code, _, err = call("x3.onnx", "nearest.onnx", *(word for feed in feeds for word in ("--feed", feed)))
     assert code == 2
-    assert why in told
+    assert why in err
 
 
 def test_a_picture_for_one_of_several_inputs_must_say_which(call, folder):
     model = onnx.load(folder / "x3.onnx")
     model.graph.input.append(onnx.helper.make_tensor_value_info("mask", onnx.TensorProto.FLOAT, [1, 3, 20, 24]))
     onnx.save(model, folder / "two.onnx")
-    code, _, told = call("two.onnx", "two.onnx", "--feed", "photo.png")
-    assert (code, "say which input it is for, as INPUT=photo.png; the inputs are input, mask" in told) == (2, True)
+    code, _, err = call("two.onnx", "two.onnx", "--feed", "photo.png")
+    assert (code, "say which input it is for, as INPUT=photo.png; the inputs are input, mask" in err) == (2, True)

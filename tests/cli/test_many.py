@@ -24,7 +24,7 @@ def run(capsys):
     return call
 
 
-def test_what_is_said_of_each_is_what_it_alone_is_told(run):
+def test_what_is_said_of_each_is_what_it_alone_is_reported(run):
     code, out, _ = run("check", SRCNN, ESRGAN, "--target", "tensorrt-8.0", "--json", "--jobs", "2")
     together = json.loads(out)
     alone = [json.loads(run("check", model, "--target", "tensorrt-8.0", "--json")[1]) for model in (SRCNN, ESRGAN)]

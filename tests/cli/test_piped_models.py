@@ -68,11 +68,11 @@ def test_every_argument_that_names_a_model_takes_a_dash():
 @pytest.mark.parametrize("command", UNVERIFIED)
 def test_a_command_writes_the_same_model_through_pipes_as_into_a_file(run, command, promoted, tmp_path):
     model, options = model_of(command, promoted), [*UNVERIFIED[command], "--no-verify"]
-    code, _, told = run(command, model, "out.onnx", *options)
-    assert code == 0, told
-    code, out, told = run(command, "-", "-", *options, piped=model.read_bytes())
+    code, _, err = run(command, model, "out.onnx", *options)
+    assert code == 0, err
+    code, out, err = run(command, "-", "-", *options, piped=model.read_bytes())
     assert (code, out) == (0, (tmp_path / "out.onnx").read_bytes())
-    assert told.rstrip().endswith(("standard output", "as a copy"))
+    assert err.rstrip().endswith(("standard output", "as a copy"))
 
 
 def test_set_finds_its_files_behind_the_settings(run):
@@ -88,11 +88,11 @@ def test_trt_legacy_without_out_answers_a_pipe_with_a_pipe(run):
 
 @pytest.mark.parametrize("words", [["-"], ["inspect", "-"], ["check", "-", "--target", "tensorrt-8.0"]])
 def test_what_is_said_of_a_piped_model_names_no_temporary_file(run, words):
-    _, out, told = run(*words, piped=SRCNN.read_bytes())
+    _, out, err = run(*words, piped=SRCNN.read_bytes())
     assert b"\n  resizefix " in out
     assert b" - model." in out
     assert b"stdin" not in out
-    assert "stdin" not in told
+    assert "stdin" not in err
 
 
 def test_json_calls_the_piped_model_a_dash(run):
@@ -103,16 +103,16 @@ def test_json_calls_the_piped_model_a_dash(run):
 def test_one_of_the_two_models_may_be_piped(run, promoted):
     code, out, _ = run("diff", SRCNN, "-", piped=promoted.read_bytes())
     assert (code, out) == run("diff", SRCNN, promoted)[:2]
-    code, _, told = run("verify", "-", "-", piped=SRCNN.read_bytes())
-    assert (code, "standard input holds one model" in told) == (2, True)
+    code, _, err = run("verify", "-", "-", piped=SRCNN.read_bytes())
+    assert (code, "standard input holds one model" in err) == (2, True)
 
 
 def test_a_piped_model_is_one_of_several(run, tmp_path):
     code, out, _ = run("repair", "-", "--output-dir", "done", piped=SRCNN.read_bytes())
     assert (code, out.startswith(b"yes    -: 0 of 1 resize")) == (0, True)
     assert (tmp_path / "done" / "stdin.onnx").read_bytes() == SRCNN.read_bytes()
-    code, _, told = run("repair", SRCNN, "-", "--output-dir", "done")
-    assert (code, "- cannot be one of them" in told) == (2, True)
+    code, _, err = run("repair", SRCNN, "-", "--output-dir", "done")
+    assert (code, "- cannot be one of them" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_a_piped_model_is_one_of_several(run, tmp_path):
     ],
 )
 def test_what_cannot_be_piped_is_said(run, piped, words, why):
-    code, out, told = run(*words, piped=piped)
+    code, out, err = run(*words, piped=piped)
     assert (code, out) == (2, b"")
-    assert why in told
+    assert why in err
 
 
 def test_stdout_holds_the_model_or_the_json_document(run):
@@ -142,22 +142,22 @@ def test_a_model_whose_data_are_in_another_file_is_refused(run, tmp_path):
     )
     piped = (tmp_path / "m.onnx").read_bytes()
     for words in (["promote-scales", "-", "out.onnx"], ["verify", "-", SRCNN], ["diff", SRCNN, "-"]):
-        code, _, told = run(*words, piped=piped)
-        assert (code, "keeps data in another file" in told) == (2, True), words
-    code, out, told = run("promote-scales", "m.onnx", "-", "--no-verify")
+        code, _, err = run(*words, piped=piped)
+        assert (code, "keeps data in another file" in err) == (2, True), words
+    code, out, err = run("promote-scales", "m.onnx", "-", "--no-verify")
     assert (code, out) == (2, b"")
-    assert "keeps data in w.bin" in told
+    assert "keeps data in w.bin" in err
 
 
 def test_the_file_behind_stdin_is_not_replaced_and_the_one_behind_stdout_not_written(run, monkeypatch, tmp_path):
     (tmp_path / "m.onnx").write_bytes(SRCNN.read_bytes())
     with open("m.onnx", "r+") as file:
         monkeypatch.setattr(io, "TextIOWrapper", lambda _: file)
-        code, _, told = run("promote-scales", "-", "m.onnx", "--force", "--no-verify")
-        assert (code, "m.onnx is the model on standard input" in told) == (2, True)
+        code, _, err = run("promote-scales", "-", "m.onnx", "--force", "--no-verify")
+        assert (code, "m.onnx is the model on standard input" in err) == (2, True)
         monkeypatch.setattr("sys.stdout.fileno", file.fileno)
-        code, _, told = run("promote-scales", "m.onnx", "-", "--no-verify")
-        assert (code, "standard output is the file m.onnx" in told) == (2, True)
+        code, _, err = run("promote-scales", "m.onnx", "-", "--no-verify")
+        assert (code, "standard output is the file m.onnx" in err) == (2, True)
     assert (tmp_path / "m.onnx").read_bytes() == SRCNN.read_bytes()
 
 
@@ -170,14 +170,14 @@ def test_no_answer_names_the_temporary_file(run):
 
 
 def test_a_terminal_is_neither_read_nor_written(run, monkeypatch):
-    code, _, told = run("repair", SRCNN, "-", "--no-verify")
+    code, _, err = run("repair", SRCNN, "-", "--no-verify")
     assert code == 0
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    code, out, told = run("repair", SRCNN, "-", "--no-verify")
-    assert (code, out, "standard output is a terminal" in told) == (2, b"", True)
+    code, out, err = run("repair", SRCNN, "-", "--no-verify")
+    assert (code, out, "standard output is a terminal" in err) == (2, b"", True)
     monkeypatch.setattr(io, "TextIOWrapper", lambda _: types.SimpleNamespace(isatty=lambda: True))
-    code, _, told = run("inspect", "-")
-    assert (code, "standard input is a terminal" in told) == (2, True)
+    code, _, err = run("inspect", "-")
+    assert (code, "standard input is a terminal" in err) == (2, True)
 
 
 @pytest.mark.parametrize("ends", ["", "Document.open = lambda *_: os.kill(os.getpid(), 9)"])

@@ -33,12 +33,12 @@ def call(capsys):
     return ask
 
 
-def test_the_node_is_changed_and_the_difference_told(call, tmp_path):
-    code, told, _ = call(SRCNN, tmp_path / "o.onnx", *NEAREST)
+def test_the_node_is_changed_and_the_difference_reported(call, tmp_path):
+    code, text, _ = call(SRCNN, tmp_path / "o.onnx", *NEAREST)
     assert code == 0
-    assert "mode cubic → nearest, coordinates half_pixel → asymmetric, nearest_mode floor" in told
-    assert re.search(r"at the node, random values: differs by up to 2\.\d+", told)
-    assert re.search(r"output output, random values: differs by up to 0\.\d+", told)
+    assert "mode cubic → nearest, coordinates half_pixel → asymmetric, nearest_mode floor" in text
+    assert re.search(r"at the node, random values: differs by up to 2\.\d+", text)
+    assert re.search(r"output output, random values: differs by up to 0\.\d+", text)
     (site,) = resizefix.inspect(tmp_path / "o.onnx")
     assert site.interpolation.nearest_mode.value == "floor"
 
@@ -62,7 +62,7 @@ def test_a_setting_may_stand_before_a_file_and_a_file_may_hold_an_equals_sign(ca
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "expected"),
     [
         ((SRCNN, "o.onnx"), 2, "give what to set as KEY=VALUE; the keys are mode, coordinates, nearest_mode"),
         ((SRCNN, "o.onnx", "mod=nearest"), 2, "there is no key 'mod' to set"),
@@ -79,11 +79,11 @@ def test_a_setting_may_stand_before_a_file_and_a_file_may_hold_an_equals_sign(ca
         ((SRCNN, "o.onnx", *NEAREST, "--html", "o.onnx"), 2, "--html and OUT both name o.onnx"),
     ],
 )
-def test_what_is_not_done_is_told_and_nothing_is_written(call, tmp_path, monkeypatch, words, code, told):
+def test_what_is_not_done_is_reported_and_nothing_is_written(call, tmp_path, monkeypatch, words, code, expected):
     monkeypatch.chdir(tmp_path)
     found, _, text = call(*words)
     assert found == code
-    assert told in " ".join(text.split())
+    assert expected in " ".join(text.split())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -93,9 +93,9 @@ def test_the_page_shows_before_after_and_difference(call, tmp_path):
     np.save(tmp_path / "x.npy", np.resize(data, size).astype(np.float32))
     page, out = tmp_path / "p.html", tmp_path / "o.onnx"
     words = (SRCNN, out, *NEAREST, "--feed", f"input={tmp_path / 'x.npy'}", "--html", page)
-    code, told, _ = call(*words)
+    code, text, _ = call(*words)
     assert code == 0
-    assert f"wrote {page}" in told
+    assert f"wrote {page}" in text
     text = page.read_text()
     pictures = re.findall(r'<img src="(data:image/png;base64,[^"]+)" alt="(\w+): ', text)
     assert [name for _, name in pictures] == ["Before", "After", "Difference"] * 4
@@ -107,8 +107,8 @@ def test_the_page_shows_before_after_and_difference(call, tmp_path):
 
 def test_the_command_to_type_next_raises_the_model(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    _, _, told = call(BISENET, "o.onnx", "coordinates=half_pixel", "-n", "#2")
-    (again,) = re.findall(r"^  resizefix set (.*)$", told, re.MULTILINE)
+    _, _, text = call(BISENET, "o.onnx", "coordinates=half_pixel", "-n", "#2")
+    (again,) = re.findall(r"^  resizefix set (.*)$", text, re.MULTILINE)
     assert again.endswith("--opset 11")
     assert call(*shlex.split(again))[0] == 0
     assert [site.op_type for site in resizefix.inspect("o.onnx")] == ["Resize"] * 3

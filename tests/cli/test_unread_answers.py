@@ -81,7 +81,7 @@ def unread(commands: Commands, place: Path) -> Callable[..., tuple[int, str]]:
 
 
 def nobody() -> int:
-    """A pipe to write into that nobody reads."""
+    """A pipe to write into that nothing reads."""
     reader, writer = os.pipe()
     os.close(reader)
     return writer

@@ -16,7 +16,7 @@ sys.path += [str(ROOT), str(ROOT / "tests" / "runtimes")]
 from live_runtimes import require  # noqa: E402
 
 from benchmarks.runtime_cases import ANSWERS, model_of, rows  # noqa: E402
-from benchmarks.runtimes import CASES, MEASURED, TABLE, VERSIONS, changed, of_the_rows, reference, told  # noqa: E402
+from benchmarks.runtimes import CASES, MEASURED, TABLE, VERSIONS, answer_of, changed, of_the_rows, reference  # noqa: E402
 from benchmarks.runtimes_page import CAUSES, page_of  # noqa: E402
 from resizefix.runtimes.answers import Ending, RuntimeAnswer  # noqa: E402
 from resizefix.runtimes.catalogue import RUNTIMES  # noqa: E402
@@ -54,7 +54,7 @@ def test_the_rules_agree_with_what_was_measured_and_accept_nothing_that_is_compu
         assert [key for key in odd if answers[key] == "fine"] == [], name
 
 
-def test_a_cell_that_a_new_version_changes_against_the_rules_is_told(table, said):
+def test_a_cell_that_a_new_version_changes_against_the_rules_is_reported(table, said):
     before = {key: row["openvino"] for key, row in table.items()}
     right = next(key for key in before if before[key] == "equal" and said["openvino"][key] == "fine")
     assert changed("openvino", before, before, said["openvino"]) == []
@@ -67,12 +67,12 @@ def test_an_answer_is_called_what_it_is():
     wanted = np.array([1.0, 100.0], np.float32)
 
     def ran(*numbers: float) -> str:
-        return told(RuntimeAnswer("it", Ending.RAN, "", ({"Y": np.array(numbers, np.float32)},)), wanted)
+        return answer_of(RuntimeAnswer("it", Ending.RAN, "", ({"Y": np.array(numbers, np.float32)},)), wanted)
 
     assert (ran(1, 100), ran(1.005, 100), ran(1.02, 100), ran(1)) == ("equal", "close", "wrong", "shape")
-    assert told(RuntimeAnswer("it", Ending.REFUSED_LOAD, "no"), wanted) == "refused-load"
-    assert told(RuntimeAnswer("it", Ending.CRASHED_RUN, "no"), wanted) == "crash"
-    assert told(RuntimeAnswer("it", Ending.LATE, "no"), wanted) == "timeout"
+    assert answer_of(RuntimeAnswer("it", Ending.REFUSED_LOAD, "no"), wanted) == "refused-load"
+    assert answer_of(RuntimeAnswer("it", Ending.CRASHED_RUN, "no"), wanted) == "crash"
+    assert answer_of(RuntimeAnswer("it", Ending.LATE, "no"), wanted) == "timeout"
     assert {"equal", "close", "wrong", "shape", "refused-load", "crash", "timeout"} <= ANSWERS.keys()
 
 
@@ -92,4 +92,4 @@ def test_an_installed_runtime_does_what_the_table_says(name, cases, table):
             version = json.loads(VERSIONS.read_text()).get(name, {}).get("version")
             if answer.runtime != version:
                 pytest.skip(f"measured on {version}, installed is {answer.runtime}")
-            assert ANSWERS[told(answer, wanted)] == ANSWERS[table[case["id"]][name]], case
+            assert ANSWERS[answer_of(answer, wanted)] == ANSWERS[table[case["id"]][name]], case

@@ -20,7 +20,7 @@ def test_a_node_is_one_line_of_onnx_text():
         helper.make_attribute("value", TensorProto(data_type=1, dims=[-4], raw_data=bytes(16))),
     ],
 )
-def test_a_node_that_onnx_cannot_print_is_told_without_its_attributes(attribute):
+def test_a_node_that_onnx_cannot_print_is_reported_without_its_attributes(attribute):
     node = onnx.NodeProto(op_type="Resize", input=["x", "", "s"], output=["y"], attribute=[attribute])
     assert node_text(node) == "y = Resize <…> (x, , s)"
 

@@ -38,18 +38,18 @@ def entry(*shape, kind=TensorProto.FLOAT):
     ],
 )
 def test_pixels_become_the_tensor(photo, shape, kind, wanted):
-    value, told = fed_from_file(photo, entry(*shape, kind=kind))
+    value, note = fed_from_file(photo, entry(*shape, kind=kind))
     assert value.dtype == wanted.dtype
     assert np.array_equal(value, wanted)
-    assert told.startswith("photo.png: N")
-    assert ("divided by 255" in told) == (kind != TensorProto.UINT8)
+    assert note.startswith("photo.png: N")
+    assert ("divided by 255" in note) == (kind != TensorProto.UINT8)
 
 
 def test_one_channel_is_the_luminance(photo):
-    value, told = fed_from_file(photo, entry(1, 1, "h", "w"))
+    value, note = fed_from_file(photo, entry(1, 1, "h", "w"))
     assert value.shape == (1, 1, 5, 7)
     assert np.array_equal(value[0, 0], np.asarray(Image.open(photo).convert("L")) / np.float32(255))
-    assert "grey" in told
+    assert "grey" in note
 
 
 def test_a_picture_is_fed_upright(tmp_path):
@@ -62,9 +62,9 @@ def test_a_picture_is_fed_upright(tmp_path):
 
 def test_an_array_is_fed_as_it_is(tmp_path):
     np.save(tmp_path / "x.npy", PIXELS)
-    value, told = fed_from_file(str(tmp_path / "x.npy"), entry(1, kind=TensorProto.UINT8))
+    value, note = fed_from_file(str(tmp_path / "x.npy"), entry(1, kind=TensorProto.UINT8))
     assert np.array_equal(value, PIXELS)
-    assert told == "x.npy as it is"
+    assert note == "x.npy as it is"
 
 
 def test_an_array_of_another_type_is_said_to_be_converted(tmp_path):
@@ -73,7 +73,7 @@ def test_an_array_of_another_type_is_said_to_be_converted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "note"),
     [
         (entry(1, 3, 64, 64), "becomes [1, 3, 5, 7], which does not fit input 'x' (float[1,3,64,64])"),
         (entry(2, 3, "h", "w"), "cut or scale the picture first"),
@@ -82,10 +82,10 @@ def test_an_array_of_another_type_is_said_to_be_converted(tmp_path):
         (entry(1, 3, "h", "w", kind=TensorProto.INT64), "takes no [N,C,H,W]"),
     ],
 )
-def test_a_picture_that_does_not_fit_is_refused(photo, found, told):
+def test_a_picture_that_does_not_fit_is_refused(photo, found, note):
     with pytest.raises(UsageError) as error:
         fed_from_file(photo, found)
-    assert told in str(error.value)
+    assert note in str(error.value)
 
 
 @pytest.mark.parametrize(("name", "content"), [("x.png", b"no picture"), ("x.npy", b"no array"), ("y.npy", b"")])

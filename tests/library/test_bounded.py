@@ -53,15 +53,15 @@ def test_a_process_that_dies_is_a_failed_verification(monkeypatch):
         resizefix.promote_scales(onnx.parser.parse_model(SIMPLE), timeout=60)
 
 
-def test_progress_is_told_from_both_sides_of_the_border():
+def test_progress_is_reported_from_both_sides_of_the_border():
     for limits in ({}, {"timeout": 60}):
-        told = []
+        steps = []
         resizefix.promote_scales(
-            onnx.parser.parse_model(SIMPLE), progress=lambda *step, told=told: told.append(step), **limits
+            onnx.parser.parse_model(SIMPLE), progress=lambda *step, steps=steps: steps.append(step), **limits
         )
-        assert [made for made, _, _ in told] == list(range(1, len(told) + 1))
-        assert told[-1][0] == told[-1][1] == 7  # one probe; the old scales and two others at two levels
-        assert "up_scales" in told[-1][2]
+        assert [made for made, _, _ in steps] == list(range(1, len(steps) + 1))
+        assert steps[-1][0] == steps[-1][1] == 7  # one probe; the old scales and two others at two levels
+        assert "up_scales" in steps[-1][2]
 
 
 def test_time_that_is_up_after_enough_was_compared_is_said_and_no_failure(monkeypatch):

@@ -32,16 +32,16 @@ def rules(name: str, target: str) -> dict[str, Violation]:
     return found
 
 
-# ---- what users bring, each told in one sentence with its mend -------------------------------------------------------
+# ---- what users bring, each reported as one violation with its fix ---------------------------------------------------
 
 
 @pytest.mark.parametrize("target", NAMES[1:])
-def test_the_hybrid_of_old_tutorials_is_told_once_for_what_it_is(target: str) -> None:
+def test_the_hybrid_of_old_tutorials_is_reported_once_for_what_it_is(target: str) -> None:
     found = rules("upsample9_hybrid", target)
-    told = found.pop("upsample-not-hybrid")
-    assert "form of old tutorials, which is no valid ONNX and which no parser since 5.1 takes" in told.because
-    assert "give the scales as second input" in told.fix
-    assert "import opset 8" in told.fix
+    violation = found.pop("upsample-not-hybrid")
+    assert "form of old tutorials, which is no valid ONNX and which no parser since 5.1 takes" in violation.because
+    assert "give the scales as second input" in violation.fix
+    assert "import opset 8" in violation.fix
     assert "upsample-form-of-its-opset" not in found
     assert "exactly-two-inputs" not in found
 
@@ -54,21 +54,21 @@ def test_tensorrt_5_0_takes_the_hybrid_which_is_noted() -> None:
 
 @pytest.mark.parametrize("target", NAMES[6:])
 def test_a_float_input_is_refused_with_the_way_to_an_integer_one(target: str) -> None:
-    told = rules("scales_graph_input", target)["runtime-extent-is-integer"]
-    assert told.effect is Effect.REJECTED
-    assert "neither int32 nor int64" in told.because
-    assert "freeze them" in told.fix
-    assert "int64 factor" in told.fix
+    violation = rules("scales_graph_input", target)["runtime-extent-is-integer"]
+    assert violation.effect is Effect.REJECTED
+    assert "neither int32 nor int64" in violation.because
+    assert "freeze them" in violation.fix
+    assert "int64 factor" in violation.fix
 
 
 @pytest.mark.parametrize("target", NAMES[6:])
 def test_an_initializer_that_is_an_input_too_is_noted_as_a_silent_constant(target: str) -> None:
     verdict = check(HANDMADE / "scales_graph_input_default.onnx", target=target)
-    (told,) = verdict.violations
+    (violation,) = verdict.violations
     assert verdict.accepted
-    assert told.effect is Effect.NOTED
-    assert "the network has no such input any more" in told.because
-    assert "that TensorRT takes" in told.fix
+    assert violation.effect is Effect.NOTED
+    assert "the network has no such input any more" in violation.because
+    assert "that TensorRT takes" in violation.fix
 
 
 @pytest.mark.parametrize("target", NAMES)
@@ -78,10 +78,10 @@ def test_in_ir_3_an_initializer_is_listed_as_an_input_without_being_one(target: 
 
 @pytest.mark.parametrize("target", NAMES[6:])
 def test_a_node_of_another_domain_is_taken_for_onnx_s_where_it_has_its_form(target: str) -> None:
-    (told,) = rules("foreign_upsample", target).values()
-    assert (told.rule, told.effect) == ("domain-is-overlooked", Effect.DIFFERENT)
-    assert "Upsample of the domain acme" in told.because
-    assert "rename the operator" in told.fix
+    (violation,) = rules("foreign_upsample", target).values()
+    assert (violation.rule, violation.effect) == ("domain-is-overlooked", Effect.DIFFERENT)
+    assert "Upsample of the domain acme" in violation.because
+    assert "rename the operator" in violation.fix
 
 
 def foreign(text: str) -> onnx.ModelProto:
@@ -91,9 +91,9 @@ def foreign(text: str) -> onnx.ModelProto:
 
 
 def test_a_node_of_another_domain_and_another_form_is_refused_with_the_rule_it_breaks() -> None:
-    (told,) = check(foreign("[up] y = acme.Resize (x)"), target="tensorrt-rtx").violations
-    assert (told.node, told.effect) == ("up", Effect.REJECTED)
-    assert "names neither scales nor sizes" in told.because
+    (violation,) = check(foreign("[up] y = acme.Resize (x)"), target="tensorrt-rtx").violations
+    assert (violation.node, violation.effect) == ("up", Effect.REJECTED)
+    assert "names neither scales nor sizes" in violation.because
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_the_rules_and_tensorrt_rtx_agree_on_every_resize_of_every_fixture() -> 
 
 
 @needs_tensorrt
-def test_a_dynamic_model_is_parsed_and_built_and_the_ranges_are_told() -> None:
+def test_a_dynamic_model_is_parsed_and_built_and_the_ranges_are_reported() -> None:
     verdict = check(FIXTURES / "srcnn_x3_opset11_dynamic.onnx", target="tensorrt-10", build=True)
     assert verdict.live is not None
     assert (verdict.live.built, verdict.taken, verdict.live_reason) == (True, True, None)

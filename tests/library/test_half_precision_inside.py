@@ -19,7 +19,7 @@ def model(kind: str) -> onnx.ModelProto:
     )
 
 
-def test_the_last_bits_of_what_is_resized_are_allowed_in_any_output_and_told():
+def test_the_last_bits_of_what_is_resized_are_allowed_in_any_output_and_reported():
     result = legalize(model("float16"), target="tensorrt-5.1", node=["#0"])
     assert result.verification.passed
     (outcome,) = result.outcomes

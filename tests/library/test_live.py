@@ -85,7 +85,7 @@ def test_an_engine_is_built_for_a_range_around_what_the_model_runs_at(stand_in) 
     assert (found.built, found.profile, found.chosen) == (True, wide, ("x",))
 
 
-def test_where_that_range_is_too_much_one_size_is_tried_and_told(stand_in) -> None:
+def test_where_that_range_is_too_much_one_size_is_tried_and_reported(stand_in) -> None:
     stand = stand_in(PARSED, FAILED, BUILT)
     found = verdict(DYNAMIC, build=True)
     one = {"x": {bound: [1, 3, 32, 48] for bound in ("min", "opt", "max")}}

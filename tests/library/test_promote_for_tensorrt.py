@@ -76,7 +76,7 @@ def test_a_scale_of_one_is_tried_at_no_numerator_of_zero(name):
 LINEAR = '[up] y = Resize <mode = "linear"> (x, , s)'
 
 
-def test_a_scale_that_no_small_denominator_holds_is_told_with_the_digits_that_make_it_none():
+def test_a_scale_that_no_small_denominator_holds_is_reported_with_the_digits_that_make_it_none():
     nodes = "shape = Shape (x) kept = Gather (shape, k) s = Concat <axis = 0> (kept, hw) y = Resize (x, , , s)"
     text = model(nodes, "<int64[2] k = {0, 1}, int64[2] hw = {23, 20}>", x="float[n,3,10,10]")
     (outcome,) = resizefix.promote_scales(text, for_="tensorrt", verify=False).outcomes

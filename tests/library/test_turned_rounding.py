@@ -19,12 +19,12 @@ g (float[1,3,6,4,4] x) => (uint8[1,3,9,12,4] y)
 }"""
 
 
-def test_a_rounding_turned_by_a_last_bit_is_refused_and_told_how_it_may_pass() -> None:
+def test_a_rounding_turned_by_a_last_bit_is_refused_and_reported_how_it_may_pass() -> None:
     with pytest.raises(VerificationFailedError, match=r"by at most 1: .*--allow-inexact lets up to 0\.5 of"):
         legalize(onnx.parser.parse_model(MODEL), target="tensorrt-7.0")
 
 
-def test_it_passes_so_and_the_difference_is_told() -> None:
+def test_it_passes_so_and_the_difference_is_reported() -> None:
     result = legalize(onnx.parser.parse_model(MODEL), target="tensorrt-7.0", allow_inexact=True)
     assert result.verification.passed
     assert [outcome.max_abs_diff for outcome in result.outcomes] == [1]

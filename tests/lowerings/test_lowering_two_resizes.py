@@ -51,5 +51,5 @@ def test_an_open_batch_stays_open():
         (by_sizes(linear(), (None, 3, 5, 5, 6), (None, 3, 9, 10, 12)), "neither scales nor sizes are constant"),
     ],
 )
-def test_what_is_no_such_volume_is_told(subject, why):
+def test_what_is_no_such_volume_is_reported(subject, why):
     assert why in TWO_4D_RESIZES.applies(subject, 13)

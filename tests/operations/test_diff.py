@@ -70,7 +70,7 @@ def test_a_tensor_stored_in_another_field_is_the_same_value():
     assert changes(edit) == []
 
 
-def test_what_is_new_and_what_is_gone_is_told():
+def test_what_is_new_and_what_is_gone_is_reported():
     def edit(model):
         del model.graph.initializer[1]
         model.graph.node.append(onnx.helper.make_node("Relu", ["y"], ["z"], name="more"))

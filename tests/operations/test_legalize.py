@@ -196,7 +196,9 @@ def test_a_second_call_finds_nothing_to_do_where_a_constant_extent_tells_the_nex
         ("tensorrt-8.4", 10, "Resize (x, s)", "E17"),  # by another scale, of the same size and the same samples
     ],
 )
-def test_inference_is_not_told_of_scales_from_which_it_gets_another_size_than_the_kernel(target, opset, resize, how):
+def test_inference_is_not_reported_of_scales_from_which_it_gets_another_size_than_the_kernel(
+    target, opset, resize, how
+):
     """5 times 1.8 is 9 in float32 and 8 in float64, with which the sum would not fit; a chain hides it."""
     text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
     g (float[1,1,1,5] x, float[1,1,1,9] k) => (float[1,1,1,9] z)

@@ -91,7 +91,7 @@ def test_nothing_but_the_node_changes_and_setting_back_restores_it():
     assert [change.name for change in diff(Document.from_proto(before), Document.from_proto(back))] == ["up"]
 
 
-def test_an_attribute_that_no_longer_applies_is_dropped_and_told():
+def test_an_attribute_that_no_longer_applies_is_dropped_and_reported():
     before = resize_model(11, SHAPE, scales=SCALES, mode="nearest", nearest_mode="ceil")
     outcome = one(result := resizefix.set_interpolation(before, mode="linear"))
     assert "nearest_mode dropped, which linear does not read" in outcome.reason
@@ -121,7 +121,7 @@ def test_sensible_aliases_are_taken(given, key, value):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "expected"),
     [
         ({}, "give what to set as KEY=VALUE"),
         ({"mode": "lanczos"}, "mode=lanczos: give nearest, linear, cubic"),
@@ -137,14 +137,14 @@ def test_sensible_aliases_are_taken(given, key, value):
         ({"coordinates": "asymmetric", "coordinate_transformation_mode": "asymmetric"}, "coordinates is given twice"),
     ],
 )
-def test_what_cannot_be_meant_is_a_usage_error_that_lists_what_can(settings, told):
+def test_what_cannot_be_meant_is_a_usage_error_that_lists_what_can(settings, expected):
     with pytest.raises(UsageError) as error:
         resizefix.set_interpolation(resize_model(13, SHAPE, scales=SCALES, **FULL), **settings)
-    assert told in str(error.value)
+    assert expected in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "expected"),
     [
         ({"nearest_mode": "floor"}, "nearest_mode has no meaning with mode=linear; add mode=nearest"),
         ({"cubic_coeff_a": -0.5}, "cubic_coeff_a has no meaning with mode=linear; add mode=cubic"),
@@ -152,10 +152,10 @@ def test_what_cannot_be_meant_is_a_usage_error_that_lists_what_can(settings, tol
         ({"coordinates": "tf_crop_and_resize"}, "reads a roi, which the node does not have"),
     ],
 )
-def test_a_setting_that_the_mode_does_not_read_is_refused(settings, told):
+def test_a_setting_that_the_mode_does_not_read_is_refused(settings, expected):
     outcome = one(resizefix.set_interpolation(resize_model(13, SHAPE, scales=SCALES, **FULL), **settings))
     assert outcome.status is Status.REFUSED
-    assert told in outcome.reason
+    assert expected in outcome.reason
 
 
 @pytest.mark.parametrize(

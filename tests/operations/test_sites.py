@@ -64,7 +64,7 @@ def test_a_node_among_others_is_what_it_is_when_it_is_read_alone():
          "<int64[1] z = {0}>", None, OriginKind.RUNTIME),
     ],
 )  # fmt: skip
-def test_each_origin_is_told_from_the_others(nodes, extra, inputs, kind):
+def test_each_origin_is_reported_from_the_others(nodes, extra, inputs, kind):
     (site,) = sites_of(model(nodes, extra, inputs=inputs or "float[1,3,8,8] x"))
     assert site.origin.kind is kind
     assert site.promotable == (kind in (OriginKind.CONSTANT, OriginKind.COMPUTED))

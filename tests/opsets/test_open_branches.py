@@ -1,4 +1,4 @@
-"""Without verification nobody sees that branches give two sizes where the file leaves them open: that is refused."""
+"""Without verification it is not seen that branches give two sizes where the file leaves them open: that is refused."""
 
 from __future__ import annotations
 

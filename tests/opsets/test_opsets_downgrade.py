@@ -25,7 +25,7 @@ def test_a_model_that_is_old_enough_is_left_alone(opset: int, to: int) -> None:
     assert model.SerializeToString() == before
 
 
-def test_all_blockers_are_told_at_once_with_node_version_reason_and_mend() -> None:
+def test_all_blockers_are_reported_at_once_with_node_version_reason_and_mend() -> None:
     graph = """g (float[2,3] x, int64[1] p) => (float[A,B] y) <float s = {1}, uint8 z = {0}> {
         q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) n = NonZero(d) r = Resize(d, , f) e = Sinh(r)
         [last] y = Squeeze(e, p) }"""

@@ -51,7 +51,7 @@ def test_branches_of_different_shapes_are_refused() -> None:
     assert blocker.reason == "its branches give output 0 the shapes [4, 3] and [2, 3], and If-1 needs one shape"
 
 
-def test_every_blocker_of_every_body_is_told_outer_first() -> None:
+def test_every_blocker_of_every_body_is_reported_outer_first() -> None:
     graph = """g (bool c, float[3] x) => (float[3] y, float[3] z) {
         y = If(c) < then_branch = t () => (float[3] a) { a = Sinh(x) },
                     else_branch = e () => (float[3] b) { d = Cosh(x) b = Asinh(d) } >

@@ -98,8 +98,8 @@ def judge(case: str, valid: ModelProto, broken: ModelProto, *, control: bool, pr
             case, "harmed" if result.changed else "right", "; ".join(o.reason or "" for o in result.outcomes)[:200]
         )
     if result.changed and not right:
-        told = next((other for one, other in zip(wanted, after, strict=True) if not same(one, other)), "")
-        what = told if isinstance(told, str) else f"shapes {[array.shape for array in told]}"
+        differing = next((other for one, other in zip(wanted, after, strict=True) if not same(one, other)), "")
+        what = differing if isinstance(differing, str) else f"shapes {[array.shape for array in differing]}"
         return Verdict(case, "refused" if refused else "wrong", ("; ".join(refused) or what)[:200])
     if result.changed:
         return Verdict(case, "right")

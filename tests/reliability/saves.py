@@ -90,7 +90,7 @@ def temporary(name: str) -> bool:
 
 
 def is_old_or_new(found: Files, save: Save, old: Files, new: Files) -> str:
-    """Which of the two the files are, apart from files under names that nobody reads. Anything else fails."""
+    """Which of the two the files are, apart from files under names that nothing reads. Anything else fails."""
     lasting = {name: content for name, content in found.items() if not temporary(name)}
     assert {name: content for name, content in lasting.items() if name in old and name != save.out} == {
         name: content for name, content in old.items() if name != save.out

@@ -65,7 +65,7 @@ def test_who_reads_out_meanwhile_reads_one_whole_model_or_the_other(tmp_path):
     assert held.read() == contents[0]
 
 
-def test_of_two_writers_of_a_new_out_one_succeeds_and_the_other_is_told(worker, folder, expected):
+def test_of_two_writers_of_a_new_out_one_succeeds_and_the_other_is_reported(worker, folder, expected):
     def writing(by: Worker, form: str) -> Run:
         return promoted(by, folder, "model.onnx", "out.onnx", "--form", form)
 

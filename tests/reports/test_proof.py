@@ -63,13 +63,13 @@ RUNS = st.builds(
 
 @given(st.builds(Verification, st.sampled_from(Status), st.sampled_from([None, "why"]), st.lists(RUNS).map(tuple)))
 def test_a_verdict_never_contradicts_its_numbers(verification):
-    told = proof.basis(verification)
+    basis = proof.basis(verification)
     if verification.status is Status.FAILED:
-        assert told == (": why" if verification.reason else "")
+        assert basis == (": why" if verification.reason else "")
     bitwise = sum(run.bitwise for run in verification.runs)
-    assert not told.startswith(": 0 of")
-    if told.startswith(f": {bitwise} of {len(verification.runs)} ") and bitwise < len(verification.runs):
-        assert "the others within" in told
+    assert not basis.startswith(": 0 of")
+    if basis.startswith(f": {bitwise} of {len(verification.runs)} ") and bitwise < len(verification.runs):
+        assert "the others within" in basis
 
 
 def test_the_page_and_the_markdown_have_every_row():

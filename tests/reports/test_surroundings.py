@@ -42,7 +42,7 @@ def test_data_is_followed_one_step_and_operands_three():
     assert reads(found, "Shape")[0][1] == "Relu"
 
 
-def test_small_constants_are_told_by_the_operator_that_reads_them_but_not_by_a_resize():
+def test_small_constants_are_reported_by_the_operator_that_reads_them_but_not_by_a_resize():
     found = picture(document(COMPUTED))
     first = next(box for box in found.boxes if box.name == "first")
     assert first.lines == ("starts 0", "ends 2", "axes 0")

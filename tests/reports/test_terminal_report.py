@@ -136,7 +136,7 @@ def test_colour_is_for_terminals_and_for_those_who_ask(piped):
     assert not coloured.search(piped("inspect", UNET, FORCE_COLOR="1", NO_COLOR="1"))
 
 
-def test_a_reason_that_many_share_is_told_once(piped, tmp_path):
+def test_a_reason_that_many_share_is_reported_once(piped, tmp_path):
     model = many(3)
     for node in model.graph.node:
         if node.op_type == "Resize":
@@ -175,7 +175,7 @@ def test_hostile_names_do_nothing_to_a_terminal(piped, tmp_path):
         assert HOSTILE not in text
 
 
-def test_changes_are_told_with_both_sides_and_counted(piped, tmp_path):
+def test_changes_are_reported_with_both_sides_and_counted(piped, tmp_path):
     after = tmp_path / "after.onnx"
     model = onnx.load(SRCNN)
     model.producer_name = "somebody else"

@@ -109,7 +109,7 @@ def test_a_crash_is_a_result_at_the_step_where_it_came(openvino, does, said):
         assert answer.message == f"OpenVINO 1.2.3 {said} while it ran the model [last words]"
 
 
-def test_a_crash_at_load_is_told_from_one_at_run(openvino):
+def test_a_crash_at_load_is_reported_from_one_at_run(openvino):
     answer = asked(openvino(on_load="os.abort()"), MODEL, X)
     assert answer.ending is Ending.CRASHED_LOAD
     assert not answer.loaded

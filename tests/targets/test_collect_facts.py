@@ -124,7 +124,7 @@ def test_empty_tensors_and_missing_inputs_decide_what_gives_the_extent(
     assert (found.source is S.ABSENT) == (extent is None)
 
 
-def test_an_empty_input_at_the_end_is_told_from_one_before_it() -> None:
+def test_an_empty_input_at_the_end_is_reported_from_one_before_it() -> None:
     last = "g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { y = Resize (x, , s, ) }"
     model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> {last}')
     model.graph.node[0].input[:] = ["x", "", "s", ""]

@@ -19,7 +19,7 @@ def model(inputs: str, node: str, opset: int = 18, shape: str = "1,3,6,2") -> on
 
 
 @pytest.mark.parametrize(
-    ("inputs", "node", "told"),
+    ("inputs", "node", "expected"),
     [
         ("float[1,3,4,4] x, float[4] s", "Resize (x, , s)", {"s": [1, 1, 1.5, 0.5]}),
         ("float[1,3,h,w] x, int64[4] k", "Resize (x, , , k)", {}),
@@ -29,9 +29,9 @@ def model(inputs: str, node: str, opset: int = 18, shape: str = "1,3,6,2") -> on
         ("float[1,3,4,4] x", "Relu (x)", {}),
     ],
 )
-def test_what_the_sizes_before_and_behind_say_is_fed(inputs, node, told):
+def test_what_the_sizes_before_and_behind_say_is_fed(inputs, node, expected):
     found = feeds_from_declared_shapes(Document.from_proto(model(inputs, node)), {})
-    assert {name: value.tolist() for name, value in found.items()} == told
+    assert {name: value.tolist() for name, value in found.items()} == expected
 
 
 def test_sizes_that_the_user_gives_are_sizes_of_the_file():
@@ -52,7 +52,7 @@ def test_a_promotion_behind_such_a_node_is_proven_at_the_sizes_of_the_file():
     assert verification.runs[0].values == {"up_scales": (1.0, 1.0, 2.0, 2.0)}
 
 
-def test_without_a_run_at_what_is_told_other_values_are_fed():
+def test_without_a_run_at_what_is_reported_other_values_are_fed():
     made = model("float[1,3,4,4] x, float[4] s", "Resize (x, , s)", shape="2,3,6,2")
     made.graph.node[0].attribute.append(onnx.helper.make_attribute("mode", "cubic"))  # takes no batch that changes
     assert feeds_from_declared_shapes(Document.from_proto(made), {})["s"].tolist() == [2, 1, 1.5, 0.5]
@@ -67,7 +67,7 @@ def test_a_rewrite_behind_such_a_node_is_compared_at_the_sizes_of_the_file():
 
 
 @pytest.mark.parametrize(
-    ("between", "told"),
+    ("between", "expected"),
     [
         ("a = Abs (r) y = Add (x, a)", {"s": [1, 1, 1.5, 0.5]}),
         ("y = Clip (r)", {"s": [1, 1, 1.5, 0.5]}),
@@ -76,13 +76,13 @@ def test_a_rewrite_behind_such_a_node_is_compared_at_the_sizes_of_the_file():
         ("y = MaxPool <kernel_shape = [2, 2]> (r)", {}),
     ],
 )
-def test_sizes_behind_elementwise_nodes_are_those_of_what_they_read(between, told):
+def test_sizes_behind_elementwise_nodes_are_those_of_what_they_read(between, expected):
     made = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 18]> g (float[1,3,4,4] x, float[4] s) => (float[1,3,6,2] y) '
         f"{{ r = Resize (x, , s) {between} }}"
     )
     found = feeds_from_declared_shapes(Document.from_proto(made), {})
-    assert {name: value.tolist() for name, value in found.items()} == told
+    assert {name: value.tolist() for name, value in found.items()} == expected
 
 
 def test_a_promotion_that_reads_the_stored_size_of_a_fed_tensor_is_proven_at_that_size():

@@ -12,7 +12,7 @@ NCHW = (1, 3, 4, 6)
 NHWC = (1, 8, 6, 3)
 
 
-def told(shape: tuple[int, ...], kind: str, image: tuple[int, ...], factor: float) -> object:
+def vector(shape: tuple[int, ...], kind: str, image: tuple[int, ...], factor: float) -> object:
     value = vector_value(shape, kind, image, roles_of(image), factor)
     return None if value is None else value.tolist()
 
@@ -39,16 +39,16 @@ def told(shape: tuple[int, ...], kind: str, image: tuple[int, ...], factor: floa
 def test_a_vector_is_read_by_its_length(
     shape: tuple[int, ...], kind: str, image: tuple[int, ...], factor: float, expected: object
 ) -> None:
-    assert told(shape, kind, image, factor) == expected
+    assert vector(shape, kind, image, factor) == expected
 
 
 def test_sizes_never_shrink_to_nothing() -> None:
-    assert told((4,), "i", (1, 3, 1, 1), 0.5) == [1, 3, 1, 1]
+    assert vector((4,), "i", (1, 3, 1, 1), 0.5) == [1, 3, 1, 1]
 
 
 def test_without_an_image_only_single_numbers_have_a_reading() -> None:
-    assert told((4,), "f", (), 2.0) is None
-    assert told((1,), "f", (), 2.0) == [2.0]
+    assert vector((4,), "f", (), 2.0) is None
+    assert vector((1,), "f", (), 2.0) == [2.0]
 
 
 @pytest.mark.parametrize(

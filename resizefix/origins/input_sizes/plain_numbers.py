@@ -1,7 +1,7 @@
 """Numbers as large as the image or the map that meet other values than positions: `exp(t) / W`, `flow / ((W - 1) / 2)`.
 
 The file does not say whether such a number is a size. It is one where the same number has been found to follow the
-input elsewhere in the model, or where nobody would write it otherwise ((W - 1) / 2 = 31.5). Pixels that are scaled by
+input elsewhere in the model, or where it has no other use ((W - 1) / 2 = 31.5). Pixels that are scaled by
 255 are no sizes. All else is refused with both readings, and the user's choice decides.
 """
 

@@ -91,7 +91,7 @@ def _candidates(length: int, first: float, step: float, dtype: np.dtype[np.gener
 
 
 def _spans(factor: float, offset: float, step: float) -> bool:
-    """Whether a map is spanned so: over 0 to 1 or -1 to 1; over other numbers only in steps that nobody writes."""
+    """Whether a map is spanned so: over 0 to 1 or -1 to 1; over other numbers only in steps that are not plain."""
     usual = (factor, offset) in ((1.0, 0.0), (2.0, -1.0), (1.0, -0.5), (-2.0, 1.0))
     return usual or (_is_plain(factor) and _is_plain(offset) and not _is_plain(step))
 

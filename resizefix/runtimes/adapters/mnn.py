@@ -38,7 +38,7 @@ def load(model: ModelToLoad, options: Options) -> Run:
     if not os.path.exists(converted):
         raise RefusedError("the converter wrote no model")
     expr = engine._expr
-    threads = 4 if options.get("threads") == "default" else 1  # four, where nobody says otherwise (ScheduleConfig)
+    threads = 4 if options.get("threads") == "default" else 1  # four by default (ScheduleConfig)
     # No runtime manager; not dynamic, sizes may change, not rearranged.
     settings = (False, True, False, expr.Backend.CPU, expr.MemoryMode.Normal, expr.PowerMode.Normal)
     module = engine._nn.load_module_from_file(

@@ -28,8 +28,8 @@ def run(capsys, tmp_path, monkeypatch):
         capsys.readouterr()
         with pytest.raises(SystemExit) as done:
             main([str(argument) for argument in arguments])
-        told = capsys.readouterr()
-        return done.value.code, told.out, told.err
+        captured = capsys.readouterr()
+        return done.value.code, captured.out, captured.err
 
     return call
 
@@ -40,9 +40,9 @@ def test_the_lines_of_python_run_the_promoted_model(run, options):
     assert code == 0
     assert out.splitlines()[-1] == "wrote any.onnx"
     (lines,) = re.findall(r"to run it:\n((?:  .*\n){3})wrote", out)
-    told = {}
-    exec(re.sub("^  ", "", lines, flags=re.MULTILINE), told)
-    assert told["outputs"][0].shape == (1, 3, 60, 72)
+    captured = {}
+    exec(re.sub("^  ", "", lines, flags=re.MULTILINE), captured)
+    assert captured["outputs"][0].shape == (1, 3, 60, 72)
 
 
 @pytest.mark.parametrize(

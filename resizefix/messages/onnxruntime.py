@@ -145,6 +145,7 @@ MESSAGES = (
         "non-concat-axis-dimensions-must-match",
         _TOGETHER,
         _PROMOTE,
+        ("input-size", "any"),
     ),
     _row(
         ("Got invalid dimensions for input: … Got: 364 Expected: 518", "Got invalid dimensions for input"),

@@ -20,7 +20,7 @@ def show_explanations(found: Sequence[Explanation], model: str | None) -> None:
             out.line("")
         out.wrapped((one.runtime, "bold"), f": {one.message}")
         out.below(one.cause)
-        out.below(f"page: {one.page}")
+        out.below(f"page of the documentation: {_page(one.page)}")
         if one.command is not None:
             out.below("this fixes it:" if model else "this may fix it; with your model after the message, it is tried:")
             out.line((f"    {one.command}", "bold"))
@@ -28,3 +28,8 @@ def show_explanations(found: Sequence[Explanation], model: str | None) -> None:
             out.below(
                 f"No command changes {printable(model)} for this message; `resizefix inspect -v` explains each node."
             )
+
+
+def _page(file: str) -> str:
+    """The page's place in the documentation: its readers have the site or the repository."""
+    return file.removeprefix("docs/").removesuffix(".md")

@@ -71,7 +71,8 @@ def show_result(
         if found.verdict is Freedom.COUPLED and found.node in promoted:
             where = f"another scale of {found.node} breaks the model at {found.breaks_at!r}"
             out.wrapped(("warning: ", "yellow"), printable(f"{where}; only the old value was verified"), hang=4)
-    show_verification(result.verification)
+    if kept or result.verification.status is not Status.SKIPPED:
+        show_verification(result.verification)
     if sessions and result.verification.sessions:
         out.line(f"{counted(result.verification.sessions, 'session')} of onnxruntime opened")
 

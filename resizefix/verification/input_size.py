@@ -120,7 +120,9 @@ def _fixed(
     moved = 0.0 if close else _moved(before, engine)
     if not (close or level.max_rel_diff <= _LIKE_THE_ORIGINAL * moved or _flips(before, whole, optimized)):
         return Verification(Status.FAILED, Diagnostic("verification.input-size-optimized", reason=level.reason))
-    reason = Diagnostic("verification.input-size-fixed", nodes=counted(len(step.nodes), "changed node"))
+    reason = Diagnostic("verification.input-size-fixed-unchanged")
+    if step.nodes:
+        reason = Diagnostic("verification.input-size-fixed", nodes=counted(len(step.nodes), "changed node"))
     return Verification(Status.PASSED, reason, (run_of(level, fitted.feeds, optimized=True),))
 
 
@@ -207,7 +209,9 @@ def _any(
                 why = Diagnostic("verification.input-size-any-differs", size=size, reason=level.reason)
                 return Verification(Status.FAILED, why, tuple(runs))
     sizes = ", ".join("x".join(str(length) for length in symbols.values()) for symbols, _ in references)
-    reason = Diagnostic("verification.input-size-any", sizes=sizes, nodes=counted(len(step.nodes), "changed node"))
+    reason = Diagnostic("verification.input-size-any-unchanged", sizes=sizes)
+    if step.nodes:
+        reason = Diagnostic("verification.input-size-any", sizes=sizes, nodes=counted(len(step.nodes), "changed node"))
     return Verification(Status.PASSED, reason, tuple(runs))
 
 

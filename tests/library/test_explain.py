@@ -274,7 +274,7 @@ def test_the_command_line_answers_and_an_unknown_message_says_what_to_send(capsy
     assert run(["explain", "Resize scales must be an initializer!"]) == 0
     said = capsys.readouterr().out
     assert "TensorRT 8.0 to 8.2 takes scales from an initializer" in said
-    assert "docs/how-to/resize-scales-must-be-an-initializer.md" in said
+    assert "page of the documentation: how-to/resize-scales-must-be-an-initializer" in said
     assert run(["explain", "no such thing", "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert document["matches"] == []

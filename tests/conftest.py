@@ -5,6 +5,11 @@ import signal
 from importlib.metadata import version
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes is the machine's: no test fails by it.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -214,3 +214,17 @@ main()
         memory, seconds = done.stderr.split()[:2]
         assert 0 < int(memory) <= process.free_memory()
         assert 300 <= float(seconds) <= 610
+
+
+def test_ctrl_c_while_the_command_line_loads_ends_without_a_traceback():
+    code = (
+        "import sys, runpy\n"
+        "class Interrupts:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'resizefix.cli':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupts())\n"
+        "runpy.run_module('resizefix', run_name='__main__')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

@@ -127,7 +127,8 @@ def _cli() -> str:
         assert command is not None
         inner = click.Context(command, info_name=name, parent=context)
         text.append(f"## {name}\n")
-        text.append(f"```text\n{' '.join(command.get_usage(inner).split())}\n```\n")
+        usage = re.sub(r"\n\s+(?!resizefix)", " ", command.get_usage(inner))  # one line for each way to call it
+        text.append(f"```text\n{usage}\n```\n")
         text.append(f"{inspect.cleandoc(command.help or '')}\n")
         options = [param for param in command.get_params(inner) if isinstance(param, click.Option)]
         rows = [record for option in options if (record := option.get_help_record(inner))]

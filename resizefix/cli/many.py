@@ -77,9 +77,10 @@ def _many(function: F, *, writes: bool) -> F:
         metavar="NUMBER",
         help="Work on this many models at a time.",
     )(call)
+    metavar = "" if writes else "[MODEL]..."  # Subcommand.format_usage writes another line for commands that write
     return cast(
         F,
-        click.argument("more", nargs=-1, metavar="[IN]...", type=click.Path() if writes else ModelArgument())(counted),
+        click.argument("more", nargs=-1, metavar=metavar, type=click.Path() if writes else ModelArgument())(counted),
     )
 
 

@@ -45,6 +45,15 @@ _EXPLAIN_ALL = "resizefix.explain_all_options"
 class Subcommand(click.Command):
     """A command that takes no empty words (they come of a variable that is not set), and whose help fits a screen."""
 
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A line for one model, and one for several if their results go to a folder."""
+        pieces = [piece for piece in self.collect_usage_pieces(ctx) if piece]
+        formatter.write_usage(ctx.command_path, " ".join(pieces))
+        if any(param.name == "output_dir" for param in self.params):
+            several = {"IN": "IN...", "[OUT]": "--output-dir DIR"}
+            words = " ".join(several.get(piece, piece) for piece in pieces)
+            formatter.write_usage(ctx.command_path, words, prefix=" " * len("Usage: "))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options that most calls need with their texts, the others by name."""
         if ctx.meta.get(_EXPLAIN_ALL):

@@ -127,7 +127,7 @@ def _cli() -> str:
         assert command is not None
         inner = click.Context(command, info_name=name, parent=context)
         text.append(f"## {name}\n")
-        usage = re.sub(r"\n\s+(?!resizefix)", " ", command.get_usage(inner))  # one line for each way to call it
+        usage = re.sub(r"\n(?!\s+resizefix)\s*", " ", command.get_usage(inner))  # one line for each way to call it
         text.append(f"```text\n{usage}\n```\n")
         text.append(f"{inspect.cleandoc(command.help or '')}\n")
         options = [param for param in command.get_params(inner) if isinstance(param, click.Option)]

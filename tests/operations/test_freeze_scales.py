@@ -251,7 +251,7 @@ def test_a_chain_that_no_constant_stands_for_is_refused_with_the_reason_of_inspe
                    output="float[n,3,u,v] y")  # fmt: skip
     after = frozen(before)
     assert statuses(after) == [Status.REFUSED]
-    assert after.outcomes[0].reason == "its sizes follow the size of 'z', which no constant can"
+    assert after.outcomes[0].reason == "its sizes follow the size of 'z', so no constant can replace them"
     assert after.document.light_bytes() == before.light_bytes()
 
 

@@ -64,7 +64,7 @@ def test_at_a_fixed_input_size_the_sizes_of_the_chain_are_promoted():
     ("nodes", "extra", "inputs", "reason"),
     [
         ("k = Shape (z) y = Resize (x, , , k)", "int64[4] f = {0, 0, 0, 0}", "float[n,3,h,w] x, float[n,3,u,v] z",
-         "its sizes follow the size of 'z', which no constant can"),
+         "its sizes follow the size of 'z', so no constant can replace them"),
         ("h = Shape (x) k = Add (h, f) y = Resize (x, , , k)", "int64[4] f = {0, 0, 5, 5}", "float[n,3,h,w] x",
          "its sizes make its height the input's + 5, which is no constant multiple of the input's size"),
         ("h = Shape (x) a = Mul (h, f) k = Div (a, d) y = Resize (x, , , k)",

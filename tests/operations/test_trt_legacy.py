@@ -85,7 +85,7 @@ def test_a_scale_that_is_fed_cannot_be_an_attribute():
     text = model("y = Resize (x, , s)").replace("float[1,3,8,8] x)", "float[1,3,8,8] x, float[4] s)")
     (outcome,) = legacy(text).outcomes
     assert outcome.status is Status.REFUSED
-    assert "are fed at run time, through 's'; make them one first" in (outcome.reason or "")
+    assert "are fed at run time, through 's'; freeze them first with freeze-scales" in (outcome.reason or "")
 
 
 def test_a_default_is_a_constant_in_the_old_form():

@@ -68,8 +68,8 @@ def test_a_fixed_size_over_an_open_input_is_no_scale():
     assert found.scales is None
     assert found.values is None
     assert found.reason == (
-        "make its height 480 whatever the size of its input, which the file does not fix: no scale says that. Fix the "
-        "sizes of the model's input first"
+        "make its height 480 whatever the size of its input, which the file does not fix: no constant scale does that. "
+        "Fix the sizes of the model's input first"
     )
 
 
@@ -104,7 +104,7 @@ SKIP = "s = Shape (z) h1 = Gather <axis = 0> (s, two) w1 = Gather <axis = 0> (s,
 def test_sizes_of_another_tensor_follow_that_tensor():
     found = recovery(SKIP, "float[n,3,h,w] x, float[n,8,u,v] z")
     assert found.says == "height and width are the size of 'z'"
-    assert found.reason == "follow the size of 'z', which no constant can"
+    assert found.reason == "follow the size of 'z', so no constant can replace them"
 
 
 def test_sizes_of_another_tensor_of_fixed_size_are_numbers():
@@ -127,7 +127,7 @@ def test_the_input_by_another_name_is_the_input():
                                  "float[0] e = {}"))  # fmt: skip
     assert isinstance(strided, Recovery)
     assert strided.values is None
-    assert strided.reason == "follow the size of 'x', which no constant can"
+    assert strided.reason == "follow the size of 'x', so no constant can replace them"
 
 
 def quotient(target: str) -> str:
@@ -237,7 +237,7 @@ def test_a_site_shows_what_was_recovered():
     assert site.origin.says == "height and width are 2 × the input's"
     assert (site.origin.recovered_scales, site.origin.right_under_every_rule) == ((1, 1, 2, 2), True)
     refused = only_site(sized(SKIP, "float[n,3,h,w] x, float[n,8,u,v] z"))
-    assert refused.reason == "its sizes follow the size of 'z', which no constant can"
+    assert refused.reason == "its sizes follow the size of 'z', so no constant can replace them"
 
 
 @settings(max_examples=12, deadline=None)

@@ -122,7 +122,7 @@ def test_a_pipe_gets_every_name_and_reason_on_one_line_and_a_terminal_what_fits(
     path = tmp_path / "c.onnx"
     onnx.save(parsed(COMPUTED), path)
     lines = piped("inspect", path).splitlines()
-    assert "   its sizes follow the size of 'like', which no constant can" in lines
+    assert "   its sizes follow the size of 'like', so no constant can replace them" in lines
     assert any(line.startswith("   from computed sizes: height and width are the size of 'like'") for line in lines)
     narrow = plain(piped("inspect", path, FORCE_COLOR="1", COLUMNS="40")).splitlines()
     assert "   its sizes follow the size of 'like'," in (line.rstrip() for line in narrow)

@@ -55,7 +55,7 @@ SENTENCES = {
     "verification.input-size-node-differs": "at {size} node {node!r} computes something else than in the model for that size, whether or not an output shows it: {reason}",
     "verification.input-size-any-differs": "at {size} the model for any size computes something else than the one for that size: {reason}",
     "verification.input-size-any-unchanged": "at the old size it computes what the original does; at each of {sizes} it computes what a model converted to that fixed size does. No node was changed. There is no original of those sizes to compare with",
-    "verification.input-size-any": "at the old size it and each of {nodes} compute what the original does; at each of {sizes} it computes what a model converted to that fixed size does. The other nodes are the same bytes. There is no original of those sizes to compare with",
+    "verification.input-size-any": "at the old size it and {nodes} compute what the original does; at each of {sizes} it computes what a model converted to that fixed size does. The other nodes are the same bytes. There is no original of those sizes to compare with",
     "verification.first-resize-that-differs": "{runtime} differs from onnxruntime, and the first resize that does is {node}: {why}",
     "verification.no-resize-begins-difference": "{runtime} differs from onnxruntime, but no resize is the first to: {why}",
     "verification.outputs-agree-resizes-differ": "the outputs agree, but a resize inside the model does not",

@@ -11,7 +11,6 @@ from test_repaired_files import BROKEN, session
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.faults.table import FINDERS, faults_in
 from resizefix.outcome import Status
 
@@ -174,51 +173,6 @@ def test_a_fault_whose_meaning_is_not_certain_is_refused_with_the_reason(name):
     assert result.model == document.to_proto()
 
 
-@pytest.mark.parametrize(("prefer", "side"), [("scales", 16), ("sizes", 20)])
-def test_prefer_decides_between_two_operands(prefer, side):
-    document = small(13, 'y = Resize (x, "", s, z)', f"{SCALES}, int64[4] z = {{1, 3, 20, 20}}")
-    made = resizefix.repair(document.to_proto(), prefer=prefer).model
-    (output,) = session(made).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
-    assert output.shape == (1, 3, side, side)
-
-
-@pytest.mark.parametrize(("words", "coordinates"), [
-    ("half_pixel", "half_pixel"), ("asymmetric", "asymmetric"), (["scales", "half_pixel"], "half_pixel"),
-])  # fmt: skip
-def test_prefer_decides_how_a_node_of_two_versions_samples(words, coordinates):
-    kind = "int64" if isinstance(words, list) else "float"  # whole numbers may be sizes, too
-    broken = small(13, 'y = Resize <mode = "linear"> (x, s)', f"{kind}[4] s = {{1, 1, 2, 2}}").to_proto()
-    meant = small(
-        13, f'y = Resize <mode = "linear", coordinate_transformation_mode = "{coordinates}"> (x, "", s)', SCALES
-    )
-    result = resizefix.repair(broken, prefer=words)
-    assert result.verification.passed
-    feeds = {"x": np.random.default_rng(0).random((1, 3, 8, 8), np.float32)}
-    (found,), (wanted,) = (session(made).run(None, feeds) for made in (result.model, meant.to_proto()))
-    assert found.tobytes() == wanted.tobytes()
-
-
-def test_a_refusal_of_two_coordinates_gives_an_option_that_decides():
-    broken = small(13, 'y = Resize <mode = "linear"> (x, s)', SCALES).to_proto()
-    (outcome,) = resizefix.repair(broken).outcomes
-    assert "choose with --prefer asymmetric or --prefer half_pixel" in (outcome.reason or "")
-    assert outcome.retry_args == ("--prefer", "half_pixel")
-    with pytest.raises(UsageError, match="a list of one of each"):
-        resizefix.repair(broken, prefer=["half_pixel", "asymmetric"])
-
-
-@pytest.mark.parametrize(("nodes", "rest"), [('y = Resize <mode = "linear"> (x, "", s)', "float[4] s = {1, 1, 0, 0}, "),
-                                            ('y = Resize <mode = "linear"> (x)', "")])  # fmt: skip
-def test_a_stored_shape_that_two_scales_give_is_taken_as_sizes_on_request_alone(nodes, rest):
-    document = small(13, nodes, f"{rest}float[1,3,4,4] y", data="float[1,3,9,8] x")
-    (outcome,) = resizefix.repair(document.to_proto()).outcomes
-    assert outcome.status is Status.REFUSED
-    assert "by these sizes or by a scale that was rounded down" in (outcome.reason or "")
-    made = resizefix.repair(document.to_proto(), prefer="sizes").model
-    (output,) = session(made).run(None, {"x": np.ones((1, 3, 9, 8), np.float32)})
-    assert output.shape == (1, 3, 4, 4)
-
-
 @pytest.mark.parametrize("place", ["s", "z"])
 def test_an_operand_of_strings_is_refused_and_no_cast_is_tried(place):
     inputs = {"s": 'x, "", s', "z": 'x, "", "", s'}[place]
@@ -227,41 +181,6 @@ def test_an_operand_of_strings_is_refused_and_no_cast_is_tried(place):
     (outcome,) = resizefix.repair(document.to_proto()).outcomes
     assert outcome.status is Status.REFUSED
     assert "string" in outcome.reason
-
-
-@pytest.mark.parametrize("opset", [11, 13, 18])
-@pytest.mark.parametrize("kind", ["int64", "double"])
-@pytest.mark.parametrize("nested", [False, True])
-def test_a_resize_in_a_function_is_repaired_and_computes_what_it_did_in_the_main_graph(opset, kind, nested):
-    roi = "r" if opset < 13 else '""'
-    resize = f'Resize <mode = "linear"> (a, {roi}, s)'
-    constants = f"s = Constant <value = {kind}[4] {{1, 1, 2, 2}}> () r = Constant <value = float[0] {{}}> ()"
-    body = f"{constants} b = {resize}"
-    if nested:
-        branch = f"{constants} d = {resize}"
-        body = (
-            "c = Constant <value = bool {1}> () b = If (c) <"
-            + ", ".join(
-                f"{name} = {name[0]} () => (float[p, q, u, v] {name[0]}) {{ {branch.replace('d =', f'{name[0]} =')} }}"
-                for name in ("then_branch", "else_branch")
-            )
-            + ">"
-        )
-    imports = f'"" : {opset}, "d" : 1'
-    broken = onnx.parser.parse_model(
-        f"<ir_version: 8, opset_import: [{imports}]> g (float[1,3,8,8] x) => (float[h, i, j, k] y) {{ y = d.F (x) }}"
-        f'<domain: "d", opset_import: ["" : {opset}]> F (a) => (b) {{ {body} }}'
-    )
-    result = resizefix.repair(broken)
-    assert result.verification.passed
-    plain = onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[1,3,8,8] a) => (float[h, i, j, k] y)'
-        f"<float[4] s = {{1, 1, 2, 2}}, float[0] r = {{}}> {{ y = {resize} }}"
-    )
-    image = np.random.RandomState(0).rand(1, 3, 8, 8).astype(np.float32)
-    (wanted,) = session(plain, optimized=False).run(None, {"a": image})
-    (found,) = session(result.model, optimized=False).run(None, {"x": image})
-    assert np.array_equal(wanted, found)
 
 
 TWO_EXTENTS_TWICE = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[a, b, c, d] y)
@@ -334,20 +253,6 @@ def test_channels_that_nothing_says_are_to_stay_are_left_as_they_are():
     assert not resizefix.repair(document.to_proto()).changed
 
 
-QUOTIENT = "float[4] s = {1, 1, 1.034482717514038, 2}"  # float32(30 / 29)
-
-
-@pytest.mark.parametrize(("prefer", "height"), [("sizes", 30), ("scales", 29)])
-def test_prefer_decides_between_a_quotient_and_the_length_that_it_gives(prefer, height):
-    document = small(13, 'y = Resize (x, "", s)', QUOTIENT, data="float[1,3,29,8] x")
-    (outcome,) = resizefix.repair(document.to_proto()).outcomes
-    assert outcome.status is Status.REFUSED
-    assert "--prefer sizes makes the output 30 long" in (outcome.reason or "")
-    made = resizefix.repair(document.to_proto(), prefer=prefer).model
-    (output,) = session(made).run(None, {"x": np.ones((1, 3, 29, 8), np.float32)})
-    assert output.shape == (1, 3, height, 16)
-
-
 def test_a_resize_by_one_is_removed_on_request_alone():
     document = small(13, 'y = Resize (x, "", s)', "float[4] s = {1, 1, 1, 1}")
     assert not resizefix.repair(document.to_proto()).changed
@@ -384,29 +289,6 @@ def test_a_stored_size_that_is_the_whole_part_of_the_product_does_not_contradict
     assert scales[2] == np.float32(1.8)
 
 
-def test_too_few_scales_in_a_function_are_named():
-    broken = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13, "d" : 1]> g (float[1,3,8,8] x) => (float[a,b,c,e] y) { y = d.F (x) }'
-        '<domain: "d", opset_import: ["" : 13]> F (h) => (z) {'
-        ' s = Constant <value = float[2] {2, 2}> () z = Resize (h, "", s) }'
-    )
-    (outcome,) = resizefix.repair(broken).outcomes
-    assert outcome.status is Status.REFUSED
-    assert "it has 2 scales, and its input has 4 axes" in (outcome.reason or "")
-
-
-def test_scales_nearly_one_in_a_function_are_one():
-    broken = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 13, "d" : 1]> g (float[1,3,8,8] x) => (float[a,b,c,e] y) { y = d.F (x) }'
-        '<domain: "d", opset_import: ["" : 13]> F (h) => (z) {'
-        ' s = Constant <value = float[4] {1.0, 0.9999999, 2.0, 2.0}> () z = Resize (h, "", s) }'
-    )
-    made = resizefix.repair(broken)
-    assert made.outcomes[0].fault == "unit-scale"
-    (output,) = session(made.model).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
-    assert output.shape == (1, 3, 16, 16)
-
-
 @pytest.mark.parametrize("name", ["srcnn_x3_opset11", "bisenet_x8_linear_opset9", "unet_linear_dynamo23"])
 def test_a_right_model_has_no_fault_and_comes_back_as_it_was(name, tmp_path):
     path = BROKEN.parent / f"{name}.onnx"
@@ -421,3 +303,32 @@ def faults_in_file(path: Path):
     from resizefix.dialects.model_view import ModelView
 
     return faults_in(ModelView(Document.open(path)))
+
+
+@pytest.mark.parametrize("behind", ["Relu", "Sigmoid", "Identity", "Clip"])
+@pytest.mark.parametrize(("operands", "rest"), [("h", ""), ('h, "", s', "float[2] s = {2, 2}, ")])
+def test_the_stored_shape_may_stand_behind_an_operator_that_keeps_shapes(behind, operands, rest):
+    text = f"h = Relu (x) r = Resize ({operands}) q = {behind} (r) y = Relu (q)"
+    result = resizefix.repair(small(13, text, f"{rest}float[1,3,16,16] y").to_proto())
+    assert result.outcomes[0].status is Status.CHANGED
+    (output,) = session(result.model).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    assert output.shape == (1, 3, 16, 16)
+
+
+@pytest.mark.parametrize("behind", ["MaxPool <kernel_shape = [2, 2]> (r)", "d.Relu (r)", "Transpose (r)"])
+def test_a_shape_behind_another_operator_says_nothing(behind):
+    model = small(13, f"r = Resize (x) y = {behind}", "float[1,3,16,16] y").to_proto()
+    model.opset_import.append(onnx.helper.make_opsetid("d", 1))
+    assert resizefix.repair(model).outcomes[0].status is Status.REFUSED
+
+
+def test_a_stored_shape_with_a_size_of_0_is_not_what_was_meant():
+    scales = "float[4] s = {0.9960785, 0.9960785, 2, 2}, float[0,2,16,16] r"
+    broken = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,16,16] y)'
+        f' <{scales}> {{ r = Resize (x, "", s) y = Relu (r) }}'
+    )
+    made = resizefix.repair(broken)
+    assert made.outcomes[0].fault == "unit-scale"
+    (output,) = session(made.model).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    assert output.shape == (1, 3, 16, 16)

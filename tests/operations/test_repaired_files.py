@@ -145,14 +145,7 @@ def test_what_is_not_the_resizes_is_byte_for_byte_what_it_was(name):
     assert list(before.metadata_props) == list(after.metadata_props)
 
 
-# Faults that none of the converters tried makes (docs/repair.md): the files that show them are written by hand (TEXTS).
-BY_HAND = {
-    "both-extents": "edits after the idiom of opset 10",
-    "no-extent": "a constant that was dropped",
-    "unit-scale": "scales that were divided, or stored in 16 bits and folded",
-    "identity": "no fault; removed on request",
-}
-
+NO_FAULT = {"identity"}  # removed on request
 
 ALL_FAULTS = {
     value
@@ -162,32 +155,28 @@ ALL_FAULTS = {
 }
 
 
-def test_every_fault_has_a_file_of_the_converter_that_makes_it_or_is_made_by_hand_alone():
+def test_every_fault_has_a_file_of_the_converter_that_makes_it():
     by_converter = set()
     for name in CASES:
         for outcome in resizefix.repair(
             BROKEN / f"{name}.onnx", prefer=CASES[name].get("prefer"), verify=False
         ).outcomes:
             by_converter |= set((outcome.fault or "").split(", ")) - {""}
-    assert by_converter | set(BY_HAND) == ALL_FAULTS
-    assert not by_converter & set(BY_HAND)
+    assert by_converter == ALL_FAULTS - NO_FAULT
 
 
 def test_the_page_names_a_file_and_its_converter_for_every_fault_that_a_converter_makes():
     page = (BROKEN.parents[1] / "docs" / "repair.md").read_text(encoding="utf-8")
-    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if re.match(r"\| `[a-z0-9-]+`", line)]
-    by_hand = {fault for row in rows if "by hand" in row[1] for fault in re.findall(r"`([a-z0-9-]+)`", row[0])}
-    assert by_hand == BY_HAND.keys() - {"identity"}
     makers = page.split("## Who makes them")[1].split("## Refused")[0]
     rows = [line.strip("| ").split(" | ") for line in makers.splitlines() if line.startswith("| `")]
-    files = {row[0].strip("`"): row for row in rows if "by hand" not in row[1]}
-    assert len(files) + len(by_hand) == len(ALL_FAULTS - {"identity"})
-    for fault, (_, converters, file) in files.items():
-        case = CASES[re.findall("`([a-z0-9_]+)`", file)[0]]
-        result = resizefix.repair(BROKEN / f"{case['id']}.onnx", prefer=case.get("prefer"), verify=False)
-        found = {name for outcome in result.outcomes for name in (outcome.fault or "").split(", ")}
-        assert fault in found
-        assert case["version"] in converters or any(word in converters for word in case["converter"].split())
+    files = {row[0].strip("`"): row for row in rows}
+    assert files.keys() == ALL_FAULTS - NO_FAULT
+    for fault, (_, converters, named) in files.items():
+        for name in re.findall("`([a-z0-9_]+)`", named):
+            case = CASES[name]
+            result = resizefix.repair(BROKEN / f"{name}.onnx", prefer=case.get("prefer"), verify=False)
+            assert fault in {fixed for outcome in result.outcomes for fixed in (outcome.fault or "").split(", ")}
+            assert case["version"] in converters or any(word in converters for word in case["converter"].split())
 
 
 # One model for each fault: opset, the resize and what it reads, the fault, the node afterwards.

@@ -32,6 +32,15 @@ LOADED = (
         for name in ("html", "json", "markdown", "python_lines", "survey", "terminal", "text")
     ),
 )
+MODEL = str(Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx")
+UNVERIFIED = ("--dry-run", "--no-verify")
+FIRST = (
+    ("inspect", MODEL),
+    ("check", MODEL, "--target", "tensorrt-10"),
+    ("promote-scales", MODEL, *UNVERIFIED),
+    ("legalize", MODEL, "--target", "tensorrt-5.0", "--allow-inexact", *UNVERIFIED),
+)
+"""Commands whose work is done once before any fork: onnx registers its operators at the first question about one."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +118,19 @@ class Terminal:
         return seen.decode()
 
 
-def _serve(channel: socket.socket) -> None:
-    for module in LOADED:
+def load(modules: Sequence[str]) -> None:
+    """All that commands load, and what they make at their first call, in the process that is forked for each."""
+    for module in modules:
         importlib.import_module(module)
+    from resizefix.cli import main
+
+    for arguments in FIRST:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            main(list(arguments))
+
+
+def _serve(channel: socket.socket) -> None:
+    load(LOADED)
     assert len(os.listdir("/proc/self/task")) == 1
     while True:
         message, streams, _, _ = socket.recv_fds(channel, 1 << 20, 2)

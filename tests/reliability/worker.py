@@ -7,7 +7,6 @@ is written down as it ends, so a child that is killed has lost only its last. Sp
 from __future__ import annotations
 
 import ctypes
-import importlib
 import json
 import os
 import resource
@@ -33,7 +32,7 @@ PROVING = (
 )
 sys.path.append(str(HERE.parent / "cli"))
 
-from forked_commands import LOADED  # noqa: E402
+from forked_commands import LOADED, load  # noqa: E402
 
 MEGABYTE = 1 << 20
 
@@ -114,8 +113,7 @@ class Worker:
 
 
 def _serve() -> None:
-    for module in (*LOADED, *PROVING):  # once, for all children
-        importlib.import_module(module)
+    load((*LOADED, *PROVING))  # once, for all children
     for line in sys.stdin:
         job = json.loads(line)
         with tempfile.TemporaryDirectory() as place:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from resizefix.printable import summary
-from resizefix.targets.target import Target, Violation, accepted
+from resizefix.targets.target import Effect, Target, Violation, accepted
 
 if TYPE_CHECKING:  # a parser of its own process is asked by few
     from resizefix.runtimes.tensorrt import LiveVerdict
@@ -28,10 +28,17 @@ class Verdict:
 
     def __repr__(self) -> str:
         broken = Counter(violation.rule for violation in self.violations)
-        word = "accepted" if self.accepted else "rejected"
         live = None if self.live is None else f"{self.live.parser}: {'accepted' if self.live.taken else 'rejected'}"
         rules = ", ".join(f"{rule} ({count})" for rule, count in broken.items())
-        return summary("Verdict", f"{self.target.name} {word}", rules, live, self.live_reason)
+        return summary("Verdict", f"{self.target.name} {self.word}", rules, live, self.live_reason)
+
+    @property
+    def word(self) -> str:
+        """`accepted`, `rejected`, or `different`: no node is rejected, and at least one computes something else."""
+        if self.accepted:
+            return "accepted"
+        rejected = any(violation.effect is Effect.REJECTED for violation in self.violations)
+        return "rejected" if rejected else "different"
 
     @property
     def accepted(self) -> bool:

@@ -155,7 +155,7 @@ def _badge(verdict: Verdict) -> Markup:
     sign, word, colour = ("✓", "accepted", "yes") if verdict.accepted else ("✕", "rejected", "no")
     if noted:
         sign, word, colour = "✓", "accepted, with a note", "care"
-    elif not verdict.accepted and all(entry.effect is not Effect.REJECTED for entry in verdict.violations):
+    elif verdict.word == "different":
         sign, word = "≠", "computes something else"
     unseen = element("span", f": {word}", class_="unseen")
     return element(

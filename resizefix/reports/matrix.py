@@ -95,13 +95,16 @@ def _accepted(verdicts: Sequence[Verdict]) -> str:
     return f"accepted by {len(taken)} of {count(len(verdicts), 'target')}"
 
 
+_BY = {"accepted": "accepted", "rejected": "rejected", "different": "computed differently"}
+
+
 def _headline(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Headline:
     accepted = sum(one.accepted for one in verdicts)
     tone = "yes" if accepted == len(verdicts) else "care" if accepted else "no"
     nodes = count(len(rows), "resize")
     if len(verdicts) > 1:
         return Headline((_accepted(verdicts), nodes), tone)
-    return Headline((f"{'accepted' if accepted else 'rejected'} by {verdicts[0].target.name}", nodes), tone)
+    return Headline((f"{_BY[verdicts[0].word]} by {verdicts[0].target.name}", nodes), tone)
 
 
 def _cell(verdict: Verdict) -> Markup:

@@ -18,10 +18,11 @@ from resizefix.reports.measured import measured_lines, output_lines
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import count, listed, live_verdict, reason, runs_of_targets
 from resizefix.runtimes.tensorrt import LiveVerdict
-from resizefix.targets.target import Effect, Target
+from resizefix.targets.target import Target
 from resizefix.verification.verification import Status, Verification
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
+_COLOURS = {"accepted": "green", "rejected": "red", "different": "yellow"}
 _SHORT = 60  # characters of a reason that may be said again
 
 
@@ -112,8 +113,7 @@ def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
     out = screen(4)
     for verdict in verdicts:
         mark = "*" if verdict.target.name == chosen else " "
-        word = ("accepted", "green") if verdict.accepted else ("rejected", "red")
-        out.line(f"{mark} {verdict.target.name:<13} ", word)
+        out.line(f"{mark} {verdict.target.name:<13} ", (verdict.word, _COLOURS[verdict.word]))
         for violation in verdict.violations:
             out.below(printable(f"{violation.node}: {violation.because} [{violation.rule}; {violation.source}]"))
             out.wrapped((printable(violation.fix), "dim"), indent=6)
@@ -208,14 +208,14 @@ def show_matrix(verdicts: Sequence[Verdict]) -> None:
     in_words: dict[str, str] = {}
     width = max(len(verdict.target.name) for verdict in verdicts)
     for verdict in verdicts:
-        word, style = _word(verdict)
+        word = verdict.word
         nodes: dict[str, set[str]] = {}
         for violation in verdict.violations:
             nodes.setdefault(violation.rule, set()).add(violation.node)
             in_words.setdefault(violation.rule, violation.because)
         rules = ", ".join(f"{rule} ({count(len(found), 'node')})" for rule, found in nodes.items())
         text = f"{' ' * (len('different') - len(word))}  {rules}" if rules else ""
-        out.wrapped(f"{verdict.target.name:<{width}}  ", (word, style), text, hang=width + 13)
+        out.wrapped(f"{verdict.target.name:<{width}}  ", (word, _COLOURS[word]), text, hang=width + 13)
         if verdict.live is not None:
             _show_live(out, verdict.live, {violation.node for violation in verdict.violations})
     if in_words:
@@ -223,14 +223,6 @@ def show_matrix(verdicts: Sequence[Verdict]) -> None:
     for rule, because in in_words.items():
         out.wrapped(printable(f"{rule}: {because}"), indent=2, hang=4)
     out.line("check with --target NAME, or -v, prints each node and how to fix it")
-
-
-def _word(verdict: Verdict) -> tuple[str, str]:
-    """One word for a verdict, and its style."""
-    if verdict.accepted:
-        return "accepted", "green"
-    rejected = any(violation.effect is Effect.REJECTED for violation in verdict.violations)
-    return ("rejected", "red") if rejected else ("different", "yellow")
 
 
 def show_targets(covered: Mapping[str, str]) -> None:

@@ -211,3 +211,25 @@ def test_a_box_as_large_as_the_image_by_chance_keeps_its_pixels():
 
     result = resizefix.input_size(built(prior, OLD), size=NEW)
     assert run(result.model, NEW).tobytes() == run(built(prior, NEW), NEW).tobytes()
+
+
+def scaled_by_fractions(n: Net, h: int, w: int) -> str:
+    """The scales of 32×48 → 83×134, as tf2onnx writes a resize to a fixed size: one over the other."""
+    scales = [1, 1, 83 / 32, 134 / 48]
+    none = n.const([], np.float32)
+    return n.add("Resize", n.conv("x", 3, 2), none, n.const(scales, np.float32), mode="linear")
+
+
+@pytest.mark.parametrize(
+    ("choice", "made", "inference"),
+    [
+        ("keep", (83, 134), "its size 83 x 134 stays"),
+        ("follow_input", (124, 178), "its size 83 x 134 follows the input"),
+    ],
+)
+def test_fractional_scales_make_their_size_or_scale_as_the_user_says(choice, made, inference):
+    (outcome,) = resizefix.input_size(built(scaled_by_fractions, OLD), size=NEW).outcomes
+    assert (outcome.status, outcome.node) == (Status.REFUSED, "Resize_1")
+    result = resizefix.input_size(built(scaled_by_fractions, OLD), size=NEW, **{choice: ["Resize_1"]})
+    assert run(result.model, NEW).shape == (1, 2, *made)
+    assert result.resolution.inferred == (f"Resize_1: {inference}",)

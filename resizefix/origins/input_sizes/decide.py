@@ -145,17 +145,18 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         elif targets is None and said is None and factor is not None:
             sizes = [after.old for _, _, after in moving]
             raise refuse(use.label, "origins.input-size-resize-factor", sizes=sizes, factor=f"{float(factor):.4g}")
+        is_factor = use.is_scale and targets is None and said != "keep"
         for (_, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
             if target is not None:
                 _bind(flow, after, target)
             elif said is None and not use.is_scale and flow.solver.seen.get(after.old or 0):
                 raise refuse(use.label, "origins.input-size-resize-map", sizes=[size.old for _, _, size in moving])
-            elif use.is_scale:
+            elif is_factor:
                 _bind(flow, after, flow.solver.candidates[flow.sizes.resolve(after)][0])
             else:
                 _bind(flow, after, flow.sizes.const(after.old or 0))
         olds = " x ".join(str(after.old) for _, _, after in moving)
-        how = "stays" if targets is None else "follows the input"
+        how = "stays" if targets is None and not is_factor else "follows the input"
         inferred.append(f"{use.label}: its size {olds} {how}")
         flow.solver.settle()
 

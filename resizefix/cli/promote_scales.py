@@ -85,7 +85,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         def show() -> None:
             from resizefix.dialects.model_view import ModelView
             from resizefix.document.document import Document
-            from resizefix.library.plans import lost_targets
+            from resizefix.library.lost_targets import lost_targets
             from resizefix.reports.python_lines import python_lines
             from resizefix.reports.text import show_lost_targets, show_profile, show_python
 
@@ -93,7 +93,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
                 show_profile(flags)
             if made and path is not None and isinstance(result.model, Document):
                 before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
-                show_lost_targets(*lost_targets(before, after, result.outcomes))
+                show_lost_targets(*lost_targets(before, after, result.outcomes, result.inputs))
                 show_python(python_lines(result, result.model.proto, out))
 
         fields = {} if result.profile is None else {"profile": profile_json(result.profile), "trtexec": flags}

@@ -139,15 +139,6 @@ def apply_around(
             value.type.tensor_type.elem_type = types[value.name]
 
 
-def drop_results(graph: GraphProto, names: Container[str]) -> None:
-    """Take out the nodes all of whose results are these, and the outputs of these names."""
-    kept = [node for node in graph.node if not node.output or not all(name in names for name in node.output)]
-    del graph.node[:]
-    graph.node.extend(kept)
-    _drop_named(graph.output, names)
-    _drop_named(graph.value_info, names)
-
-
 def set_input(node: NodeProto, position: int, name: str) -> None:
     """Let input `position` of a node read `name`; inputs left out before it become empty names.
 

@@ -6,13 +6,12 @@ An operation is imported by the plan that needs it: most reports need none.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 import onnx
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.edits import drop_results
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition
 from resizefix.document.shapes import dims_of
 from resizefix.errors import RefusedError, UsageError
@@ -20,13 +19,12 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input, retry_args
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import Status
 from resizefix.promotion import Form, Freedom
-from resizefix.scope_path import MAIN, Key
-from resizefix.targets.collect_facts import Kind, facts_in, facts_of, kinds_in
+from resizefix.targets.collect_facts import facts_in, facts_of
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, accepted, judge
-from resizefix.targets.tensorrt import LEGACY_TARGETS, TENSORRT_TARGETS
+from resizefix.targets.tensorrt import LEGACY_TARGETS
 
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
 _FACTORS = (2, 1, 2000, 1000)
@@ -221,45 +219,3 @@ def _sizes(site: Site) -> tuple[int, ...]:
         next((size for size in pair if isinstance(size, int)), _USUAL_SIZE if axis else 1)
         for axis, pair in enumerate(sizes)
     )
-
-
-def lost_targets(before: ModelView, after: ModelView, outcomes: Sequence[Outcome]) -> tuple[list[Target], list[Target]]:
-    """The TensorRT targets whose rules accept every resize of `before`, and not those of `after`; and those of them
-    that accept the model where the changed sites are promoted for TensorRT instead.
-
-    Nodes that differ in their names alone are judged once, and one of them is promoted: what becomes of it becomes of
-    the others.
-    """
-    kinds = kinds_in(before)
-    accepting = _accepting(kinds, TENSORRT_TARGETS)
-    changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
-    alike = [[key for place, key in places.items() if place in changed] for _, places in kinds]
-    others = {key for keys in alike for key in keys[1:]}
-    still = _accepting(kinds_in(_without_leaves(after, others)), accepting) if accepting else []
-    lost = [target for target in accepting if target not in still]
-    if not lost:
-        return [], []
-    from resizefix.operations.promote_scales import Integers, promote_scales
-    from resizefix.operations.sites import sites_in
-
-    few = _without_leaves(before, others)
-    chosen = {keys[0] for keys in alike if keys}
-    sites = [site for site in sites_in(few) if site.key in chosen]
-    made = promote_scales(few.document, sites, integers=Integers(), target=TENSORRT_TARGETS[-1], view=few)
-    return lost, _accepting(kinds_in(made.after), lost) if made.inputs else []
-
-
-def _without_leaves(view: ModelView, keys: Collection[Key]) -> ModelView:
-    """The model without those of these nodes whose results are outputs and nothing else: no other node is what it is
-    by them."""
-    found = (view.scopes.definition(view.scopes.main, name) for path, name in keys if path == MAIN)
-    leaves = {one.name for one in found if one and all(reader.node is None for reader in view.scopes.readers(one))}
-    if not leaves:
-        return view
-    few = view.document.copy()
-    drop_results(few.proto.graph, leaves)
-    return ModelView(few)
-
-
-def _accepting(kinds: Sequence[Kind], targets: Sequence[Target]) -> list[Target]:
-    return [target for target in targets if all(accepted(judge(target, facts)) for facts, _ in kinds)]

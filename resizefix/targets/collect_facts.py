@@ -16,14 +16,7 @@ from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
 from resizefix.document.operator_semantics.operand import Array
 from resizefix.document.provenance import readers_first
-from resizefix.document.scopes import (
-    DEFAULT_DOMAINS,
-    Definition,
-    DefinitionKind,
-    Scope,
-    node_label,
-    subgraphs,
-)
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, node_label, subgraphs
 from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName
@@ -109,6 +102,7 @@ class _Collector:
         self._scopes = view.scopes
         self._static = StaticValues(view)
         self._types: dict[Key, object] = {}
+        self._operands: dict[Key, object] = {}
         self._alike: dict[tuple[object, ...], SiteFacts] = {}
 
     @cached_property
@@ -141,11 +135,21 @@ class _Collector:
         return scope.path, node.op_type, attributes, around, operands, symbols, self._is_at_the_edges(scope, node)
 
     def _as_operand(self, scope: Scope, name: str) -> object:
-        """What counts of an operand: its type, where the caller feeds it; else it is what it is by its name."""
-        definition = self._scopes.definition(scope, name) if name else None
-        if definition is None or definition.kind is not DefinitionKind.INPUT or scope.parent or scope.in_function:
+        """What counts of an operand: a constant's numbers, or the type of what the caller feeds; else its name says."""
+        key = scope.path, name
+        if key not in self._operands:
+            definition = self._scopes.definition(scope, name) if name else None
+            self._operands[key] = name if definition is None else self._by_value(scope, name, definition)
+        return self._operands[key]
+
+    def _by_value(self, scope: Scope, name: str, definition: Definition) -> object:
+        if definition.kind is DefinitionKind.INPUT:
+            return name if scope.parent or scope.in_function else self._type_of(scope, name)
+        computed = definition.node is not None and definition.node.op_type != "Constant"
+        value = None if computed else self._value(scope, name)
+        if value is None or value.dtype.kind not in "fiub":
             return name
-        return self._type_of(scope, name)
+        return self._source(scope, name), self._type_of(scope, name), value.dtype.str, value.shape, value.tobytes()
 
     def _type_of(self, scope: Scope, name: str) -> object:
         """The sizes and the element type of a tensor; symbols say nothing to a rule."""
@@ -209,13 +213,8 @@ class _Collector:
         return is_input and bool(readers) and all(reader.node is None for reader in readers)
 
     def _attribute_facts(self, values: tuple[float, ...]) -> dict[str, Any]:
-        return {
-            "source": OperandSource.ATTRIBUTE,
-            "values": values,
-            "length": len(values),
-            "operand_rank": 1,
-            "operand_type": TensorProto.FLOAT,
-        }
+        facts = {"source": OperandSource.ATTRIBUTE, "values": values, "length": len(values), "operand_rank": 1}
+        return {**facts, "operand_type": TensorProto.FLOAT}
 
     def _operand_facts(self, scope: Scope, name: str) -> dict[str, Any]:
         if not name:

@@ -1,0 +1,164 @@
+"""Which TensorRT versions accept a model, and no longer what became of it when scales were promoted.
+
+A large model is not promoted for TensorRT as well just to say so: mostly one node of each kind, by itself, tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from onnx import GraphProto, ModelProto, TensorProto, helper
+
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.document import Document
+from resizefix.document.names import FreshNames
+from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
+from resizefix.operations.promote_scales import Integers, Promotion, promote_scales
+from resizefix.operations.site import Site
+from resizefix.operations.sites import sites_in
+from resizefix.outcome import Outcome, Status
+from resizefix.promotion import PromotedInput
+from resizefix.scope_path import MAIN, Key
+from resizefix.targets.collect_facts import facts_in, kinds_in
+from resizefix.targets.facts import SiteFacts
+from resizefix.targets.target import Target, accepted, judge
+from resizefix.targets.tensorrt import TENSORRT_TARGETS
+
+
+def lost_targets(
+    before: ModelView, after: ModelView, outcomes: Sequence[Outcome], inputs: Sequence[PromotedInput]
+) -> tuple[list[Target], list[Target]]:
+    """The TensorRT targets whose rules accept every resize of `before`, and not those of `after`; and those of them
+    that accept the model where the changed sites are promoted for TensorRT instead."""
+    if not inputs:
+        return [], []
+    kinds = _Kinds(before, after, outcomes, inputs)
+    accepting = _accepting(kinds.before, TENSORRT_TARGETS)
+    still = kinds.accepting(accepting, kinds.integers) if accepting else []
+    lost = [target for target in accepting if target not in still]
+    return lost, kinds.accepting(lost, Integers()) if lost else []
+
+
+class _Kinds:
+    """The nodes of a model that differ in more than their names, one of each kind, and what a promotion makes of them.
+
+    What becomes of one becomes of all that differ from it in their names alone.
+    """
+
+    def __init__(
+        self, before: ModelView, after: ModelView, outcomes: Sequence[Outcome], inputs: Sequence[PromotedInput]
+    ) -> None:
+        self._before, self._after = before, after
+        changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
+        self._changed: set[Key] = set()
+        self._keys: list[Key] = []
+        self.before: list[SiteFacts] = []
+        for facts, places in kinds_in(before):
+            promoted = [key for place, key in places.items() if place in changed]
+            others = [key for place, key in places.items() if place not in changed]
+            self._changed.update(promoted)
+            self._keys += [keys[0] for keys in (promoted, others) if keys]
+            self.before += [facts for keys in (promoted, others) if keys]
+        first = inputs[0].sites[0]
+        self.integers = None if first.denominator is None else Integers(first.denominator)
+        self._form = first.form if self.integers is None else None
+        self._keep_default = inputs[0].optional
+
+    def accepting(self, targets: Sequence[Target], integers: Integers | None) -> list[Target]:
+        """Of the targets those that accept every node after the promotion, or after one with these `integers`.
+
+        A node's sizes may have become open by the promotion of another: where that counts, the whole model is looked
+        at.
+        """
+        found = [self._alone(integers, open_sizes=opened) for opened in (False, True)]
+        said = [_accepting(facts, targets) for facts in found if facts is not None]
+        if len(said) == len(found) and said[0] == said[1]:
+            return said[0]
+        after = self._after
+        if integers != self.integers:
+            sites = [site for site in sites_in(self._before) if site.key in self._changed]
+            made = self._promoted(self._before, sites, integers)
+            if not made.inputs:
+                return []
+            after = made.after
+        return _accepting([facts for facts, _ in kinds_in(after)], targets)
+
+    def _promoted(self, view: ModelView, sites: Sequence[Site], integers: Integers | None) -> Promotion:
+        if integers is not None:
+            return promote_scales(view.document, sites, integers=integers, target=TENSORRT_TARGETS[-1], view=view)
+        return promote_scales(view.document, sites, form=self._form, keep_default=self._keep_default, view=view)
+
+    def _alone(self, integers: Integers | None, *, open_sizes: bool) -> list[SiteFacts] | None:
+        """The facts of one node of each kind, promoted apart from the model; None where more of the model counts."""
+        model = self._after.model
+        few = _apart(self._before, self._keys, open_sizes=open_sizes)
+        if few is None or self._before.scopes.main.opset != default_opset(model.opset_import, fallback=1):
+            return None
+        view = ModelView(few)
+        if not open_sizes and self._in_model(facts_in(view)) != self.before:
+            return None
+        chosen = zip(sites_in(view), self._keys, strict=True)
+        made = self._promoted(view, [site for site, key in chosen if key in self._changed], integers)
+        if any(outcome.status is not Status.CHANGED for outcome in made.outcomes):
+            return None
+        inputs = {value.name for value in model.graph.input}
+        listed = all(tensor.name in inputs for tensor in model.graph.initializer)
+        return [replace(facts, initializers_are_inputs=listed) for facts in self._in_model(facts_in(made.after))]
+
+    def _in_model(self, found: Sequence[SiteFacts]) -> list[SiteFacts]:
+        """With the facts that are about the nodes around these, and about other constants."""
+        fields = "node", "is_at_the_edges", "initializers_are_inputs"
+        pairs = zip(found, self.before, strict=True)
+        return [replace(facts, **{name: getattr(known, name) for name in fields}) for facts, known in pairs]
+
+
+def _accepting(kinds: Sequence[SiteFacts], targets: Sequence[Target]) -> list[Target]:
+    return [target for target in targets if all(accepted(judge(target, facts)) for facts in kinds)]
+
+
+def _apart(view: ModelView, keys: Sequence[Key], *, open_sizes: bool) -> Document | None:
+    """A model of these nodes beside each other, which resize an input each; None where one is not in the main graph or
+    reads what other nodes compute."""
+    main, proto = view.scopes.main, view.model
+    model = ModelProto(ir_version=proto.ir_version, producer_name=proto.producer_name)
+    model.opset_import.extend(proto.opset_import)
+    graph = model.graph
+    there: set[str] = set()
+    for path, output in keys:
+        data = view.scopes.definition(main, output) if path == MAIN and output not in main.disputed else None
+        if data is None or data.node is None or not data.node.input:
+            return None
+        for name in data.node.input[1:]:
+            if name and name not in there and not _take_operand(view, graph, name):
+                return None
+            there.add(name)
+        graph.node.add().CopyFrom(data.node)
+        graph.output.add(name=output)
+    names = FreshNames(names_in(model))
+    for node in graph.node:
+        if node.op_type == "Constant":
+            continue
+        home = view.scopes.definition(main, node.input[0])
+        dims = None if home is None else view.shapes.dims(home.key)
+        dims = dims if dims is None or not open_sizes else (None,) * len(dims)
+        elem_type = None if home is None else view.shapes.elem_type(home.key)
+        node.input[0] = names.fresh("data")
+        graph.input.append(helper.make_tensor_value_info(node.input[0], elem_type or TensorProto.UNDEFINED, dims))
+    return Document.of_part(model, view.document)
+
+
+def _take_operand(view: ModelView, graph: GraphProto, name: str) -> bool:
+    """Let the graph have a constant or an input of the model, too; False for what is neither."""
+    main = view.scopes.main
+    found = view.scopes.definition(main, name)
+    if found is None or (found.node is not None and found.node.op_type != "Constant"):
+        return False
+    if found.node is not None:
+        graph.node.add().CopyFrom(found.node)
+        return found.node.domain in DEFAULT_DOMAINS
+    if found.tensor is not None:
+        graph.initializer.add().CopyFrom(found.tensor)
+    if name in main.inputs:
+        graph.input.extend(value for value in view.model.graph.input if value.name == name)
+    return True

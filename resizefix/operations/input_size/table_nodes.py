@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.operations.input_size.size_nodes import Samples, SizeNodes
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.positions import Positions
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.origins.input_sizes.scalar_use import ScalarUse
+from resizefix.origins.input_sizes.scalar_use import SHARES, ScalarUse
 from resizefix.origins.input_sizes.sequences import Sequence
 from resizefix.origins.input_sizes.tables import Grid, Joined, Table
 
 _FIRST_RANGE = 11
+_FIRST_NONZERO = 9  # before Range, positions are those of the ones in a list of ones, as torch wrote them
 
 
 class TableNodes:
@@ -28,7 +29,7 @@ class TableNodes:
         """A table. Raises SizeRefusedError where its formula has no nodes."""
         if isinstance(table, Positions):
             return self._positions(table)
-        if self._builder.opset < _FIRST_RANGE:
+        if self._builder.opset < _FIRST_NONZERO:
             raise refuse(self._label, "origins.input-size-no-range")
         if isinstance(table, Joined):
             return self._builder.add("Concat", *(self.table(part) for part in table.parts), axis=table.axis)
@@ -74,11 +75,15 @@ class TableNodes:
         if use.less:
             size = add("Sub", size, value([use.less], "less", np.int64))
         made = add("Cast", size, to=_type(dtype)) if dtype != np.int64 else size
-        if use.form == "half":
+        if use.form.startswith("minus"):
+            made = add("Neg", made)
+        if use.form.endswith("half"):
             made = add("Div", made, value([2], "two", dtype))
-        elif use.form != "whole":
+        elif use.form in SHARES:
             made = add("Div", value([2 if use.form == "two over" else 1], "over", dtype), made)
         shape = use.array.shape
+        if len(dims) < use.array.size:
+            return add("Expand", made, value(shape, "shape", np.int64))
         return self._builder.reshape(made, shape) if shape != (len(dims),) else made
 
     def _grid(self, grid: Grid) -> str:
@@ -195,8 +200,12 @@ class TableNodes:
         assert sequence is not None
         add, value = self._builder.add, self._builder.value
         size = count or self._sizes.one(grid.dims[grid.moving[at]], self._label)
-        scalar = self._builder.reshape(size, [])
-        made = add("Range", value(0, "first", np.int64), scalar, value(1, "step", np.int64), wanted="positions")
+        if self._builder.opset < _FIRST_RANGE:
+            ones = add("ConstantOfShape", size, value=numpy_helper.from_array(np.ones(1, np.int64)))
+            made = self._builder.reshape(add("NonZero", ones), [-1])
+        else:
+            scalar = self._builder.reshape(size, [])
+            made = add("Range", value(0, "first", np.int64), scalar, value(1, "step", np.int64), wanted="positions")
         kind = np.dtype(sequence.dtype)
         if kind != np.int64:
             made = add("Cast", made, to=_type(kind))

@@ -11,11 +11,12 @@ from fractions import Fraction
 
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.dim import Dim, Sizes
-from resizefix.origins.input_sizes.flow import Flow, PadUse
+from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.loose_tables import refuse_loose_tables
+from resizefix.origins.input_sizes.pads import even_pads, pads
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.resize_row import ResizeUse
-from resizefix.origins.input_sizes.solver import Split, describe
+from resizefix.origins.input_sizes.solver import Split
 
 # A pool of so few samples is a step down of the network; a larger one that tiles its map may be an adaptive pool.
 _STEP_DOWN = 3
@@ -27,25 +28,18 @@ def decide(flow: Flow, choices: Choices) -> list[str]:
     inferred: list[str] = []
     flow.solver.settle()
     rules: tuple[Callable[[Flow, Choices, list[str]], None], ...] = (
-        _halves, _splits, _pools, _sure_cuts, _pads, _resizes, _cuts, _resizes, _pads, _arithmetic,
+        _halves, _splits, _pools, _sure_cuts, pads, _resizes, _cuts, _resizes, pads, _arithmetic, even_pads,
     )  # fmt: skip
     for rule in rules:
         rule(flow, choices, inferred)
         flow.solver.settle()
     refuse_loose_tables(flow, choices)
+    for label, dim, table in flow.positions:
+        if not any(flow.sizes.varies(size) for size in table) and choices.of(label) != "keep":
+            raise refuse(label, "origins.input-size-indices", old=dim.old)
     _rest(flow)
     flow.solver.settle()
     return inferred
-
-
-def _open(sizes: Sizes, dim: Dim) -> bool:
-    return sizes.resolve(dim).kind == "var"
-
-
-def _bind(flow: Flow, dim: Dim, to: Dim) -> None:
-    unknown = flow.sizes.resolve(dim)
-    if unknown.kind == "var":
-        flow.solver.bind(unknown, to)
 
 
 # ---- Reshape: which factor is fixed ----
@@ -53,13 +47,13 @@ def _bind(flow: Flow, dim: Dim, to: Dim) -> None:
 
 def _splits(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     sizes = flow.sizes
-    open_splits = [split for split in flow.solver.splits if all(_open(sizes, part) for part in split.parts)]
+    open_splits = [split for split in flow.solver.splits if all(flow.is_open(part) for part in split.parts)]
     # Those that became 1 and themselves last: the others tell about them.
     open_splits.sort(key=lambda split: split.parts[0].old == 1)
     for split in open_splits:
-        if not all(_open(sizes, part) for part in split.parts):
+        if not all(flow.is_open(part) for part in split.parts):
             continue
-        fixed = _fixed_part(split, open_splits, choices)
+        fixed = _fixed_part(split, flow.solver.splits, choices)
         if fixed is None:
             outer, inner = (part.old for part in split.parts)
             raise refuse(split.node, "origins.input-size-split", whole=split.whole.old, outer=outer, inner=inner)
@@ -67,7 +61,7 @@ def _splits(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         inferred.append(
             f"{split.node}: of {split.whole.old} = {split.parts[0].old}·{split.parts[1].old}, {part.old} is fixed"
         )
-        _bind(flow, part, sizes.const(part.old or 1))
+        flow.bind(part, sizes.const(part.old or 1))
         flow.solver.settle()
 
 
@@ -76,15 +70,15 @@ def _fixed_part(split: Split, others: Sequence[Split], choices: Choices) -> int 
     votes: set[int] = set()
     if split.parts[0].old == 1:
         return _fixed_part_of_one(split, others)
-    if split.leading and len(set(split.leading)) == 1:
-        # What becomes one with the batch is a count of windows; what is left is the window.
-        votes.add(1 if split.leading[0] else 0)
     for other in others:
         if other.whole.old == split.whole.old:
             continue
         same = [one.old == twin.old for one, twin in zip(split.parts, other.parts, strict=True)]
         if same[0] != same[1]:
             votes.add(0 if same[0] else 1)
+    if not votes and split.leading and len(set(split.leading)) == 1:
+        # What becomes one with the batch is a count of windows; what is left is the window.
+        votes.add(1 if split.leading[0] else 0)
     return votes.pop() if len(votes) == 1 else None
 
 
@@ -104,7 +98,7 @@ def _fixed_part_of_one(split: Split, others: Sequence[Split]) -> int | None:
 def _pools(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     sizes = flow.sizes
     for index, source, bins, windows in flow.pools:
-        if not any(_open(sizes, size) for size in bins):
+        if not any(flow.is_open(size) for size in bins):
             continue
         label = flow.labels[index]
         kernel = [k for a in flow.view.model.graph.node[index].attribute if a.name == "kernel_shape" for k in a.ints]
@@ -113,7 +107,7 @@ def _pools(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         if adaptive is None:
             raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=[size.old for size in bins])
         for size, window in zip(bins, windows, strict=True):
-            _bind(flow, size, sizes.const(size.old or 1) if adaptive else window)
+            flow.bind(size, sizes.const(size.old or 1) if adaptive else window)
         if adaptive:
             inferred.append(f"{label}: an adaptive pool of {[size.old for size in bins]} bins")
 
@@ -134,7 +128,7 @@ def _is_adaptive(flow: Flow, source: str, bins: Sequence[Dim], kernel: Sequence[
 
 def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     for use in flow.resizes:
-        moving = [(axis, before, after) for axis, before, after in use.axes if _open(flow.sizes, after)]
+        moving = [(axis, before, after) for axis, before, after in use.axes if flow.is_open(after)]
         if not moving:
             continue
         said = choices.of(use.label)
@@ -148,13 +142,13 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         is_factor = use.is_scale and targets is None and said != "keep"
         for (_, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
             if target is not None:
-                _bind(flow, after, target)
+                flow.bind(after, target)
             elif said is None and not use.is_scale and flow.solver.seen.get(after.old or 0):
                 raise refuse(use.label, "origins.input-size-resize-map", sizes=[size.old for _, _, size in moving])
             elif is_factor:
-                _bind(flow, after, flow.solver.candidates[flow.sizes.resolve(after)][0])
+                flow.bind(after, flow.solver.candidates[flow.sizes.resolve(after)][0])
             else:
-                _bind(flow, after, flow.sizes.const(after.old or 0))
+                flow.bind(after, flow.sizes.const(after.old or 0))
         olds = " x ".join(str(after.old) for _, _, after in moving)
         how = "stays" if targets is None and not is_factor else "follows the input"
         inferred.append(f"{use.label}: its size {olds} {how}")
@@ -227,13 +221,13 @@ def _share(sizes: Sizes, whole: Dim, share: Fraction) -> Dim:
     return sizes.floor_div(sizes.product([whole, sizes.const(share.numerator)]), share.denominator)
 
 
-# ---- cuts and pads ----
+# ---- cuts ----
 
 
 def _halves(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     for label, start, dim in flow.halves:
-        if _open(flow.sizes, start) and choices.of(label) != "keep":
-            _bind(flow, start, flow.sizes.quotient(dim, flow.sizes.const(2)))
+        if flow.is_open(start) and choices.of(label) != "keep":
+            flow.bind(start, flow.sizes.quotient(dim, flow.sizes.const(2)))
             inferred.append(f"{label}: it cuts at half of {dim.old}")
 
 
@@ -249,7 +243,7 @@ def _cut_off(flow: Flow, choices: Choices, inferred: list[str], *, refusing: boo
     sizes = flow.sizes
     halved = {sizes.resolve(dim) for _, _, dim in flow.halves}
     for label, dim, first, length in flow.cuts:
-        if not _open(sizes, length):
+        if not flow.is_open(length):
             continue
         begin, old, whole = first.old or 0, length.old or 0, dim.old or 0
         said = choices.of(label)
@@ -259,7 +253,7 @@ def _cut_off(flow: Flow, choices: Choices, inferred: list[str], *, refusing: boo
         elif begin == 0 and (symbol := _equal_symbol(sizes, dim, old)) is not None:
             target = symbol
         elif begin + old == whole:
-            _bind(flow, length, sizes.minus(dim, first))
+            flow.bind(length, sizes.minus(dim, first))
             continue
         elif begin > 0 and whole - begin - old == begin:
             target = sizes.plus(dim, -2 * begin)
@@ -269,7 +263,7 @@ def _cut_off(flow: Flow, choices: Choices, inferred: list[str], *, refusing: boo
             continue
         if target is None:
             raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
-        _bind(flow, length, target)
+        flow.bind(length, target)
         inferred.append(f"{label}: the {old} samples that it keeps {'stay' if said == 'keep' else 'follow the input'}")
 
 
@@ -277,54 +271,6 @@ def _equal_symbol(sizes: Sizes, dim: Dim, old: int) -> Dim | None:
     """The size of the input that an axis follows, if it is `old`."""
     names = [name for name in ("height", "width") if sizes.symbols.get(name) == old and sizes.follows(dim, name)]
     return sizes.symbol(names[0]) if names else None
-
-
-def _pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
-    sizes = flow.sizes
-    for use in flow.pads:
-        if not _open(sizes, use.before) and not _open(sizes, use.after):
-            continue  # it was decided the first time
-        if _open(sizes, use.made):
-            _constant_pad(flow, use, choices)
-            continue
-        if sizes.fixed(use.made) is not None and sizes.varies(use.dim):
-            raise refuse(
-                use.node, "origins.input-size-fixed-partner", old=use.made.old, formula=describe(sizes, use.dim)
-            )
-        total = sizes.minus(use.made, use.dim)
-        at_end = _pads_at_end(use, [other for other in flow.pads if other.node == use.node])
-        if at_end is None:
-            flow.limits.append((use.node, total, 0))
-        elif use.total <= 1:
-            flow.limits.append((use.node, total, 1))
-        before = sizes.const(0) if at_end is not False else sizes.floor_div(total, 2)
-        _bind(flow, use.before, before)
-        _bind(flow, use.after, sizes.minus(total, before))
-
-
-def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
-    sizes, old = flow.sizes, use.dim.old or 0
-    whole = old + use.total
-    if all(other.total == 0 for other in flow.pads if other.node == use.node) and choices.of(use.node) != "keep":
-        raise refuse(use.node, "origins.input-size-no-padding")
-    if use.total > 3 and whole % 8 == 0 and old % 8 and choices.of(use.node) != "keep":
-        raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
-    if use.after.old == (use.before.old or 0) + 1 and choices.of(use.node) != "keep":
-        flow.parities.append((use.node, use.dim))  # Keras pads an odd size by one more in front of a window
-    for amount in (use.before, use.after):
-        _bind(flow, amount, sizes.const(amount.old or 0))
-    _bind(flow, use.made, sizes.plus(use.dim, use.total))
-
-
-def _pads_at_end(use: PadUse, beside: Sequence[PadUse]) -> bool | None:
-    """Whether what is missing is added behind; False: one half before, the larger behind; None: not to be seen."""
-    for other in [use, *beside]:
-        before, after = other.before.old or 0, other.after.old or 0
-        if before == 0 and after > 0:
-            return True
-        if before and before == other.total // 2:
-            return False
-    return None
 
 
 # ---- the rest ----
@@ -340,7 +286,7 @@ def _arithmetic(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         node = flow.view.model.graph.node[place.node]
         if node.op_type not in _ARITHMETIC | _MAKING or not flow.is_read(node.output[0]):
             continue
-        open_dims = [dim for dim in use.dims if dim is not None and _open(sizes, dim)]
+        open_dims = [dim for dim in use.dims if dim is not None and flow.is_open(dim)]
         names = [name for name in ("height", "width") if name in sizes.symbols]
         for order, dim in enumerate(open_dims):
             equal = [name for name in names if sizes.symbols[name] == dim.old]
@@ -348,7 +294,7 @@ def _arithmetic(flow: Flow, choices: Choices, inferred: list[str]) -> None:
                 continue
             if len(equal) > 1 and len(open_dims) == 1 and not sizes.tied:
                 raise refuse(flow.labels[place.node], "origins.input-size-square", old=dim.old)
-            _bind(flow, dim, sizes.symbol(equal[min(order, len(equal) - 1)]))
+            flow.bind(dim, sizes.symbol(equal[min(order, len(equal) - 1)]))
             inferred.append(f"{flow.labels[place.node]}: {dim.old} is the {equal[0]} of the input")
 
 
@@ -358,10 +304,10 @@ def _rest(flow: Flow) -> None:
     for use in flow.operands.lists.values():
         for dim in use.dims:
             if dim is not None:
-                _bind(flow, dim, sizes.const(dim.old or 0))
+                flow.bind(dim, sizes.const(dim.old or 0))
     for table in flow.operands.tables.values():
         for dim in table.dims:
-            _bind(flow, dim, sizes.const(dim.old or 0))
+            flow.bind(dim, sizes.const(dim.old or 0))
     for meeting in flow.solver.meetings:
         for dim in meeting.sizes:
             for unknown in sizes.unknowns(dim):

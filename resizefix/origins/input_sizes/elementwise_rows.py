@@ -25,7 +25,12 @@ def quantized(n: NodeReading) -> list[DimList]:
 def channelwise(n: NodeReading) -> list[DimList]:
     """BatchNormalization and its like: a weight for each channel."""
     dims = n.dims(0)
-    if len(dims) > 1:
+    if len(dims) > 1 and n.sizes.varies(dims[1]):
+        # Keras normalises positions with weights that are 1 and 0 for each.
+        for position in range(1, len(n)):
+            if n.flow.operands.is_constant(n.node.input[position]):
+                n.meet(dims[1], n.dims(position)[0])
+    elif len(dims) > 1:
         n.require(dims[1], "its weights")
     return [dims] + [(dims[1],)] * (len(n.node.output) - 1) if len(dims) > 1 else [dims] * len(n.node.output)
 

@@ -34,6 +34,8 @@ _ROWS: dict[str, Row] = {
 _DOMAINS = (*DEFAULT_DOMAINS, "com.microsoft")
 _BY_LISTS = frozenset({"Resize", "Upsample", "Reshape", "Expand", "Tile", "ConstantOfShape", "Range"})
 MOST_IN_A_TABLE = 1 << 24
+# torch writes a Pad in front of an average pool (before 2.0) and of the Gather nodes of unfold, whatever it pads.
+_PADDED_AHEAD = frozenset({"AveragePool", "Gather"})
 
 
 class PadUse(NamedTuple):
@@ -44,11 +46,23 @@ class PadUse(NamedTuple):
     before: Dim
     after: Dim
     made: Dim
+    is_written: bool
+    """Whether an exporter writes such a node in front of what reads it, also where it pads nothing."""
 
     @property
     def total(self) -> int:
         """How much it pads in the file."""
         return (self.before.old or 0) + (self.after.old or 0)
+
+
+class PadRule(NamedTuple):
+    """A pad whose amounts could be those that a window wants at the old size: at a size that leaves the same remainder
+    by the window's `step` they are the same in any case. `code` is the reason where it does not."""
+
+    node: str
+    dim: Dim
+    step: int
+    code: str
 
 
 class Flow:
@@ -69,11 +83,14 @@ class Flow:
         self.operands = Operands(view, self.sizes)
         self.dims: dict[str, DimList | None] = {}
         self.attributes: dict[AttributeUse, Dim] = {}
+        self.positions: list[tuple[str, Dim, DimList]] = []
+        """Nodes that read an axis at constant positions: it, and the sizes of the table of positions."""
         self.resizes: list[ResizeUse] = []
         self.pads: list[PadUse] = []
         self.limits: list[tuple[str, Dim, int]] = []
         self.cuts: list[tuple[str, Dim, Dim, Dim]] = []
-        self.parities: list[tuple[str, Dim]] = []
+        self.parities: list[PadRule] = []
+        self.even_pads: list[tuple[str, Dim, int, int, int]] = []
         self.quotients: list[tuple[str, Dim, Dim]] = []
         self.halves: list[tuple[str, Dim, Dim]] = []
         self.pools: list[tuple[int, str, tuple[Dim, ...], tuple[Dim, ...]]] = []
@@ -88,6 +105,16 @@ class Flow:
                 continue
             self._step(index, node)
         self.solver.settle()
+
+    def is_open(self, dim: Dim) -> bool:
+        """Whether nothing has decided what an unknown is."""
+        return self.sizes.resolve(dim).kind == "var"
+
+    def bind(self, dim: Dim, to: Dim) -> None:
+        """Decide what an unknown is; one that is known stays."""
+        unknown = self.sizes.resolve(dim)
+        if unknown.kind == "var":
+            self.solver.bind(unknown, to)
 
     def dims_of(self, place: Place, name: str) -> DimList | None:
         """The sizes of what a node reads; None where nothing is known of them."""
@@ -124,7 +151,8 @@ class Flow:
             return self.sizes.total([before, dim, after])
         made = self.sizes.var(before.old + dim.old + after.old)
         self.solver.candidates[made] = [self.sizes.plus(dim, before.old + after.old)]
-        self.pads.append(PadUse(n.label, dim, before, after, made))
+        ahead = {reader.op_type for reader in self.readers(n.node.output[0])}
+        self.pads.append(PadUse(n.label, dim, before, after, made, bool(ahead) and ahead <= _PADDED_AHEAD))
         return made
 
     def makers(self) -> Iterator[tuple[Dim, str]]:
@@ -145,6 +173,14 @@ class Flow:
             return False
         value = next((a.t for a in maker.attribute if a.name == "value"), None)
         return value is not None and bool(np.all(numpy_helper.to_array(value) != 0))
+
+    def is_moving(self, name: str) -> bool:
+        """Whether a tensor is computed from an image, so far as the walk has come."""
+        return name in self._moving
+
+    def readers(self, name: str) -> list[NodeProto]:
+        """The nodes of the main graph that read a tensor."""
+        return [node for node in self.view.model.graph.node if name in node.input]
 
     def is_read(self, name: str) -> bool:
         """Whether anything depends on a tensor."""

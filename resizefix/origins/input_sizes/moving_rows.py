@@ -229,7 +229,10 @@ def gather(n: NodeReading) -> list[DimList]:
     if n.sizes.fixed(dims[axis]) is None and n.flow.operands.is_constant(n.node.input[1]):
         numbers = n.numbers(1) or []
         if any(number >= _FEW for number in numbers):
-            raise n.refuse("origins.input-size-indices", old=dims[axis].old)
+            n.flow.positions.append((n.label, dims[axis], indices))
+            for dim in indices[:-1]:  # of unfold: as many as the kernel has, then the windows
+                n.require(dim, "the size of its window")
+            indices = tuple(n.sizes.resolve(dim) for dim in indices)
     return [(*dims[:axis], *indices, *dims[axis + 1 :])]
 
 
@@ -259,9 +262,12 @@ def scatter(n: NodeReading) -> list[DimList]:
 def tile(n: NodeReading) -> list[DimList]:
     """Each axis so many times, one after another."""
     dims = n.dims(0)
+    pattern = not n.flow.is_moving(n.node.input[0])
     made: list[Dim] = []
     for count, dim in zip(n.listed(1), dims, strict=True):
-        if dim.old != 1:  # what is longer than one sample is repeated so many times at any size
+        if pattern:  # a few numbers for each position: how often they are repeated may follow the input
+            n.require(dim, "the numbers of a constant")
+        elif dim.old != 1:  # what is longer than one sample is repeated so many times at any size
             n.require(count, "its repeats")
         made.append(n.sizes.product([count, dim]))
     return [tuple(made)]
@@ -297,7 +303,29 @@ def pad(n: NodeReading) -> list[DimList]:
                 n.require(amount, "its pads")
     for place, axis in enumerate(axes):
         made[axis] = n.flow.padded(n, dims[axis], amounts[place], amounts[place + count])
+        if amounts[place].old == amounts[place + count].old and amounts[place].old:
+            _note_windows(n, axis, dims[axis], amounts[place].old or 0)
     return [tuple(made)]
+
+
+def _note_windows(n: NodeReading, axis: int, dim: Dim, amount: int) -> None:
+    """An axis that is padded evenly in front of a convolution or pool that pads nothing itself."""
+    for reader in n.flow.readers(n.node.output[0]):
+        listed = {a.name: list(a.ints) for a in reader.attribute if a.name in _WINDOW}
+        kernel = listed.get("kernel_shape", [])
+        place = axis - 2
+        if (
+            reader.op_type in ("Conv", "MaxPool", "AveragePool")
+            and 0 <= place < len(kernel)
+            and not any(listed.get("pads", []))
+        ):
+            strides, dilations = (listed.get(name, [1] * len(kernel)) for name in ("strides", "dilations"))
+            extent = dilations[place] * (kernel[place] - 1) + 1
+            n.flow.even_pads.append((n.label, dim, amount, extent, strides[place]))
+
+
+_WINDOWS = ("Conv", "MaxPool", "AveragePool")
+_WINDOW = ("kernel_shape", "strides", "dilations", "pads")
 
 
 def constant_of_shape(n: NodeReading) -> list[DimList]:
@@ -306,10 +334,16 @@ def constant_of_shape(n: NodeReading) -> list[DimList]:
 
 
 def range_(n: NodeReading) -> list[DimList]:
-    """From 0 in steps of 1: as many as the limit says."""
+    """From a number in steps of another: as many as the limit says."""
     start, limit, step = (n.listed(position)[0] for position in range(3))
+    for dim in (start, step):
+        if n.sizes.resolve(dim).kind == "var":
+            n.require(dim, "its start and step")
+    first, by = n.sizes.fixed(start), n.sizes.fixed(step)
     if start.old == 0 and step.old == 1:
         return [(limit,)]
+    if first is not None and by is not None and by > 0 and n.sizes.varies(limit):
+        return [(n.sizes.ceil_div(n.sizes.plus(limit, -first), by),)]
     if all(n.sizes.fixed(dim) is not None for dim in (start, limit, step)) and step.old:
         return [(n.const(max(0, -(-((limit.old or 0) - (start.old or 0)) // step.old))),)]
     return [(n.sizes.opaque(),)]

@@ -38,6 +38,8 @@ class _Suspect(NamedTuple):
     place: Place
     label: str
     uses: tuple[ScalarUse, ...]
+    is_count: bool
+    """Whether it divides a sum over the map by a multiple of how many values were summed."""
 
 
 class PlainNumbers:
@@ -72,10 +74,16 @@ class PlainNumbers:
         own = self.flow.dims.get(node.output[0]) or ()
         if not any(self._moves(dim) for dim in own) and not taint:
             return
-        found = self._uses(node, array, own, taint) if array.size == 1 else self._list_uses(node, array, label, taint)
+        counts = self._counts(node, array, own, taint)
+        if counts:
+            found = counts
+        elif array.size == 1:
+            found = self._uses(node, array, own, taint)
+        else:
+            found = self._list_uses(node, array, label, taint)
         is_of_pixels = pixels or float(array.flat[0]) in _OF_PIXELS or _is_share_of_pixels(array)
         if found and not (is_of_pixels and self.choices.of(label) != "follow"):
-            self._suspects[place] = _Suspect(place, label, found)
+            self._suspects[place] = _Suspect(place, label, found, bool(counts))
 
     def _are_pixels(self, node: NodeProto) -> bool:
         """Whether a node works on the pixels of the input themselves."""
@@ -96,8 +104,7 @@ class PlainNumbers:
             moving = [dim for dim in own if self._moves(dim)]
             area = [self.sizes.product(moving)] if len(moving) > 1 else []
             volume = [self.sizes.product(own[1:])] if area and len(own) > 2 else []
-            sums = [dim for one in taint.summed for dim in self._multiples(one, own)]
-            shares = [*sums, *shares, *moving, *area, *volume, self.sizes.product(self._images())]
+            shares = [*shares, *moving, *area, *volume, self.sizes.product(self._images())]
             whole = self._images() if node.op_type == "Mul" else shares
         elif node.op_type not in _SHIFTING:
             return ()
@@ -113,20 +120,41 @@ class PlainNumbers:
     def _images(self) -> list[Dim]:
         return [self.sizes.symbol(name) for name in ("height", "width") if name in self.sizes.symbols]
 
+    def _counts(
+        self, node: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...], taint: Taint
+    ) -> tuple[ScalarUse, ...]:
+        """A sum over a map is divided by how many values it has, with or without its channels."""
+        if node.op_type not in _DIVIDING or not np.all(array == array.flat[0]):
+            return ()
+        form = "reciprocal" if node.op_type == "Mul" else "whole"
+        for summed in taint.summed:
+            for dim in self._multiples(summed, own):
+                for less in (0, 1):
+                    use = reading(dim, less, form, array) if (dim.old or 0) > _SMALL else None
+                    if use is not None:
+                        return (use,)
+        return ()
+
     def _multiples(self, summed: Dim, own: tuple[Dim, ...]) -> list[Dim]:
-        """A sum over a map, divided by all of its values: by channels times the size of the map."""
-        counts = {dim.old for dim in own if self.sizes.fixed(dim) is not None and (dim.old or 0) > 1}
-        return [self.sizes.product([summed, self.sizes.const(count or 1)]) for count in sorted(counts, key=str)]
+        """What was summed over, times the channels that are left, or the part of it that follows the input."""
+        sizes = self.sizes
+        moving = sizes.product([atom for atom in sizes.atoms(summed) if sizes.fixed(atom) is None])
+        fixed = [dim.old or 1 for dim in own if sizes.fixed(dim) is not None and (dim.old or 0) > 1]
+        counts = sorted({*fixed, int(np.prod(fixed))})
+        return [summed, moving, *(sizes.product([summed, sizes.const(count)]) for count in counts)]
 
     def _list_uses(self, node: NodeProto, array: npt.NDArray[Any], label: str, taint: Taint) -> tuple[ScalarUse, ...]:
         """A list whose numbers are all sizes of the image, or 0 and 1."""
         if node.op_type not in _DIVIDING | _SHIFTING:
             return ()
-        dims = [*self._images(), *taint.along]
+        beside = self._side_by_side(node, array, taint)
         found: list[ScalarUse] = []
         for form in ("whole", "reciprocal"):
             for less in (0, 1):
-                columns = [self._behind(value, dims, form, less) for value in array.ravel()]
+                columns = [
+                    self._behind(value, dims, form, less, 2 if sure else 2 * _SMALL)
+                    for value, (dims, sure) in zip(array.ravel(), beside, strict=True)
+                ]
                 if not any(columns):
                     continue
                 known = [bool(column) or value in (0, 1) for column, value in zip(columns, array.flat, strict=True)]
@@ -136,10 +164,26 @@ class PlainNumbers:
                 found.append(ScalarUse(tuple(next(iter(column), None) for column in columns), less, form, array))
         return tuple(found)
 
-    def _behind(self, value: np.generic, dims: list[Dim], form: str, less: int) -> list[Dim]:
+    def _side_by_side(self, node: NodeProto, array: npt.NDArray[Any], taint: Taint) -> list[tuple[list[Dim], bool]]:
+        """For each number of a list the sizes that it may be; where it meets one coordinate of several that stand side
+        by side, only those that this counts along, and true."""
+        every = [*self._images(), *taint.along]
+        own = self.flow.dims.get(node.output[0]) or ()
+        known, held = taint.channels, [axis for axis, length in enumerate(array.shape) if length > 1]
+        aligned = known is not None and held == [known.axis - len(own) + array.ndim]
+        if known is None or not aligned or len(known.along) != array.size or node.op_type not in _DIVIDING:
+            return [(every, False)] * array.size
+        made: list[tuple[list[Dim], bool]] = []
+        for along in known.along:
+            lines = [name for name in self.sizes.symbols for dim in along if self.sizes.follows(dim, name)]
+            images = [dim for dim in self._images() if str(dim.data) in lines]
+            made.append(([*along, *images], True) if along else (every, False))
+        return made
+
+    def _behind(self, value: np.generic, dims: list[Dim], form: str, less: int, least: int) -> list[Dim]:
         made: list[Dim] = []
         for dim in dims:
-            large = (dim.old or 0) - less > 2 * _SMALL
+            large = (dim.old or 0) - less > least
             fits = large and reading(dim, less, form, np.array([value])) is not None
             if fits and not any(self.sizes.same(dim, other) for other in made):
                 made.append(dim)
@@ -148,10 +192,10 @@ class PlainNumbers:
     def decide(self, certain: Mapping[Place, ScalarUse]) -> dict[Place, ScalarUse]:
         """The numbers that are sizes. Raises SizeRefusedError where that is not in the file."""
         made: dict[Place, ScalarUse] = {}
-        for place, label, uses in self._suspects.values():
+        for place, label, uses, is_count in self._suspects.values():
             if place in certain:
                 continue
-            chosen = self._chosen(place, label, uses, certain)
+            chosen = uses[0] if is_count else self._chosen(place, label, uses, certain)
             number = [value.item() for value in uses[0].array.ravel()]
             if chosen is None:
                 value = number[0] if len(number) == 1 else number

@@ -42,10 +42,10 @@ def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
         if one is not None and other is not None and one[0] != other[0]:
             why = Diagnostic("origins.input-size-apart", one=int(one[0]), other=int(other[0]))
             return Broken(meeting.node, why)
-    for node, dim in flow.parities:
-        found = flow.sizes.at(dim, point, memo)
-        if found is not None and (found[0] - (dim.old or 0)) % 2:
-            return Broken(node, Diagnostic("origins.input-size-parity", old=dim.old, new=int(found[0])))
+    for rule in flow.parities:
+        found = flow.sizes.at(rule.dim, point, memo)
+        if found is not None and (found[0] - (rule.dim.old or 0)) % rule.step:
+            return Broken(rule.node, Diagnostic(rule.code, old=rule.dim.old, new=int(found[0])))
     for node, before, after in flow.quotients:
         size, made = (flow.sizes.at(dim, point, memo) for dim in (before, after))
         if size is not None and made is not None and not _makes(size, made)[0]:
@@ -105,10 +105,10 @@ def _fits(flow: Flow, sizes: Mapping[str, Lengths]) -> npt.NDArray[np.bool_]:
         one, other = (flow.sizes.at(dim, sizes, memo) for dim in meeting.sizes)
         if one is not None and other is not None:
             good &= one == other
-    for _, dim in flow.parities:
-        found = flow.sizes.at(dim, sizes, memo)
+    for rule in flow.parities:
+        found = flow.sizes.at(rule.dim, sizes, memo)
         if found is not None:
-            good &= (found - (dim.old or 0)) % 2 == 0
+            good &= (found - (rule.dim.old or 0)) % rule.step == 0
     for _, before, after in flow.quotients:
         size, made = (flow.sizes.at(dim, sizes, memo) for dim in (before, after))
         if size is not None and made is not None:

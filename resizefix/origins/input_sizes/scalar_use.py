@@ -16,6 +16,8 @@ FORMS: dict[str, Callable[[Any], Any]] = {
     "reciprocal": lambda n: 1 / n,
     "half": lambda n: n / 2,
     "two over": lambda n: 2 / n,
+    "minus": lambda n: -n,
+    "minus half": lambda n: -n / 2,
 }
 SHARES = ("reciprocal", "two over")
 
@@ -52,7 +54,7 @@ class ScalarUse:
 def reading(dim: Dim, less: int, form: str, array: npt.NDArray[Any]) -> ScalarUse | None:
     """The use of a single number as this form of a size; None where it is another number."""
     length = (dim.old or 0) - less
-    if length < 1 or (array.dtype.kind != "f" and form != "whole"):
+    if length < 1 or (array.dtype.kind != "f" and form not in ("whole", "minus")):
         return None
     use = ScalarUse((dim,), less, form, array)
     return use if np.array_equal(use.make(lambda one: one.old or 0), array) else None

@@ -166,7 +166,10 @@ class _Search:
             return True
         label = self.flow.labels[place.node]
         said = self.choices.of(label)
-        if said == "keep" or self._is_stride(node, float(value), taint):
+        if said == "keep":
+            return True
+        if self._is_stride(node, float(value), taint):
+            taint.is_pixel = True
             return True
         uses = [use for use in self._readings(array, taint) if self._is_large(node, use, taint)]
         if node.op_type == "Mul":
@@ -174,6 +177,8 @@ class _Search:
             whole = any(use.form not in SHARES and use.dim not in taint.summed for use in uses)
             if array.dtype.kind == "f" and not taint.is_share and whole and said != "follow":
                 raise refuse(label, "origins.input-size-scalar-or", value=value.item())
+        if self._may_be_offset(node, uses, float(value)) and said != "follow":
+            raise refuse(label, "origins.input-size-scalar-or", value=value.item())
         different: list[ScalarUse] = []
         for use in uses:
             if not any(alike(self.sizes, use, other) for other in different):
@@ -184,6 +189,14 @@ class _Search:
             self.found[place] = different[0]
             taint.is_share = taint.is_share or node.op_type in ("Div", "Reciprocal") or different[0].form in SHARES
         return bool(different)
+
+    def _may_be_offset(self, node: NodeProto, uses: list[ScalarUse], value: float) -> bool:
+        """Whether a number that moves positions may be one of its own, as the middle of a stride: one that is added,
+        is whole, and is no number that the model divides or multiplies by elsewhere."""
+        adds = node.op_type == ("Add" if value > 0 else "Sub")
+        if not adds or not uses or value != np.floor(value):
+            return False
+        return not any(alike(self.sizes, use, other) for use in uses for other in self.found.values())
 
     def _is_large(self, node: NodeProto, use: ScalarUse, taint: Taint) -> bool:
         length = (use.dim.old or 0) - use.less
@@ -201,7 +214,7 @@ class _Search:
 
     def _readings(self, array: np.ndarray, taint: Taint) -> Iterator[ScalarUse]:
         sizes = self.sizes
-        dims = list(taint.along)
+        dims = [] if taint.is_pixel else list(taint.along)
         if (taint.along or taint.is_map) and not taint.is_index:
             for name in ("height", "width"):
                 if name not in sizes.symbols:

@@ -123,6 +123,13 @@ class Solver:
                 rest = sizes.product(there)
                 if rest.old == here[0].old:
                     return self.bind(here[0], rest)
+            open_parts = [part for part in here if part.kind == "var"]
+            known = sizes.product(there)
+            if len(open_parts) == 1 and not sizes.unknowns(known):
+                # One factor is unknown, and all others are numbers: it is what they leave.
+                number = sizes.fixed(sizes.product([part for part in here if part is not open_parts[0]]))
+                if number and known.old == number * (open_parts[0].old or 0):
+                    return self.bind(open_parts[0], sizes.quotient(known, sizes.const(number)))
         return False
 
     def _by_candidates(self, node: str, one: Dim, other: Dim) -> bool:

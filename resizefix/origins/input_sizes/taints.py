@@ -42,6 +42,8 @@ class Taint:
     is_map: bool = False
     is_share: bool = False
     """Whether they are shares of the map rather than samples or pixels."""
+    is_pixel: bool = False
+    """Whether they are pixels of the image rather than samples of a map."""
     is_index: bool = False
     """Whether they are positions among all samples, as ArgMax and TopK give them."""
     channels: Channels | None = None
@@ -56,6 +58,7 @@ class Taint:
         self.summed |= other.summed
         self.is_map |= other.is_map
         self.is_share |= other.is_share
+        self.is_pixel |= other.is_pixel
         self.is_index |= other.is_index
 
 
@@ -70,7 +73,7 @@ def _side_by_side(one: Taint, other: Taint) -> Channels | None:
 
 def table_taint(sizes: Sizes, table: Table) -> Taint:
     """What a table of positions is made of."""
-    taint = Taint(is_map=True, is_share=_is_share(table))
+    taint = Taint(is_map=True, is_share=_is_share(table), is_pixel=_is_pixel(sizes, table))
     for grid in _grids(table):
         taint.along |= {grid.dims[grid.moving[one.axis]] for one in grid.channels if one.axis is not None}
     if isinstance(table, Grid):
@@ -195,6 +198,16 @@ def _joined(flow: Flow, index: int, node: NodeProto, taints: Sequence[Taint | No
 
 def _grids(table: Table) -> list[Grid]:
     return [grid for part in table.parts for grid in _grids(part)] if isinstance(table, Joined) else [table]
+
+
+def _is_pixel(sizes: Sizes, table: Table) -> bool:
+    """Whether positions are counted in strides of more than one pixel."""
+    lines = [(grid, one.axis, one.sequence) for grid in _grids(table) for one in grid.channels]
+    return any(
+        sequence.is_absolute and sequence.factor > 1 and sizes.stride(grid.dims[grid.moving[axis]]) == sequence.factor
+        for grid, axis, sequence in lines
+        if axis is not None and sequence is not None
+    )
 
 
 def _is_share(table: Table) -> bool:

@@ -88,5 +88,6 @@ SENTENCES = {
     "origins.no-multiple": "make its {axis} {length}, which is no constant multiple of the input's size",
     "origins.as-large-as-input": "the output is as large as the input",
     "origins.input-size-resize-factor": "it resizes to {sizes}: either always, or by {factor} whatever comes in. --keep NODE chooses the first, --follow NODE the second",
+    "origins.input-size-same": "it pads {old} as a window with strides wants it, and how it pads {new} is not in the file (--keep NODE: in the same way)",
     "origins.input-size-parity": "it pads {old} by one more behind, and how it pads {new} is not in the file (--keep NODE: in the same way)",
 }

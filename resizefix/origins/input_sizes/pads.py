@@ -1,0 +1,91 @@
+"""Amounts of padding: fixed, or what a size lacks to be another; where that is not in the file, the node is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from resizefix.origins.input_sizes.choices import Choices
+from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.origins.input_sizes.flow import Flow, PadRule, PadUse
+from resizefix.origins.input_sizes.refusal import refuse
+from resizefix.origins.input_sizes.solver import describe
+
+_NEAR = 64  # sizes of the input that are looked at, one after another
+
+
+def pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    """Bind the amounts of every pad that is open. Raises SizeRefusedError."""
+    sizes = flow.sizes
+    for use in flow.pads:
+        if not flow.is_open(use.before) and not flow.is_open(use.after):
+            continue  # it was decided the first time
+        if flow.is_open(use.made):
+            _constant_pad(flow, use, choices)
+            continue
+        if sizes.fixed(use.made) is not None and sizes.varies(use.dim):
+            raise refuse(
+                use.node, "origins.input-size-fixed-partner", old=use.made.old, formula=describe(sizes, use.dim)
+            )
+        total = sizes.minus(use.made, use.dim)
+        if _always(sizes, total, use.total):
+            for amount in (use.before, use.after):
+                flow.bind(amount, sizes.const(amount.old or 0))
+            continue
+        at_end = _pads_at_end(use, [other for other in flow.pads if other.node == use.node])
+        if at_end is None:
+            flow.limits.append((use.node, total, 0))
+        elif use.total <= 1:
+            flow.limits.append((use.node, total, 1))
+        before = sizes.const(0) if at_end is not False else sizes.floor_div(total, 2)
+        flow.bind(use.before, before)
+        flow.bind(use.after, sizes.minus(total, before))
+
+
+def _always(sizes: Sizes, dim: Dim, number: int) -> bool:
+    """Whether a size is this number at every size of the input, not only where strides leave no remainder."""
+    steps = np.arange(_NEAR, dtype=np.int64)
+    for moved in sizes.symbols:
+        around = {name: old + (steps if name == moved else 0 * steps) for name, old in sizes.symbols.items()}
+        found = sizes.at(dim, around, {})
+        if found is None or np.any(found != number):
+            return False
+    return True
+
+
+def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
+    sizes, old = flow.sizes, use.dim.old or 0
+    whole = old + use.total
+    nothing = all(other.total == 0 for other in flow.pads if other.node == use.node)
+    if nothing and not use.is_written and choices.of(use.node) != "keep":
+        raise refuse(use.node, "origins.input-size-no-padding")
+    if use.total > 3 and whole % 8 == 0 and old % 8 and choices.of(use.node) != "keep":
+        raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
+    if use.after.old == (use.before.old or 0) + 1 and choices.of(use.node) != "keep":
+        # Keras pads an odd size by one more in front of a window.
+        flow.parities.append(PadRule(use.node, use.dim, 2, "origins.input-size-parity"))
+    for amount in (use.before, use.after):
+        flow.bind(amount, sizes.const(amount.old or 0))
+    flow.bind(use.made, sizes.plus(use.dim, use.total))
+
+
+def _pads_at_end(use: PadUse, beside: Sequence[PadUse]) -> bool | None:
+    """Whether what is missing is added behind; False: one half before, the larger behind; None: not to be seen."""
+    for other in [use, *beside]:
+        before, after = other.before.old or 0, other.after.old or 0
+        if before == 0 and after > 0:
+            return True
+        if before and before == other.total // 2:
+            return False
+    return None
+
+
+def even_pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    """As much on both sides in front of a window with strides: where "SAME" pads this size so, the amounts may have
+    been computed of it, and are others at a size that leaves another remainder."""
+    for node, dim, amount, extent, stride in flow.even_pads:
+        old = dim.old or 0
+        same = (-(-old // stride) - 1) * stride + extent - old
+        if stride > 1 and same == 2 * amount and choices.of(node) != "keep" and flow.sizes.fixed(dim) is None:
+            flow.parities.append(PadRule(node, dim, stride, "origins.input-size-same"))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import NodeProto, numpy_helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
 from resizefix.origins.input_sizes import elementwise_rows, moving_rows, reshape_row, resize_row, window_rows
@@ -57,12 +58,18 @@ class PadUse(NamedTuple):
 
 class PadRule(NamedTuple):
     """A pad whose amounts could be those that a window wants at the old size: at a size that leaves the same remainder
-    by the window's `step` they are the same in any case. `code` is the reason where it does not."""
+    by the window's `step` they are the same in any case. `uneven`: the file pads by one more behind."""
 
     node: str
     dim: Dim
     step: int
-    code: str
+    uneven: bool
+
+    def why(self, new: int) -> Diagnostic:
+        """Why another size does not fit."""
+        if self.uneven:
+            return Diagnostic("origins.input-size-parity", old=self.dim.old, new=new)
+        return Diagnostic("origins.input-size-same", old=self.dim.old, new=new)
 
 
 class Flow:

@@ -273,6 +273,11 @@ class Operands:
     def _operand(self, index: int, position: int, node: NodeProto) -> Known | None:
         """An operand's value; as it is in the file where the operator moves elements by it."""
         name = node.input[position]
+        if node.op_type == "Ceil" and self.is_constant(name):
+            # torch counted up to ceil(32.0) before opset 11.
+            array = self.array(name)
+            if array is not None and array.dtype == np.float32 and array.size == 1 and _are_sizes(array):
+                return self.listed(Place(index, position), array)
         if position in _MOVED_BY.get(node.op_type, ()):
             array = self.numbers(Place(index, position), name)
             listed = array is not None and array.size <= MOST_LISTED

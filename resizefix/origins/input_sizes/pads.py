@@ -64,7 +64,7 @@ def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
     if use.after.old == (use.before.old or 0) + 1 and choices.of(use.node) != "keep":
         # Keras pads an odd size by one more in front of a window.
-        flow.parities.append(PadRule(use.node, use.dim, 2, "origins.input-size-parity"))
+        flow.parities.append(PadRule(use.node, use.dim, 2, uneven=True))
     for amount in (use.before, use.after):
         flow.bind(amount, sizes.const(amount.old or 0))
     flow.bind(use.made, sizes.plus(use.dim, use.total))
@@ -88,4 +88,4 @@ def even_pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         old = dim.old or 0
         same = (-(-old // stride) - 1) * stride + extent - old
         if stride > 1 and same == 2 * amount and choices.of(node) != "keep" and flow.sizes.fixed(dim) is None:
-            flow.parities.append(PadRule(node, dim, stride, "origins.input-size-same"))
+            flow.parities.append(PadRule(node, dim, stride, uneven=False))

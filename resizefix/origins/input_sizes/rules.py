@@ -45,7 +45,7 @@ def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
     for rule in flow.parities:
         found = flow.sizes.at(rule.dim, point, memo)
         if found is not None and (found[0] - (rule.dim.old or 0)) % rule.step:
-            return Broken(rule.node, Diagnostic(rule.code, old=rule.dim.old, new=int(found[0])))
+            return Broken(rule.node, rule.why(int(found[0])))
     for node, before, after in flow.quotients:
         size, made = (flow.sizes.at(dim, point, memo) for dim in (before, after))
         if size is not None and made is not None and not _makes(size, made)[0]:

@@ -179,8 +179,12 @@ class Solver:
 
     def _complete(self, split: Split, known: Dim) -> None:
         other = split.parts[1] if split.parts[0] is known else split.parts[0]
-        other = self.sizes.resolve(other)
-        if other.kind == "var":
+        other, whole = self.sizes.resolve(other), self.sizes.resolve(split.whole)
+        if whole.kind == "var" and other.kind == "var" and other.old == 1 and self.sizes.varies(known):
+            # A length that is not known is what became of it, and the 1 is an axis of its own.
+            self.bind(other, self.sizes.const(1))
+            self.bind(whole, known)
+        elif other.kind == "var":
             self.bind(other, self.sizes.quotient(split.whole, known))
 
     def split(self, node: str, whole: Dim, outer: int, inner: int) -> Split:

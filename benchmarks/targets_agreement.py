@@ -5,8 +5,9 @@
 
 A table has the columns of `runtime_cases` and one for each runtime with what it did (`ANSWERS`). Agreement is of three
 answers: it computes what ONNX says, something else, or refuses. "False acceptances" are the cases of which the rules
-say that all is well and the runtime computes something else or stops. Of the disagreements those are counted that a
-number decides which the file does not tell: with what was fed the rules say what the runtime did.
+say that all is well and the runtime computes something else or stops; a note may have said when. Of the disagreements
+those are counted that a number decides which the file does not tell: with what was fed the rules say what the runtime
+did. The last figure is the agreement of the cases whose file tells all: no length is open, no extent is fed.
 """
 
 from __future__ import annotations
@@ -73,11 +74,15 @@ def judged(
             yield case, did, answer(violations), violations
 
 
+def is_decided(case: Case) -> bool:
+    """Whether the file tells what is resized by how much: no length is open, and no extent is fed."""
+    return case["form"] not in FED and (case.get("dyn") or "0") == "0"
+
+
 def decided_by_feeds(case: Case, target: str, did: str) -> bool:
     """Whether the file does not tell what the rules need, and they say what the runtime did once they know what was
     fed: the input's shape, and the numbers of the extent."""
-    is_open = (case.get("dyn") or "0") != "0"
-    if case["form"] not in FED and not is_open:
+    if is_decided(case):
         return False
     (facts,) = facts_of(opened(model_of({**case, "dyn": "0"})[0]))
     if case["form"] in FED:
@@ -88,25 +93,8 @@ def decided_by_feeds(case: Case, target: str, did: str) -> bool:
 
 def described(case: Case) -> str:
     """A case on one line."""
-    columns = (
-        "id",
-        "op",
-        "opset",
-        "mode",
-        "ct",
-        "nm",
-        "coeff",
-        "excl",
-        "aa",
-        "form",
-        "values",
-        "shape",
-        "axes",
-        "policy",
-    )
-    return " ".join(case[column] for column in columns if case.get(column)) + (
-        " dynamic" if case.get("dyn") == "1" else ""
-    )
+    is_open = (case.get("dyn") or "0") != "0"
+    return " ".join(case[column] for column in _SHOWN if case.get(column)) + (f" open {case['dyn']}" if is_open else "")
 
 
 @click.command()
@@ -121,19 +109,31 @@ def main(table: Path, only: str | None) -> None:
         if column is None or only not in (None, target):
             continue
         counts: Counter[tuple[str, str]] = Counter()
-        fed = 0
+        decided: Counter[bool] = Counter()
+        fed = unnoted = 0
         for case, did, said, violations in judged(known, target, column):
             counts[did, said] += 1
-            fed += did != said and decided_by_feeds(case, target, did)
+            by_feeds = did != said and decided_by_feeds(case, target, did)
+            fed += by_feeds
+            unnoted += did != "fine" and said == "fine" and not violations
+            if is_decided(case):
+                decided[did == said] += 1
             if only and did != said:
-                print(f"{did}, the rules say {said}: {described(case)} ({', '.join(v.rule for v in violations)})")
-        total = sum(counts.values())
+                print(
+                    f"{did}, the rules say {said}: {described(case)} ({', '.join(v.rule for v in violations)})"
+                    + (" - by what was fed" if by_feeds else "")
+                )
         agreed = sum(count for (did, said), count in counts.items() if did == said)
         false = sum(count for (did, said), count in counts.items() if said == "fine" and did != "fine")
         print(
-            f"{target:10} {agreed} of {total} ({100 * agreed / max(total, 1):.1f} %), false acceptances: {false}, "
-            f"disagreements that what was fed decides: {fed}"
+            f"{target:10} {_share(agreed, counts.total())}, false acceptances: {false}, {unnoted} of them without a "
+            f"note, disagreements that what was fed decides: {fed}; of those that the file decides "
+            f"{_share(decided[True], decided.total())}"
         )
+
+
+def _share(agreed: int, total: int) -> str:
+    return f"{agreed} of {total} ({100 * agreed / max(total, 1):.1f} %)"
 
 
 if __name__ == "__main__":

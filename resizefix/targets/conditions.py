@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from resizefix.dialects.resized_length import inference_length
 from resizefix.targets.facts import OperandSource, SiteFacts
@@ -62,3 +63,21 @@ def ratio_is_scale(f: SiteFacts) -> bool:
         float(scale).is_integer() or (size is not None and float(scale * size).is_integer())
         for scale, size in zip(scales, shape, strict=False)
     )
+
+
+def lists_all_in_order(f: SiteFacts) -> bool:
+    """Where `axes` lists every axis, the values are those of the axes in order, so that `axes` need not be read."""
+    if f.axes is None or not f.rank or len(f.axes) != f.rank or f.axes_in_order:
+        return True
+    if f.values is None or len(f.values) != f.rank:
+        return False
+    rank = f.rank
+    pairs = zip((axis % rank for axis in f.axes), f.values, strict=True)
+    return tuple(value for _, value in sorted(pairs)) == tuple(f.values)
+
+
+def image_of(f: SiteFacts) -> SiteFacts:
+    """The node for a runtime that reads the scales of the image alone, and those of batch and channels not."""
+    if not f.by_scales or f.values is None or len(f.values) != f.rank:
+        return f
+    return replace(f, axes=None, values=(1.0, 1.0, *f.values[2:]))

@@ -21,7 +21,13 @@ def by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
 def without_antialias(f: SiteFacts, sampling: Sampling) -> Sampling:
     """`antialias` is not read."""
     keeps = sampling.exclude_outside and sampling.mode == "cubic"
-    return replace(sampling, antialias=False, exclude_outside=keeps)
+    return replace(kept_is_sampled(f, sampling), antialias=False, exclude_outside=keeps)
+
+
+def kept_is_sampled(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """With `antialias`, an axis that keeps its length is sampled by its scale; onnxruntime copies it."""
+    kept = f.antialias and sampling.mode != "nearest" and sampling.size == sampling.out
+    return by(sampling.form[0].value)(sampling) if kept else sampling
 
 
 def without_exclusion(f: SiteFacts, sampling: Sampling) -> Sampling:

@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import FED, S
+from resizefix.targets.conditions import FED
 from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.operators import OperatorLimit
@@ -30,8 +30,10 @@ from resizefix.targets.shared_deviations import (
     INTEGERS,
     antialias_ignored,
     coefficient_fixed,
+    empties_short_inputs,
     exclusion_ignored,
     factors_are_not_known,
+    open_batch_of_sizes,
     policy_ignored,
 )
 from resizefix.targets.shared_rules import output_is_not_empty
@@ -57,8 +59,7 @@ def _line_by_scales(f: SiteFacts) -> bool:
 
 
 def _net_has_layers(f: SiteFacts) -> bool:
-    computed = f.by_sizes and f.source in (S.CONSTANT, S.FOLDED, S.SHAPE)
-    if not f.is_at_the_edges or (not computed and f.keep_aspect_ratio_policy == "stretch"):
+    if not f.is_at_the_edges or not f.by_sizes:
         return True
     return any(True for _ in resized(f)) or not gives_samples(f)
 
@@ -203,6 +204,8 @@ NCNN = targets_of(
             source=f"measured on {_RELEASE}",
             fix="leave the node out",
         ),
+        empties_short_inputs(f"measured on {_RELEASE}"),
+        open_batch_of_sizes(_PNNX, "another batch comes out"),
         policy_ignored(_PNNX),
         antialias_ignored(_PNNX),
         exclusion_ignored(_PNNX, (without_antialias,)),

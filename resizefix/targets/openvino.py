@@ -17,6 +17,7 @@ from resizefix.targets.shared_deviations import (
     factors_are_not_known,
     fed_axes,
     integers_are_rounded,
+    open_batch_of_sizes,
     policy_ignored,
     ties_are_exact,
 )
@@ -44,7 +45,10 @@ def _copied(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 def _cubic_axes(f: SiteFacts) -> bool:
     rank = f.rank
-    return f.mode != "cubic" or rank is None or all(axis >= rank - 2 for axis, *_ in resized(f))
+    if f.mode != "cubic" or rank is None:
+        return True
+    scaled = {axis for axis, scale in enumerate(f.full_scales or ()) if scale != 1}  # though the length stays
+    return all(axis >= rank - 2 for axis in scaled | {axis for axis, *_ in resized(f)})
 
 
 def _resizes_batch(f: SiteFacts) -> bool:
@@ -53,6 +57,12 @@ def _resizes_batch(f: SiteFacts) -> bool:
     scales, first = f.full_scales, {0} if f.rank == 4 else {0, 1}
     written = scales is not None and len(scales) == f.rank and any(scales[axis] != 1 for axis in first)
     return written or bool(first & moved_axes(f))
+
+
+def _may_keep_lengths(f: SiteFacts) -> bool:
+    """Two samples stay two by a scale below 3/2; a single one is the same however it is read."""
+    pairs = zip(f.full_scales or (), f.input_shape or (), strict=False)
+    return any(size is None and 1 < scale < 1.5 for scale, size in pairs)
 
 
 def _is_open(f: SiteFacts) -> bool:
@@ -110,6 +120,15 @@ OPENVINO = targets_of(
             source=f"measured on {_RELEASE}",
             fix="replace the node",
             effect=Effect.DIFFERENT,
+        ),
+        open_batch_of_sizes(f"measured on {_RELEASE}", "the output is empty"),
+        Rule(
+            name="short-inputs-are-copied",
+            holds=lambda f: not _may_keep_lengths(f),
+            because="an open length grows by the scales {f.values}: a short one keeps its length, and is copied",
+            source=_PLUGIN,
+            fix="feed larger inputs",
+            effect=Effect.NOTED,
         ),
         Rule(
             name="cubic-last-two-axes",

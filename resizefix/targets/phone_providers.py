@@ -14,8 +14,8 @@ from resizefix.targets.sampling import resized
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _COREML = (
-    "onnxruntime, core/providers/coreml/builders/impl/resize_op_builder.cc, with SupportsMLProgram, row by row; "
-    "e782696 is before it: four axes, asymmetric and whole factors alone; not run here"
+    "onnxruntime 38a9413 (of elrid's fork), onnxruntime/core/providers/coreml/builders/impl/resize_op_builder.cc, for "
+    "an ML Program; not run here"
 )
 _NNAPI = "onnxruntime 0bd42bd, core/providers/nnapi/nnapi_builtin/builders/impl/resize_op_builder.cc; not run here"
 _INITIALIZERS = frozenset({S.INITIALIZER, S.CONSTANT, S.CONSTANT_LIST, S.FOLDED, S.UNKNOWN})
@@ -31,6 +31,15 @@ def _from_initializer(f: SiteFacts) -> bool:
 
 def _last_two(f: SiteFacts) -> bool:
     return f.rank is None or all(axis >= f.rank - 2 for axis, *_ in resized(f))
+
+
+def _knows_other_lengths(f: SiteFacts) -> bool:
+    """Sizes of batch and channels are compared with the input's, where an open one counts for -1."""
+    shape, rank = f.input_shape, f.rank or 0
+    if not f.by_sizes or not shape:
+        return True
+    listed = range(rank) if f.axes is None else f.axes
+    return all(shape[axis] is not None or axis % rank >= rank - 2 for axis in listed if -rank <= axis < rank)
 
 
 def _lists_height_and_width(f: SiteFacts) -> bool:
@@ -156,6 +165,14 @@ COREML = targets_of(
             because="another axis than the last two is resized",
             source=_COREML,
             fix="put a Transpose before the node and one behind it",
+        ),
+        Rule(
+            name="other-lengths-are-known",
+            holds=_knows_other_lengths,
+            because="it has sizes, and a length before the last two is open: {f.shown_input_shape} "
+            '("Resize only supports resizing the last two axes")',
+            source=_COREML,
+            fix="write the input's size into the file, or write scales",
         ),
         Rule(
             name="axes-in-order",

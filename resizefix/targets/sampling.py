@@ -31,6 +31,8 @@ _FRACTIONS = tuple(float(np.float32(scale)) for scale in (1.1, 4 / 3, 1.5, 1.8, 
 _LONGEST = 1 << 17
 _NEAR = 2e-5
 """Pixels; what two ways to write the same float32 formula may differ by, besides their last bits."""
+_UNSEEN = 5e-5
+"""Pixels; between two samples that differ by twice the largest value this makes 1e-4 of it, which counts as alike."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def _sampling(f: SiteFacts, entry: tuple[int, int, int, float]) -> Sampling | No
     if mode is None or f.mode not in ("nearest", "linear", "bilinear", "cubic"):
         return None
     axis, size, out, scale = entry
-    return Sampling(
+    sampling = Sampling(
         mode="linear" if f.mode == "bilinear" else f.mode,
         positions=_positions(mode),
         rounding=None,
@@ -139,6 +141,8 @@ def _sampling(f: SiteFacts, entry: tuple[int, int, int, float]) -> Sampling | No
         out=out,
         axis=axis,
     )
+    # onnxruntime's filter copies an axis that keeps its length, whatever its scale.
+    return replace(sampling, positions=_one_by_one, antialias=False) if sampling.antialias and size == out else sampling
 
 
 def _form(f: SiteFacts) -> tuple[CoordinateTransformationMode | None, NearestMode | None]:
@@ -337,7 +341,7 @@ def alike(one: Sampling, other: Sampling) -> bool:
     if (one.antialias != other.antialias or (one.antialias and one.scale != other.scale)) and shrinks:
         return False
     x, y = _at(one), _at(other)
-    if np.any(np.abs(x - y) > _NEAR + 4 * np.spacing(np.abs(x).astype(np.float32))):
+    if np.any(np.abs(x - y) > _UNSEEN + 4 * np.spacing(np.abs(x).astype(np.float32))):
         return False
     return one.mode != "cubic" or _cubic_alike(one, other, x)
 

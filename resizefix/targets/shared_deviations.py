@@ -74,6 +74,8 @@ def _sums_are_exact(f: SiteFacts) -> bool:
     """Every weight is a multiple of 1/64, so that no order of additions rounds."""
     if f.mode == "cubic" or f.antialias:
         return not reads_between(f)
+    if _crops(f) and any(True for _ in resized(f)):
+        return False
     return all(np.array_equal(x * 64, np.round(x * 64)) for x in positions_read(f))
 
 
@@ -136,7 +138,12 @@ def _crops(f: SiteFacts) -> bool:
     if not f.has_coordinates or f.coordinate_transformation_mode != "tf_crop_and_resize" or f.roi_values is None:
         return False
     half = len(f.roi_values) // 2
-    return set(f.roi_values[:half]) != {0.0} or set(f.roi_values[half:]) != {1.0}
+    axes = f.axes if f.axes is not None and len(f.axes) == half else tuple(range(half))
+    ends = zip(axes, f.roi_values, f.roi_values[half:], strict=False)
+    shape = f.input_shape if f.input_shape is not None and len(f.input_shape) == f.rank else None
+    # Of an axis of length 1 every crop reads its one sample.
+    cut = [axis for axis, start, end in ends if (start, end) != (0, 1)]
+    return any(shape is None or not -len(shape) <= axis < len(shape) or shape[axis] != 1 for axis in cut)
 
 
 def factors_are_not_known(source: str, *deviations: Deviation, since: str = "", until: str = "") -> Rule:
@@ -181,7 +188,73 @@ def _keeps_no_axis(f: SiteFacts) -> bool:
         return True
     scaled = {axis for axis, *_ in resized(f)}
     shape = f.input_shape or ()
-    return not shape or all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 2), len(shape)))
+    return not scaled or all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 2), len(shape)))
+
+
+def kept_axes_may_be_sampled(
+    source: str, of: Callable[[SiteFacts], bool] = _interpolates, *, since: str = "", until: str = ""
+) -> Rule:
+    """A note on tf_half_pixel_for_nn where an axis of the image may keep its length: by what is fed, or by its size."""
+
+    def holds(f: SiteFacts) -> bool:
+        tf_half = f.has_coordinates and f.coordinate_transformation_mode == "tf_half_pixel_for_nn"
+        fed = f.source in FED and f.values is None
+        open_sizes = f.by_sizes and f.input_shape is not None and None in f.input_shape[2:]
+        return not tf_half or not of(f) or not (fed or open_sizes)
+
+    return Rule(
+        name="equal-lengths-may-be-sampled",
+        holds=holds,
+        because="an axis that keeps its length at run time is read half a sample further on by tf_half_pixel_for_nn "
+        "with mode {f.mode}; onnxruntime copies it",
+        source=source,
+        fix="resize both axes of the image, or replace the node",
+        effect=Effect.NOTED,
+        since=since,
+        until=until,
+    )
+
+
+def open_batch_of_sizes(source: str, then: str) -> Rule:
+    """A note on sizes that are written for axes other than the image's, whose length is open."""
+    return Rule(
+        name="open-batch-of-sizes",
+        holds=_knows_batch,
+        because="sizes are written for an axis before the image's, whose length is open: where another length is fed "
+        + then,
+        source=source,
+        fix="feed the length that is written, or write scales",
+        effect=Effect.NOTED,
+    )
+
+
+def _knows_batch(f: SiteFacts) -> bool:
+    shape = f.input_shape
+    values = f.static_values if f.values is None else f.values
+    if not f.by_sizes or values is None or shape is None:
+        return True
+    rank = len(shape)
+    listed = {axis % rank for axis in f.axes if -rank <= axis < rank} if f.axes is not None else {0, 1}
+    return all(shape[axis] is not None for axis in listed & {0, 1} if axis < rank - 1)
+
+
+def empties_short_inputs(source: str) -> Rule:
+    """A note on open lengths that shrink: of short ones nothing is left, which a runtime refuses."""
+    return Rule(
+        name="short-inputs-are-empty",
+        holds=lambda f: not _may_be_empty(f),
+        because="an open length shrinks by the scales {f.values}: of a short input nothing is left, which is refused",
+        source=source,
+        fix="feed larger inputs",
+        effect=Effect.NOTED,
+    )
+
+
+def _may_be_empty(f: SiteFacts) -> bool:
+    scales, shape = f.full_scales, f.input_shape
+    if scales is None or shape is None:
+        return False
+    return any(size is None and 0 < scale < 1 for scale, size in zip(scales, shape, strict=False))
 
 
 def policy_ignored(source: str) -> Rule:

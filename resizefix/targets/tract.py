@@ -8,8 +8,8 @@ import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import FED, S
-from resizefix.targets.deviations import EXACT_ROUNDINGS, old_resize, symmetric_ties
+from resizefix.targets.conditions import FED, S, lists_all_in_order
+from resizefix.targets.deviations import EXACT_ROUNDINGS, kept_is_sampled, old_resize, symmetric_ties
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, resized, samples_alike
 from resizefix.targets.shared_deviations import (
@@ -87,6 +87,21 @@ def _declutters(f: SiteFacts) -> bool:
     return f.mode == "nearest" and f.nearest_mode in ("ceil", "round_prefer_floor")
 
 
+def _lists_in_order(f: SiteFacts) -> bool:
+    """Antialias is computed as it is written, and is not simplified."""
+    return f.antialias or lists_all_in_order(f)
+
+
+def _is_open(f: SiteFacts) -> bool:
+    """No length is known, which a simplified node could contradict."""
+    return f.input_shape is not None and set(f.input_shape) == {None}
+
+
+def _has_roi_of_listed_axes(f: SiteFacts) -> bool:
+    crops = f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
+    return not crops or f.axes is None or f.roi_values is None or len(f.roi_values) == 2 * len(f.axes)
+
+
 _OLD = old_resize("asymmetric", "round_prefer_floor", ("nearest",))
 
 TRACT = targets_of(
@@ -123,6 +138,39 @@ TRACT = targets_of(
             '("Undetermined symbol in expression")',
             source=f"measured on {_RELEASE}; nearest with ceil or round_prefer_floor is taken",
             fix="give tract the shape of the input (set_input_fact), or write one size for every axis",
+        ),
+        Rule(
+            name="all-axes-in-order",
+            holds=lambda f: _lists_in_order(f) or _is_open(f),
+            because="`axes` lists every axis in another order, {f.axes}, and the values are taken in order "
+            '("Trying to substitute")',
+            source=f"measured on {_RELEASE}",
+            fix="list the axes in order, or leave them out",
+        ),
+        Rule(
+            name="all-open-axes-in-order",
+            holds=lambda f: _lists_in_order(f) or not _is_open(f),
+            because="`axes` lists every axis in another order, {f.axes}, and the values are taken in order",
+            source=f"measured on {_RELEASE}",
+            fix="list the axes in order, or leave them out",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
+            name="roi-of-listed-axes",
+            holds=_has_roi_of_listed_axes,
+            because="`axes` lists {f.axes}, and the roi has {f.roi_values}: tract takes two numbers of each listed "
+            'axis ("needs a roi of")',
+            source=f"measured on {_RELEASE}",
+            fix="write the roi of the listed axes alone",
+        ),
+        Rule(
+            name="kept-axes-are-filtered",
+            holds=samples_alike(kept_is_sampled),
+            because="with antialias, an axis that keeps its length is sampled by its scale {f.values}; onnxruntime "
+            "copies it",
+            source=f"measured on {_RELEASE}",
+            fix="write 1 for that axis",
+            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="align-corners-unrounded",

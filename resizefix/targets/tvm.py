@@ -9,15 +9,16 @@ import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import S
+from resizefix.targets.conditions import S, image_of, lists_all_in_order
 from resizefix.targets.deviations import by_ratio, half_down, half_up, without_antialias
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, moved_axes, resized, samples_alike
+from resizefix.targets.sampling import Sampling, gives_samples, moved_axes, resized, samples_alike
 from resizefix.targets.shared_deviations import (
     antialias_ignored,
     crop_is_not_computed,
     factors_are_not_known,
     integers_are_summed_otherwise,
+    open_batch_of_sizes,
     policy_ignored,
     ratio_instead_of_scales,
 )
@@ -49,7 +50,8 @@ def _is_taken_apart(f: SiteFacts) -> bool:
 
 
 def _images_only(f: SiteFacts) -> bool:
-    return all(axis >= 2 for axis in moved_axes(f))
+    empties_others = not gives_samples(f) and gives_samples(image_of(f))
+    return all(axis >= 2 for axis in moved_axes(f)) and not empties_others
 
 
 def _divides(f: SiteFacts) -> bool:
@@ -61,12 +63,21 @@ def _divides(f: SiteFacts) -> bool:
 
 
 def _has_corners(f: SiteFacts) -> bool:
-    if f.is_upsample or f.coordinate_transformation_mode != "align_corners" or f.rank is None:
+    """No axis of the image gets the length 1; of open ones nothing is divided at import."""
+    corners = f.has_coordinates and f.coordinate_transformation_mode in ("align_corners", "tf_crop_and_resize")
+    if not corners or f.rank is None or f.input_shape is None or None in f.input_shape[2:]:
         return True
-    found = list(resized(f))
-    kept = set(range(2, f.rank)) - {axis for axis, *_ in found}
-    shape = f.input_shape or (None,) * f.rank
-    return all(out != 1 for _, _, out, _ in found) and all(shape[axis] != 1 for axis in kept)
+    outs = {axis: out for axis, _, out, _ in resized(f)}
+    return all(outs.get(axis, f.input_shape[axis]) != 1 for axis in range(2, f.rank))
+
+
+def _crops_known_lengths(f: SiteFacts) -> bool:
+    crops = f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
+    return not crops or f.input_shape is None or None not in f.input_shape[2:]
+
+
+def _scales_images_only(f: SiteFacts) -> bool:
+    return all(scale == 1 for scale in (f.full_scales or ())[:2])
 
 
 # ---- sampling -------------------------------------------------------------------------------------------------------
@@ -166,7 +177,9 @@ TVM = targets_of(
         ),
         Rule(
             name="three-to-five-axes",
-            holds=lambda f: f.rank is None or (f.rank == 4 and _images_only(f) if f.is_upsample else 3 <= f.rank <= 5),
+            holds=lambda f: (
+                f.rank is None or (f.rank == 4 and _scales_images_only(f) if f.is_upsample else 3 <= f.rank <= 5)
+            ),
             because='the rank is {f.rank_name} ("Only resize1d/resize2d/resize3d are supported.")',
             source=_FRONTEND,
             fix="reshape around the node, or replace it",
@@ -190,7 +203,7 @@ TVM = targets_of(
         Rule(
             name="corners-of-one-pixel",
             holds=_has_corners,
-            because="align_corners divides by the output's length less 1, and an output has length 1 "
+            because="{f.coordinate_transformation_mode} divides by an output's length less 1, which is 0 here "
             '("Divide by zero")',
             source=_KERNEL,
             fix="write asymmetric, which reads the same pixel there",
@@ -204,13 +217,23 @@ TVM = targets_of(
         ),
         Rule(
             name="axes-out-of-order",
-            holds=lambda f: f.axes_in_order or len(f.axes or ()) != f.rank,
+            holds=lists_all_in_order,
             because="`axes` is not read: {f.axes} are taken for all axes in order",
             source=_FRONTEND,
             fix="list the axes in order",
             effect=Effect.DIFFERENT,
         ),
-        output_is_not_empty("Divide by zero", f"measured on {_RELEASE}"),
+        Rule(
+            name="crops-of-known-lengths",
+            holds=_crops_known_lengths,
+            because='tf_crop_and_resize multiplies by lengths that are open ("IntImm supports only int")',
+            source=f"measured on {_RELEASE}",
+            fix="crop with Slice, then resize",
+        ),
+        replace(
+            output_is_not_empty("Divide by zero", f"measured on {_RELEASE}"),
+            holds=lambda f: gives_samples(image_of(f)),
+        ),
         Rule(
             name="coordinate-transformation-mode",
             holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode != "half_pixel_symmetric",
@@ -229,6 +252,7 @@ TVM = targets_of(
             fix="put a Transpose before the node and one behind it, or replace the node",
             effect=Effect.DIFFERENT,
         ),
+        open_batch_of_sizes(_FRONTEND, "it stays as it is"),
         antialias_ignored(_FRONTEND),
         Rule(
             name="upsample-rounds-to-even",

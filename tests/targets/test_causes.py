@@ -1,0 +1,116 @@
+"""What runtimes do by a cause of their own, found by random cases and read in their sources: a row of each rule."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+from benchmarks.runtime_cases import model_of
+from resizefix.interop import opened
+from resizefix.targets.catalogue import TARGETS
+from resizefix.targets.collect_facts import facts_of
+from resizefix.targets.target import Effect, judge
+
+
+def judged(name, columns):
+    case = {
+        "id": "",
+        "op": "Resize",
+        "opset": "13",
+        "mode": "nearest",
+        "form": "scales",
+        "values": "1,1,2,2",
+        "shape": "1x2x5x7",
+        **columns,
+    }
+    (found,) = facts_of(opened(model_of(case)[0]))
+    return judge(next(target for target in TARGETS if target.name == name), found)
+
+
+TF_HALF = {"opset": "12", "ct": "tf_half_pixel_for_nn"}
+CROPPED = {"ct": "tf_crop_and_resize", "roi": "0,0,0,0.1,1,1,1,0.8"}
+LISTED = {"opset": "18", "axes": "3,2,1,0", "nm": "floor"}
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "rules"),
+    [
+        # OpenCV 5 samples an axis that keeps its length.
+        ("opencv-5", {**TF_HALF, "mode": "linear", "values": "1,1,2,1"}, ["equal-lengths-are-sampled"]),
+        ("opencv-5", {**TF_HALF, "nm": "ceil", "values": "1,1,2,1"}, ["equal-lengths-are-sampled"]),
+        ("opencv-5", {**TF_HALF, "nm": "floor", "values": "1,1,2,1"}, []),
+        ("opencv-5", {**TF_HALF, "mode": "linear", "form": "sizes", "values": "1,2,5,7"}, []),
+        # It multiplies by in/out in single precision, and takes what is within 1e-6 of a half for a tie.
+        ("opencv-5", {"nm": "floor", "form": "sizes", "values": "1,2,5,1"}, ["ties-of-the-ratio"]),
+        ("opencv-5", {"form": "sizes", "values": "1,2,14,7", "shape": "1x2x8x7"}, []),
+        ("opencv-5", {"form": "sizes", "values": "1,2,28,7", "shape": "1x2x32x7"}, ["ties-of-the-ratio"]),
+        # It resizes integers where it computes the extent, and reads the scales of the image alone.
+        ("opencv-5", {"dtype": "int32", "form": "sizes_concat", "values": "1,2,10,14"}, []),
+        ("opencv-5", {"dtype": "int32"}, ["no-int32"]),
+        ("opencv-5", {"values": "1,0.3,2,2"}, ["image-axes-alone"]),
+        ("opencv-4", {"values": "1,0.3,2,2", "ct": "asymmetric", "nm": "floor"}, ["image-axes-alone"]),
+        ("tvm", {"values": "1,0.3,2,2"}, ["image-axes-alone"]),
+        ("opencv-5", {**LISTED, "values": "2,2,1,1"}, ["listed-axes-in-order"]),
+        ("opencv-5", {**LISTED, "values": "1,1,1,1"}, []),
+        ("opencv-4", {"form": "sizes_like", "values": "1,2,10,14", "dyn": "1", "ct": "asymmetric", "nm": "floor"}, []),
+        # MNN divides lengths where it has sizes, and copies channels that keep their length.
+        ("mnn", {"nm": "floor", "form": "sizes", "values": "1,2,5,1"}, ["nearest-mode-ignored"]),
+        ("mnn", {"nm": "floor", "values": "1,1.3,2,2"}, ["kept-channels-are-copied"]),
+        ("mnn", {"dtype": "int32", "values": "1,1,2,2,2", "shape": "1x1x2x3x4"}, []),
+        ("mnn", {"dtype": "uint8", "values": "1,1,2,2,2", "shape": "1x1x2x3x4"}, ["no-integer-volumes"]),
+        ("mnn", {"ct": "pytorch_half_pixel", "values": "1,1,2,2,2", "shape": "1x1x1x3x4"}, []),
+        ("mnn", {**CROPPED, "values": "1,1,1,1"}, []),
+        # tract
+        ("tract", {**LISTED, "values": "2,2,1,1"}, ["all-axes-in-order"]),
+        ("tract", {**LISTED, "values": "2,2,1,1", "dyn": "d0d1d2d3"}, ["all-open-axes-in-order"]),
+        ("tract", {"opset": "18", "axes": "3,2", "nm": "floor", "values": "2,3"}, []),
+        ("tract", {"opset": "18", "mode": "linear", "aa": "1", "values": "1,1,2,1.1"}, ["kept-axes-are-filtered"]),
+        ("tract", {"opset": "18", "mode": "linear", "aa": "1", "values": "1,1,2,1"}, []),
+        ("tract", {**CROPPED, "mode": "linear", "dtype": "int32"}, ["integers-are-summed-otherwise"]),
+        ("tract", {**CROPPED, "form": "sizes", "values": "1,2,5,1", "shape": "1x2x5x1"}, []),
+        ("tract", {**CROPPED, "opset": "18", "axes": "2,3", "values": "2,2"}, ["roi-of-listed-axes"]),
+        # TVM
+        ("tvm", {**CROPPED, "values": "1,1,2,0.2"}, ["corners-of-one-pixel"]),
+        ("tvm", {**CROPPED, "dyn": "1"}, ["crops-of-known-lengths"]),
+        ("tvm", {"mode": "linear", "ct": "align_corners", "values": "1,0.5,2,2"}, ["image-axes-alone"]),
+        (
+            "tvm",
+            {"op": "Upsample", "opset": "7", "values": "1,1.1,2,2", "shape": "1x1x5x7"},
+            ["three-to-five-axes", "upsample-rounds-to-even"],
+        ),
+        # others
+        ("ncnn", {"mode": "linear", "form": "sizes", "values": "1,2,5,7"}, ["net-has-layers"]),
+        ("openvino", {"mode": "cubic", "ct": "half_pixel", "values": "1,1.001,1,1"}, ["cubic-last-two-axes"]),
+        ("coreml", {"mode": "linear", "form": "sizes", "values": "1,2,9,9", "dyn": "d0"}, ["other-lengths-are-known"]),
+        ("coreml", {"mode": "linear", "form": "sizes", "values": "1,2,9,9", "dyn": "1"}, []),
+    ],
+)
+def test_a_cause_is_a_row(name, columns, rules):
+    broken = [one.rule for one in judged(name, columns) if one.effect is not Effect.NOTED]
+    assert broken == rules
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "note"),
+    [
+        ("opencv-5", {"mode": "linear", "dyn": "1"}, "heights-of-two"),
+        ("opencv-5", {"nm": "ceil", "form": "sizes_shape", "values": "1,2,9,12", "dyn": "1"}, "ties-of-some-lengths"),
+        ("opencv-5", {**TF_HALF, "mode": "linear", "form": "scales_in"}, "equal-lengths-may-be-sampled"),
+        ("mnn", {**TF_HALF, "mode": "linear", "form": "sizes", "values": "1,2,10,7", "dyn": "1"}, "equal-lengths-may"),
+        *((name, {"values": "1,1,0.5,0.5", "dyn": "1"}, "short-inputs-are-empty") for name in ("opencv-4", "mnn")),
+        ("openvino", {"mode": "linear", "values": "1,1,1.25,1.25", "dyn": "1"}, "short-inputs-are-copied"),
+        *(
+            (name, {"form": "sizes", "values": "2,2,10,14", "shape": "2x2x5x7", "dyn": "d0"}, "open-batch-of-sizes")
+            for name in ("openvino", "opencv-5", "tvm", "ncnn")
+        ),
+    ],
+)
+def test_what_only_some_lengths_show_is_noted(name, columns, note):
+    noted = [one.rule for one in judged(name, columns) if one.effect is Effect.NOTED]
+    assert any(rule.startswith(note) for rule in noted), noted
+    closed = [one.rule for one in judged(name, {**columns, "dyn": "0", "form": columns.get("form", "scales")})]
+    assert columns.get("form") == "scales_in" or not any(rule.startswith(note) for rule in closed)

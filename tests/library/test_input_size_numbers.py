@@ -1,6 +1,7 @@
 """Numbers of a network that are as large as its image or its map: which follow the input, and which are refused."""
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto
 from size_networks import NEW, OLD, Net, built, run
@@ -233,3 +234,34 @@ def test_fractional_scales_make_their_size_or_scale_as_the_user_says(choice, mad
     result = resizefix.input_size(built(scaled_by_fractions, OLD), size=NEW, **{choice: ["Resize_1"]})
     assert run(result.model, NEW).shape == (1, 2, *made)
     assert result.resolution.inferred == (f"Resize_1: {inference}",)
+
+
+def to_a_fixed_size(n: Net, h: int, w: int) -> str:
+    none = n.const([], np.float32)
+    return n.add("Resize", n.conv("x", 3, 2), none, none, n.const([1, 2, 37, 41]), mode="linear")
+
+
+def test_a_size_that_no_factor_makes_stays_and_cannot_be_asked_to_follow():
+    assert run(resizefix.input_size(built(to_a_fixed_size, OLD), size=NEW).model, NEW).shape == (1, 2, 37, 41)
+    (outcome,) = resizefix.input_size(built(to_a_fixed_size, OLD), size=NEW, follow_input=["Resize_1"]).outcomes
+    assert "no factor makes these numbers" in (outcome.reason or "")
+
+
+INVALID = """<ir_version: 8, opset_import: ["" : 9]>
+g (float[1, 1, 8, 8] x) => (float[1, 1, h, w] y) <float[4] s = {1, 1, 1.5, 1.5}, float[0] none = {}> {
+  [up] y = OPERATOR <mode = "linear"> (x, s)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "keep", "why"),
+    [
+        ("Resize", [], "the node is not valid"),  # an operator of opset 10
+        ("Upsample", ["up"], "Upsample cannot shrink"),  # 12 of 16
+    ],
+)
+def test_a_resize_that_its_opset_does_not_have_is_refused_with_the_rule(operator, keep, why):
+    model = onnx.parser.parse_model(INVALID.replace("OPERATOR", operator))
+    result = resizefix.input_size(model, size=(16, 16), keep=keep, verify=False)
+    assert [(outcome.status, outcome.node) for outcome in result.outcomes] == [(Status.REFUSED, "up")]
+    assert why in (result.outcomes[0].reason or "")

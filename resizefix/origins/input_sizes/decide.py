@@ -139,6 +139,8 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         elif targets is None and said is None and factor is not None:
             sizes = [after.old for _, _, after in moving]
             raise refuse(use.label, "origins.input-size-resize-factor", sizes=sizes, factor=f"{float(factor):.4g}")
+        elif targets is None and said == "follow" and not use.is_scale:
+            raise refuse(use.label, "origins.input-size-resize-no-factor", sizes=[after.old for _, _, after in moving])
         is_factor = use.is_scale and targets is None and said != "keep"
         for (_, _, after), target in zip(moving, targets or [None] * len(moving), strict=True):
             if target is not None:
@@ -150,7 +152,7 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             else:
                 flow.bind(after, flow.sizes.const(after.old or 0))
         olds = " x ".join(str(after.old) for _, _, after in moving)
-        how = "stays" if targets is None and not is_factor else "follows the input"
+        how = "follows the input" if any(flow.sizes.varies(after) for _, _, after in moving) else "stays"
         inferred.append(f"{use.label}: its size {olds} {how}")
         flow.solver.settle()
 

@@ -133,6 +133,8 @@ class Following:
                     scale = np.float32(wanted) / np.float32(size)
                     if kernel_length(float(scale), size) != wanted:
                         scale = np.nextafter(scale, np.float32(np.inf))
+                    if scale < 1 and node.op_type == "Upsample":
+                        raise refuse(use.label, "origins.input-size-upsample-shrinks", length=size, made=wanted)
                     new[at] = scale
             if np.array_equal(new, old):
                 continue

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.read import read
 from resizefix.document.operator_semantics.expression import Number
+from resizefix.errors import RefusedError
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
 from resizefix.origins.input_sizes.operands import Place
@@ -33,7 +36,11 @@ class ResizeUse:
 
 
 def resize(n: NodeReading) -> list[DimList]:
-    """The sizes that the operand gives, or those that scales make."""
+    """The sizes that the operand gives, or those that scales make. Raises SizeRefusedError for an invalid node."""
+    try:
+        read(n.node, dialect_of(n.node.op_type, n.opset))
+    except RefusedError as error:
+        raise n.refuse("origins.input-size-resize-invalid", why=error.diagnostic) from error
     dims = n.dims(0)
     axes = [axis_of(axis, len(dims)) for axis in n.attribute("axes", range(len(dims)))]
     if n.attribute("keep_aspect_ratio_policy", b"stretch") != b"stretch":
@@ -47,7 +54,10 @@ def resize(n: NodeReading) -> list[DimList]:
 def _by_sizes(n: NodeReading, dims: DimList, axes: list[int], position: int) -> DimList:
     made = list(dims)
     moving: list[tuple[int, Dim, Dim]] = []
-    for axis, wanted in zip(axes, n.listed(position), strict=True):
+    listed = n.listed(position)
+    if len(listed) != len(axes):
+        raise n.refuse("origins.input-size-resize-numbers", numbers=len(listed), axes=len(axes))
+    for axis, wanted in zip(axes, listed, strict=True):
         wanted = n.sizes.resolve(wanted)
         if wanted.kind == "var" and wanted.old == dims[axis].old and axis < len(dims) - 2:
             n.meet(wanted, dims[axis])
@@ -71,6 +81,8 @@ def _by_scales(n: NodeReading, dims: DimList, axes: list[int]) -> DimList:
         if array is None:
             raise UnknownRankError
         scales = array.astype(np.float32)
+    if scales.size != len(axes):
+        raise n.refuse("origins.input-size-resize-numbers", numbers=scales.size, axes=len(axes))
     made = list(dims)
     moving: list[tuple[int, Dim, Dim]] = []
     for axis, scale in zip(axes, scales.ravel(), strict=True):

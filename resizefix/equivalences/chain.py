@@ -64,18 +64,19 @@ def smallest_chain(
     """
     order = count()
     queue: list[tuple[int, int, int, tuple[Step, ...]]] = [(0, 0, next(order), ())]
-    settled: set[ResizeSpec] = set()
+    nearest = {subject: (0, 0)}  # by what is queued: its inexact steps and its length
     while queue:
         inexact, length, _, chain = heappop(queue)
         here = chain[-1].subject if chain else subject
-        if here in settled:
+        if nearest[here] < (inexact, length):
             continue
         if accepts(here):
             return chain
-        settled.add(here)
         for step in _steps(here, allow_inexact):
-            if step.subject not in settled:
-                heappush(queue, (inexact + (not step.exact), length + 1, next(order), (*chain, step)))
+            cost = inexact + (not step.exact), length + 1
+            if step.subject not in nearest or cost < nearest[step.subject]:
+                nearest[step.subject] = cost
+                heappush(queue, (*cost, next(order), (*chain, step)))
     return None
 
 

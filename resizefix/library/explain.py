@@ -103,8 +103,9 @@ class _Trials:
 
     def command(self, fixes: Sequence[Fix]) -> str | None:
         """The line of the first fix after which its target accepts the model, else of the first that works."""
-        working = [fix for fix in fixes if self._words(fix) is not None]
-        best = next((fix for fix in working if self._accepted[fix]), working[0] if working else None)
+        working = (fix for fix in fixes if self._words(fix) is not None)
+        first = next(working, None)
+        best = first if first is None or self._accepted[first] else next(filter(self._accepted.get, working), first)
         if best is None:
             return None
         path = os.fsdecode(self.model) if isinstance(self.model, (str, bytes, os.PathLike)) else None

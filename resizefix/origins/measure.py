@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _LEAST_IR = 8
 _MOST_BYTES = 1 << 28  # of a chain of shapes and scales: a hostile one doubles itself to terabytes
+_BRIEF_BYTES = 1 << 16  # of a chain that is run for hundreds of sizes: a thread for each run takes ten times the run
 _MOST_KEPT = 16  # numbers of a value that is kept
 _RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
@@ -95,9 +96,11 @@ class Chain:
             feeds = {feed.name: feed.value(lengths) for feed in self.feeds}
             if self._session is None:
                 chain = Document.from_proto(self.model)
-                if peak_bytes(chain, {name: value.shape for name, value in feeds.items()}) > _MOST_BYTES:
+                peak = peak_bytes(chain, {name: value.shape for name, value in feeds.items()})
+                if peak > _MOST_BYTES:
                     raise UntraceableError("origins.operand-too-large")
-                self._session = open_session(chain, optimized=False, label="the chain")
+                brief = peak <= _BRIEF_BYTES
+                self._session = open_session(chain, optimized=False, label="the chain", brief=brief)
             value = self._session.run(feeds)[self.output]
         except (CannotLoadError, CannotRunError, OutOfMemoryError) as error:
             raise UntraceableError("origins.chain-does-not-run", error=getattr(error, "reason", error)) from error

@@ -13,6 +13,7 @@ import pytest
 
 import resizefix
 from resizefix.cli import main
+from resizefix.library import explain
 from resizefix.messages.table import MESSAGES
 from resizefix.targets.catalogue import TARGETS
 
@@ -223,6 +224,20 @@ def test_the_command_for_another_runtime_succeeds(text, tmp_path, monkeypatch, c
     _, name, source, out, *options = shlex.split(found.command)
     assert run([name, source, out, *options]) == 0, capsys.readouterr().err
     assert Path(out).is_file()
+
+
+def test_no_other_fix_is_tried_where_the_first_is_accepted(monkeypatch):
+    """Each trial is a whole command with its verification."""
+    tried = []
+    works = explain._Trials._works
+    monkeypatch.setattr(
+        explain._Trials, "_works", lambda self, fix, words: tried.append(fix) or works(self, fix, words)
+    )
+    text = "QNN EP: Resize doesn't support anti-aliasing."
+    (message,) = (message for message in MESSAGES if message.text == text)
+    assert len(message.fixes) > 1
+    assert resizefix.explain(text, OTHERS[text])[0].command == "resizefix legalize MODEL OUT --target qnn"
+    assert tried == [message.fixes[0]]
 
 
 @pytest.mark.parametrize("text", ["mode attribute is bilinear. It can only be nearest(default) or linear or cubic",

@@ -106,3 +106,18 @@ def test_a_division_of_one_number_is_not_run_in_any_opset(opset):
     # Of opset 0 onnx has no schema that could say so.
     with pytest.raises(UntraceableError, match=r"its Div has 1 input\b"):
         chain("s = Shape (x) t = Div (s)", opset=opset)
+
+
+def test_a_short_chain_is_run_for_many_sizes_without_a_thread_for_each_and_a_long_one_with(monkeypatch):
+    """A thread takes ten times what such a run does; what runs long is in one, so that Ctrl-C is heard."""
+    short = chain("s = Shape (x) t = CumSum (s, k)", extra="<int64 k = {0}>")
+    long = chain("s = Shape (x) m = Expand (s, many) t = ReduceMax (m)", extra="<int64[2] many = {10000, 4}>")
+
+    def start(*_: object) -> None:
+        raise RuntimeError("a thread is started")
+
+    monkeypatch.setattr("resizefix.runtimes.ort_session._thread.start_new_thread", start)
+    for size in (5, 6, 7):
+        np.testing.assert_array_equal(short.run(at(1, 3, size, 2)), [1, 4, 4 + size, 6 + size])
+    with pytest.raises(UntraceableError, match="a thread is started"):
+        long.run(at(1, 3, 5, 7))

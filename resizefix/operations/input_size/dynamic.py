@@ -176,7 +176,7 @@ class _Dynamic:
         uses = {use: dim for use, dim in self.flow.attributes.items() if use.node == index}
         if all(self.samples.number(dim) is not None for dim in uses.values()):
             return
-        if {use.name for use in uses} == {"pads"}:
+        if {use.name for use in uses} == {"pads"} and node.op_type != "Pad":
             kept = [attribute for attribute in node.attribute if attribute.name not in ("pads", "auto_pad")]
             del node.attribute[:]
             node.attribute.extend([*kept, helper.make_attribute("auto_pad", "SAME_UPPER")])

@@ -310,6 +310,8 @@ def _rest(flow: Flow) -> None:
     for table in flow.operands.tables.values():
         for dim in table.dims:
             flow.bind(dim, sizes.const(dim.old or 0))
+    for dim in flow.attributes.values():
+        flow.bind(dim, sizes.const(dim.old or 0))
     for meeting in flow.solver.meetings:
         for dim in meeting.sizes:
             for unknown in sizes.unknowns(dim):

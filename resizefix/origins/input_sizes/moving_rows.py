@@ -78,11 +78,9 @@ def split(n: NodeReading) -> list[DimList]:
             raise UnknownRankError
         return [(*dims[:axis], part, *dims[axis + 1 :])] * count
     parts = _parts(n, dim, listed)
-    if n.has(1):
-        for found, given in zip(parts, n.listed(1), strict=True):
-            n.meet(given, found)
-    elif n.sizes.fixed(dim) is None:
-        raise n.refuse("origins.input-size-attribute", name="split")
+    lengths = n.listed(1) if n.has(1) else n.listed_attribute("split") or []
+    for found, given in zip(parts, lengths, strict=True):
+        n.meet(given, found)
     return [(*dims[:axis], part, *dims[axis + 1 :]) for part in parts]
 
 
@@ -126,8 +124,7 @@ def slice_(n: NodeReading) -> list[DimList]:
     dims = list(n.dims(0))
     in_attributes = n.attribute("starts") is not None
     if in_attributes:
-        starts = [n.const(value) for value in n.attribute("starts")]
-        ends = [n.const(value) for value in n.attribute("ends")]
+        starts, ends = n.listed_attribute("starts") or [], n.listed_attribute("ends") or []
         axes = n.attribute("axes", list(range(len(starts))))
         steps = [1] * len(starts)
     else:
@@ -136,6 +133,8 @@ def slice_(n: NodeReading) -> list[DimList]:
         steps = n.numbers(4) or [1] * len(starts)
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         place = axis_of(axis, len(dims))
+        if n.solver.is_weight(dims[place]):
+            n.require(dims[place], "the numbers of a constant")
         dims[place] = _cut(n, dims[place], start, end, step)
     return [tuple(dims)]
 
@@ -214,7 +213,12 @@ def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
         _margin(n, dim, -number)
         return n.sizes.plus(dim, number)
     if n.sizes.resolve(end).kind != "var":
-        return end if n.sizes.varies(end) or _is_few(number, old) else _prefix(n, dim, number)
+        if n.sizes.varies(end) or _is_few(number, old):
+            return end
+        found = _prefix(n, dim, number)
+        if found is not None and n.sizes.unknowns(end):
+            n.meet(end, found)
+        return found
     found = _prefix(n, dim, number)
     if found is not None:
         n.meet(end, found)
@@ -288,9 +292,7 @@ def expand(n: NodeReading) -> list[DimList]:
 def pad(n: NodeReading) -> list[DimList]:
     """Amounts before and behind each axis."""
     dims = n.dims(0)
-    amounts = (
-        n.listed(1) if n.has(1) else [n.const(value) for value in n.attribute("pads", n.attribute("paddings", []))]
-    )
+    amounts = n.listed(1) if n.has(1) else n.listed_attribute("pads") or n.listed_attribute("paddings") or []
     given = n.numbers(3)
     axes = list(range(len(dims))) if given is None else [axis_of(axis, len(dims)) for axis in given]
     made = list(dims)

@@ -93,6 +93,22 @@ class NodeReading:
             raise UnknownRankError
         return [dim for dim in dims if dim is not None]
 
+    def listed_attribute(self, name: str) -> list[Dim] | None:
+        """Sizes that stand in an attribute, each an unknown of this node; None where it is left out."""
+        values = self.attribute(name)
+        if values is None:
+            return None
+        made: list[Dim] = []
+        for place, value in enumerate(values):
+            use = AttributeUse(self.index, name, place)
+            if value < 1:
+                made.append(self.const(value))
+                continue
+            if use not in self.flow.attributes:
+                self.flow.attributes[use] = self.sizes.var(value)
+            made.append(self.flow.attributes[use])
+        return made
+
     def numbers(self, position: int, attribute: str | None = None) -> list[int] | None:
         """Numbers that are no sizes, as axes; an attribute in older opsets. None where they are left out."""
         if attribute is not None and attribute in self._attributes:

@@ -129,11 +129,22 @@ class Operands:
         if array is None or array.dtype.kind not in "iufb":
             return None
         if array.dtype.name not in ("int64", "int32"):
+            if array.dtype == np.float32 and array.size == 1 and _are_sizes(array) and self._is_counted_to(place.node):
+                return self.listed(place, array)
             few = array.dtype.kind == "b" or (array.size <= _MOST_AXES and _are_sizes(array))
-            return Known.constant(array) if array.size == 1 or few else None
+            joined = array.size <= _MOST_AXES and self.view.model.graph.node[place.node].op_type == "Concat"  # scales
+            return Known.constant(array) if array.size == 1 or few or joined else None
         if (array.ndim != 1 and array.size > 1) or _counts_up(array):
             return None
         return self.listed(place, array)
+
+    def _is_counted_to(self, index: int) -> bool:
+        """Whether a node counts up to a length, as torch did with Ceil before opset 11 and Paddle does with Range."""
+        node = self.view.model.graph.node[index]
+        if node.op_type != "Squeeze":
+            return node.op_type in ("Ceil", "Range")
+        readers = [reader.op_type for reader in self.view.model.graph.node if node.output[0] in reader.input]
+        return bool(readers) and set(readers) == {"Range"}
 
     def listed(self, place: Place, array: npt.NDArray[Any]) -> Known:
         """Numbers that may follow the input, each an unknown of this use."""
@@ -225,7 +236,7 @@ class Operands:
         if node.op_type in _FUNCTIONS and node.output:
             self._compute_number(index, node)
             return
-        if not has_row(node) or len(node.output) != 1:
+        if not has_row(node) or len(node.output) != 1 or self._counts_positions(node):
             return
         if node.op_type in SHAPE_READERS:
             self._read_shape(node, dims[0] if dims else None)
@@ -240,6 +251,11 @@ class Operands:
             return
         if int(np.prod(found.shape, dtype=object)) <= MOST_LISTED:
             self.values[node.output[0]] = found
+
+    def _counts_positions(self, node: NodeProto) -> bool:
+        """Whether ones are made for their positions, as many as a size is: torch's arange before opset 11."""
+        readers = (reader for reader in self.view.model.graph.node if node.output[0] in reader.input)
+        return node.op_type == "ConstantOfShape" and any(reader.op_type == "NonZero" for reader in readers)
 
     def _compute_number(self, index: int, node: NodeProto) -> None:
         """A function that no runtime rounds otherwise where its value is whole, as the root of a square."""
@@ -273,11 +289,6 @@ class Operands:
     def _operand(self, index: int, position: int, node: NodeProto) -> Known | None:
         """An operand's value; as it is in the file where the operator moves elements by it."""
         name = node.input[position]
-        if node.op_type == "Ceil" and self.is_constant(name):
-            # torch counted up to ceil(32.0) before opset 11.
-            array = self.array(name)
-            if array is not None and array.dtype == np.float32 and array.size == 1 and _are_sizes(array):
-                return self.listed(Place(index, position), array)
         if position in _MOVED_BY.get(node.op_type, ()):
             array = self.numbers(Place(index, position), name)
             listed = array is not None and array.size <= MOST_LISTED

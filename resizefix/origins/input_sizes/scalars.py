@@ -28,7 +28,17 @@ _MEETING = _COMPARING | {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max",
 _PASSING = _MEETING - _COMPARING | frozenset(
     {"Concat", "Slice", "Reshape", "Transpose", "Split", "Gather", "Cast", "Expand", "Tile", "Unsqueeze", "Squeeze"}
     | {"Floor", "Ceil", "Round", "Neg", "Abs", "Sqrt", "Sin", "Cos", "Exp", "Log", "Identity", "Flatten", "MatMul"}
-    | {"ReduceSum", "ReduceMean", "Sigmoid", "Tanh", "Softmax", "ScatterND", "ScatterElements", "GatherElements"}
+    | {
+        "Range",
+        "ReduceSum",
+        "ReduceMean",
+        "Sigmoid",
+        "Tanh",
+        "Softmax",
+        "ScatterND",
+        "ScatterElements",
+        "GatherElements",
+    }
 )
 _SUMMING = frozenset({"ReduceSum", "ReduceMean", "ReduceSumSquare"})
 _AFTER_SUMS = frozenset(

@@ -77,6 +77,12 @@ class Solver:
             return False
         return not may_follow(tuple(atom.old or 0 for atom in self.sizes.atoms(other)))
 
+    def is_weight(self, axis: Dim) -> bool:
+        """Whether this is an axis of a constant whose numbers cannot be positions on it."""
+        axis = self.sizes.resolve(axis)
+        may_follow = self.may_follow.get(axis)
+        return may_follow is not None and not may_follow((axis.old or 0,))
+
     def require(self, node: str, dim: Dim, what: str) -> None:
         """It has the size that weights (`what`) give it. Raises SizeRefusedError."""
         sizes = self.sizes

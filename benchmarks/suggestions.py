@@ -38,6 +38,7 @@ ASKED = [
     ("promote-scales", "MODEL", "out.onnx", "--form", "factor"),
     ("trt-legacy", "MODEL", "out.onnx"),
     ("freeze-scales", "MODEL", "out.onnx"),
+    ("set", "MODEL", "out.onnx", "mode=linear"),
     *(("legalize", "MODEL", "out.onnx", "--target", target) for target in TARGETS),
     ("check", "MODEL", *(word for target in TARGETS for word in ("--target", target))),
 ]
@@ -49,7 +50,7 @@ _OPTION = re.compile(
     r"(?<![\w-])(--[a-z][a-z-]*[a-z])"
     r"(?: (?=[\w#/]*[=,\d])([^\s;,)][^\s;)]*)| (factor|spatial|sizes|scales|tensorrt|onnxruntime)\b)?"
 )
-_COMMAND = re.compile(r"\bresizefix ((?:promote|freeze|legalize|trt|check)[^();,]*)")
+_COMMAND = re.compile(r"\bresizefix ((?:promote|freeze|legalize|trt|check|repair)[^();,]*)")
 
 
 class Suggestion(NamedTuple):

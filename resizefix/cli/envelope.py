@@ -84,7 +84,7 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
         process.bound(params.get("timeout"), params.get("memory_limit"), 1 if verifies else 2)
         answer = work()
         step = answer.step
-        if answer.exit_code == 1 and answer.fields.get("outcomes"):
+        if answer.exit_code == 1 and answer.fields.get("outcomes") and not (manner.as_json or manner.quiet):
             step = after_no(command, model, answer.fields["outcomes"], call.typed, unchanged=answer.unchanged)
     except ResizefixError as error:
         step = after_error(error, command, model, call.typed)

@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from resizefix.beside import beside
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
-from resizefix.reports.next_step import NextStep
+from resizefix.reports.next_step import FIX, NextStep
 
 _TARGETS = NextStep("see the names of all targets", ("check", "--target", "list"))
 _WITH_TARGETS = frozenset({"check", "legalize", "trt-legacy"})
@@ -42,18 +43,34 @@ def after_error(error: ResizefixError, command: str, model: str, typed: Sequence
 def after_no(
     command: str, model: str, outcomes: Sequence[Mapping[str, Any]], typed: Sequence[str], *, unchanged: bool
 ) -> NextStep | None:
-    """After an answer that is no: with the options that change a refused site, else where every site is explained.
+    """After an answer that is no: `repair` where a fault of a refused site is in the way, else the options that change
+    one, else where every site is explained.
 
     `unchanged`: nothing is written since nothing needs to change.
     """
     if command not in _CHANGING:
         return None
+    if not unchanged and command != "repair" and _repair_helps(model, outcomes):
+        return NextStep(FIX, ("repair", model, beside(model, "repaired")))
     retry = next((outcome["retry_args"] for outcome in outcomes if outcome["retry_args"]), None)
     if retry and typed and tuple(retry) != ("--allow-coupled",):  # which gives a model for the old scale only
         return NextStep("change what can be changed with these options", (*typed, *retry))
     if unchanged and typed:
         return NextStep("write a copy all the same", (*typed, "--copy-unchanged"))
     return NextStep("see every resize", ("inspect", model, "-v"))
+
+
+def _repair_helps(model: str, outcomes: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether `repair` fixes a fault of a refused site; of any where none was refused, as where verification fails."""
+    if not os.path.isfile(model):  # of stdin nothing is left to read
+        return False
+    from resizefix.library.plans import repair_helps
+
+    refused = [outcome for outcome in outcomes if outcome["status"] == "refused"] or outcomes
+    try:
+        return repair_helps(model, {outcome["index"] for outcome in refused if not outcome["retry_args"]})
+    except ResizefixError:
+        return False
 
 
 def after_wrong_words(error: click.ClickException, typed: Sequence[str], commands: Sequence[str]) -> NextStep:

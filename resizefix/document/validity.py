@@ -1,6 +1,8 @@
-"""Whether onnx.checker, with shape inference, takes a light model."""
+"""Whether onnx.checker, with shape inference, takes a light model, and whether a runtime may load it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, helper
@@ -9,7 +11,31 @@ from resizefix.document.scopes import bodies
 
 
 def why_invalid(model: ModelProto) -> str | None:
-    """What onnx.checker's full check says against the model; None if nothing.
+    """What onnx.checker's full check says against the model; None if nothing."""
+    return _complaint(model, lambda copy: onnx.checker.check_model(copy, full_check=True))
+
+
+def why_not_loaded(model: ModelProto) -> str | None:
+    """What keeps onnxruntime from loading the model, as far as onnx.checker and type inference see it; None if nothing.
+
+    onnxruntime reads what the checker refuses: a stored shape that inference contradicts, and before IR 4 initializers
+    that are no inputs. `model`: its nodes in order, its domain spelled ''.
+    """
+    return _complaint(model, _check_as_loaded)
+
+
+def _check_as_loaded(copy: ModelProto) -> None:
+    copy.ir_version = max(copy.ir_version, 4)
+    onnx.checker.check_model(copy)
+    for _, body in bodies(copy):
+        for value in (*body.value_info, *(body.output if isinstance(body, GraphProto) else ())):
+            if value.type.HasField("tensor_type"):
+                value.type.tensor_type.ClearField("shape")
+    onnx.shape_inference.infer_shapes(copy, check_type=True, strict_mode=True)
+
+
+def _complaint(model: ModelProto, check: Callable[[ModelProto], None]) -> str | None:
+    """What `check` says against a copy of the model.
 
     The checker looks for external data beside the working directory, so tensors whose payload lies in a file stand in
     for it as inputs of the same type and shape; no operand that a shape depends on is that large.
@@ -20,7 +46,7 @@ def why_invalid(model: ModelProto) -> str | None:
         if isinstance(body, GraphProto):
             _stand_in(body, copy.graph)
     try:
-        onnx.checker.check_model(copy, full_check=True)
+        check(copy)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
         return " ".join(str(error).split())
     return None

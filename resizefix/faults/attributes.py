@@ -55,11 +55,13 @@ def wrong_type(node: ResizeNode, _: Preferences) -> Fault | None:
         value = _as_type(node.attributes.get(attribute.name), wanted)
         because = f"its attribute {attribute.name} has the wrong type"
         if value is None:
-            return Fault(TYPE, because, "the value cannot be read as the right type; correct it and try again")
+            fix = "the value cannot be read as the right type; correct it and try again"
+            return Fault(TYPE, because, fix, stops_loading=True)
         if sum(other.name == attribute.name for other in node.node.attribute) > 1:
-            return Fault(TYPE, because, "the node has another attribute of that name; remove one of the two")
+            fix = "the node has another attribute of that name; remove one of the two"
+            return Fault(TYPE, because, fix, stops_loading=True)
         change = Change(node.rewritten(put={attribute.name: value}))
-        return Fault(TYPE, because, f"it becomes {value!r}", change)
+        return Fault(TYPE, because, f"it becomes {value!r}", change, stops_loading=True)
     return None
 
 

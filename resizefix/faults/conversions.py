@@ -107,9 +107,8 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
         near = all(name in casts or is_resize(body.node[index]) for index in writers)
         paired = len(writers) == len(readers) and name not in outside
         if not near or not (paired or alike):
-            return Fault(
-                DUPLICATE_OUTPUT, because, "which reader belongs to which is not certain; convert the model again"
-            )
+            fix = "which reader belongs to which is not certain; convert the model again"
+            return Fault(DUPLICATE_OUTPUT, because, fix, stops_loading=True)
         for place, writer in enumerate(writers[1:], start=1):
             fresh = node.names.fresh(name)
             _rename(others, body.node, writer, "output", name, fresh)
@@ -124,7 +123,7 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
             link.name = node.names.fresh(link.name)
         others[index] = link
     fix = "each writer gets a name of its own; the first reader belongs to the first writer, and so on"
-    return Fault(DUPLICATE_OUTPUT, because, fix, Change(others=others))
+    return Fault(DUPLICATE_OUTPUT, because, fix, Change(others=others), stops_loading=True)
 
 
 def _behind_its_inputs(node: ResizeNode) -> set[str]:

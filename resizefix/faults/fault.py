@@ -38,7 +38,8 @@ class Fault:
 
     `change` is None where the intended meaning is not certain; then `fix` names the readings, and `retry_args` are
     options with which `repair` takes one of them. `keeps_numbers` is False for a fault of a model that runs today and
-    computes something that was not intended.
+    computes something that was not intended. `stops_loading`: onnxruntime loads no model with it, and its rules for
+    single nodes do not see it.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Fault:
     change: Change | None = None
     keeps_numbers: bool = True
     retry_args: tuple[str, ...] = ()
+    stops_loading: bool = False
 
 
 # The words that decide, by what they decide.

@@ -55,9 +55,8 @@ def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
         mandatory = node.opset < 13 and what == "scales"
         name, initializers = empty_tensor(node) if mandatory else ("", [])
         change = Change(node.with_input(place, name), initializers=initializers)
-        return Fault(
-            EMPTY_OPERAND, because, "it reads an empty float32 tensor" if mandatory else "the operand goes", change
-        )
+        fix = "it reads an empty float32 tensor" if mandatory else "the operand goes"
+        return Fault(EMPTY_OPERAND, because, fix, change, stops_loading=True)
     return None
 
 
@@ -196,15 +195,14 @@ def mixed_chain(node: ResizeNode, _: Preferences) -> Fault | None:
         changed.CopyFrom(link)
         for operand in operands:
             if operand.value is None:
-                return Fault(
-                    FLOAT16_EXTENT, because, "one of its float16 inputs is not constant; convert the model again"
-                )
+                fix = "one of its float16 inputs is not constant; convert the model again"
+                return Fault(FLOAT16_EXTENT, because, fix, stops_loading=True)
             tensors.append(node.constant("operand", operand.value.astype(np.float32)))
             for place, name in enumerate(link.input):
                 if name == operand.name:
                     changed.input[place] = tensors[-1].name
         change = Change(others={index: changed}, initializers=tensors)
-        return Fault(FLOAT16_EXTENT, because, "its constants become float32", change)
+        return Fault(FLOAT16_EXTENT, because, "its constants become float32", change, stops_loading=True)
     return None
 
 
@@ -224,7 +222,7 @@ def stale_type(node: ResizeNode, _: Preferences) -> Fault | None:
     because = (
         f"the file says that '{first}' is {_type_name(node.stored_type(first))}, and it is {_type_name(wrong[first])}"
     )
-    return Fault(STALE_TYPE, because, "the stored type is corrected", Change(types=wrong))
+    return Fault(STALE_TYPE, because, "the stored type is corrected", Change(types=wrong), stops_loading=True)
 
 
 def half_a_cast_pair(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -245,7 +243,7 @@ def half_a_cast_pair(node: ResizeNode, _: Preferences) -> Fault | None:
     changed.output[0] = fresh
     back = helper.make_node("Cast", [fresh], [node.output], name=f"{fresh}_cast", to=FLOAT16)
     change = Change(changed, after=[back], types={node.output: FLOAT16})
-    return Fault(CAST_PAIR, because, "a Cast to float16 follows it", change)
+    return Fault(CAST_PAIR, because, "a Cast to float16 follows it", change, stops_loading=True)
 
 
 def _wants_half(node: ResizeNode, reader: NodeProto | None) -> bool:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
+from resizefix.faults.loading import not_loaded
+from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
 from resizefix.library.options import checked
 from resizefix.library.verdict import Verdict
@@ -66,10 +68,15 @@ def check_all(
     judged = list({target_named(name).name: target_named(name) for name in targets}.values()) or TARGETS
     document = opened(model)
     view = ModelView(document)
-    facts = facts_in(view)
+    facts, faults = facts_in(view), faults_in(view)
     found = {
         target.name: (
             *(broken for node in facts for broken in judge(target, node)),
+            *(
+                broken
+                for node, of_node in zip(facts, faults, strict=True)
+                for broken in not_loaded(target, node.node, of_node)
+            ),
             *foreign_domain_resizes(view, target),
         )
         for target in judged

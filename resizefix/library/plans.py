@@ -15,6 +15,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition
 from resizefix.document.shapes import dims_of
 from resizefix.errors import RefusedError, UsageError
+from resizefix.interop import Model, opened
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input, retry_args
 from resizefix.operations.site import ReadSite, Site
@@ -55,14 +56,19 @@ class Plans:
 
     @cached_property
     def repairs(self) -> bool:
-        """Whether `repair` changes a site and leaves a valid model; what is broken elsewhere it does not fix."""
-        from resizefix.document.validity import why_invalid
+        """Whether `repair` changes a site and leaves a model that loads; what is broken elsewhere it does not fix."""
+        from resizefix.document.validity import why_not_loaded
         from resizefix.faults.fault import Preferences
         from resizefix.operations.repair import repair
+        from resizefix.opsets.preparation import sort_nodes, spell_default_domain
 
         made = repair(self._view.document, self._sites, Preferences())
-        changed = any(outcome.status is Status.CHANGED for outcome in made.outcomes)
-        return changed and why_invalid(made.document.proto) is None
+        if all(outcome.status is not Status.CHANGED for outcome in made.outcomes):
+            return False
+        proto = made.document.copy().proto
+        spell_default_domain(proto)
+        sort_nodes(proto)
+        return why_not_loaded(proto) is None
 
     def promotion(self, site: Site) -> tuple[str, ...] | None:
         """The options with which `promote-scales` changes the site; None where it does not, or that is not known."""
@@ -160,6 +166,21 @@ class Plans:
                 if outcome.status is Status.CHANGED:
                     found[site.index] = tuple(_settings(values, behind[site.index]))
         return found
+
+
+def repair_helps(model: Model, indices: Collection[int]) -> bool:
+    """Whether one of these sites has a fault that `repair` fixes, and `repair` leaves a model that loads."""
+    from resizefix.faults.table import faults_of, resize_nodes
+    from resizefix.operations.sites import sites_in
+
+    view = ModelView(opened(model))
+    faulty = (
+        fault.change is not None
+        for index, node in enumerate(resize_nodes(view))
+        if index in indices
+        for fault in faults_of(node)
+    )
+    return any(faulty) and Plans(view, sites_in(view)).repairs
 
 
 def mixes_types(view: ModelView) -> bool:

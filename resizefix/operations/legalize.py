@@ -21,6 +21,9 @@ from resizefix.document.text import node_text
 from resizefix.equivalences.chain import Step
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
+from resizefix.faults.fault import Fault
+from resizefix.faults.loading import not_loaded
+from resizefix.faults.table import faults_in
 from resizefix.interpolation import ExtentKind, Mode
 from resizefix.operations.replacement import (
     Allowance,
@@ -43,6 +46,7 @@ from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
+from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, Violation, accepted, judge
 
 # A chain that onnxruntime folds to scales is one that inference leaves unread.
@@ -98,8 +102,13 @@ class Legalize(Operation[Replacement]):
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
         """What becomes of each site, by the facts of the model as it is now."""
         facts, fresh = facts_in(view), FreshNames(names_in(view.model)).fresh
+        faults = faults_in(view) if self._target is ONNXRUNTIME else ()
+        broken = {index: found for index, found in enumerate(faults) if any(fault.stops_loading for fault in found)}
         return [
-            self.plan_of(Legalizer(site, facts[site.index], self._target, self._allowance, fresh)) for site in sites
+            _refused_for(site, self._target, broken[site.index])
+            if site.index in broken
+            else self.plan_of(Legalizer(site, facts[site.index], self._target, self._allowance, fresh))
+            for site in sites
         ]
 
     def plan_of(self, legalizer: Legalizer) -> Replacement | Outcome:
@@ -136,6 +145,13 @@ def _refusal(target: Target, violations: Sequence[Violation]) -> tuple[Violation
     """The first rule that stands in the way, and why the target refuses the node."""
     first = next(violation for violation in violations if violation.effect is not Effect.NOTED)
     return first, Diagnostic("operations.target-refuses", target=target.name, rule_name=first.rule, why=first.because)
+
+
+def _refused_for(site: Site, target: Target, faults: Sequence[Fault]) -> Outcome:
+    """The outcome of a site with a fault that keeps the target from loading the model: `repair` comes first."""
+    violation = next(not_loaded(target, site.label, faults))
+    reason = Diagnostic("operations.repair-first", why=_refusal(target, [violation])[1], fix=violation.fix)
+    return Outcome(site.index, site.label, Status.REFUSED, reason, node_text(site.node))
 
 
 class Legalizer:

@@ -13,7 +13,7 @@ from resizefix.document.scopes import Scope
 from resizefix.document.shapes import Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
-from resizefix.origins.origin import Origin
+from resizefix.origins.origin import Origin, OriginKind
 from resizefix.printable import summary
 from resizefix.promotion import Coupling
 from resizefix.scope_path import Key
@@ -29,6 +29,9 @@ class Extent:
 
     kind: ExtentKind
     values: tuple[float, ...] | tuple[int, ...] | None
+
+
+_CONSTANT = (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,6 +103,8 @@ class Site:
     def values(self) -> tuple[float, ...] | tuple[int, ...]:
         """The values of the extent. Raises RefusedError where the file does not fix them."""
         if self.extent.values is None:
+            if self.reason is not None and self.origin.kind in _CONSTANT:  # of another type than ONNX wants there
+                raise RefusedError(self.reason, rule="extent")
             raise RefusedError("operations.extent-not-constant", value=self.extent.kind.value, rule="extent")
         return self.extent.values
 

@@ -19,6 +19,7 @@ _PROGRAM = "resizefix"
 _MOST_NAMED = 3
 _SHARED = "--shared"
 _MODERN = "tensorrt-10"
+FIX = "fix what a converter broke"
 
 
 class NextStep(NamedTuple):
@@ -42,7 +43,7 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
     """The most useful command for the model in the file `model`; None where none is known to succeed."""
     plans = survey.plans
     if any(fault.change is not None for surveyed in survey.sites for fault in surveyed.faults) and plans.repairs:
-        return NextStep("fix what a converter broke", ("repair", model, beside(model, "repaired")))
+        return NextStep(FIX, ("repair", model, beside(model, "repaired")))
     options = {surveyed.site.index: plans.promotion(surveyed.site) for surveyed in survey.sites}
     # Named where others stay, and for those that need options of their own: what is not named goes the default way.
     named = [index for index, words in options.items() if words == ()]

@@ -92,6 +92,7 @@ class Survey:
     @cached_property
     def _verdicts(self) -> list[tuple[Verdict, ...]]:
         """Of each site, what every target says to it; sites that differ in their names alone are judged once."""
+        from resizefix.faults.loading import not_loaded
         from resizefix.library.verdict import Verdict
         from resizefix.targets.catalogue import TARGETS
         from resizefix.targets.collect_facts import kinds_in
@@ -101,9 +102,15 @@ class Survey:
         for facts, places in kinds_in(self._view):
             judged = [(target, judge(target, facts)) for target in self._targets or TARGETS]
             for place in places:
-                label = self.sites[place].site.label
+                label, faults = self.sites[place].site.label, self.sites[place].faults
                 found[place] = tuple(
-                    Verdict(target, tuple(replace(violation, node=label) for violation in violations))
+                    Verdict(
+                        target,
+                        (
+                            *(replace(violation, node=label) for violation in violations),
+                            *not_loaded(target, label, faults),
+                        ),
+                    )
                     for target, violations in judged
                 )
         return found

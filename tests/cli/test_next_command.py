@@ -15,7 +15,8 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    for name in ("srcnn_x3_opset11.onnx", "unet_nearest_opset11.onnx"):
+    broken = ("broken/fp16_scales_const_07.onnx", "broken/upsample_from_opset10_03.onnx")
+    for name in ("srcnn_x3_opset11.onnx", "unet_nearest_opset11.onnx", *broken):
         shutil.copy(FIXTURES / name, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -56,6 +57,17 @@ OF_VERIFY = [
     ("verify any.onnx an.onnx", "inspect any.onnx"),
     ("diff any.onnx an.onnx", "inspect any.onnx"),
 ]
+# A fault is in the way, which repair fixes: of scales, and one that keeps the whole model from loading.
+BROKEN = [
+    (f"{command} {name}.onnx o.onnx{more}", f"repair {name}.onnx {name}.repaired.onnx")
+    for name in ("fp16_scales_const_07", "upsample_from_opset10_03")
+    for command, more in (
+        ("promote-scales", ""),
+        ("trt-legacy", ""),
+        ("legalize", " --target onnxruntime"),
+        ("set", " mode=nearest"),
+    )
+]
 IN_GENERAL = [
     ("inspect", "inspect --help"),
     ("inspect srcnn_x3_opset11.onnx --html", "inspect --help"),
@@ -65,7 +77,7 @@ IN_GENERAL = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "next_words"), MISTAKES + IN_GENERAL)
+@pytest.mark.parametrize(("typed", "next_words"), MISTAKES + BROKEN + IN_GENERAL)
 def test_a_message_ends_with_the_command_to_type_next(folder, capsys, typed, next_words):
     code, text = said(capsys, typed)
     assert code in (1, 2)

@@ -13,8 +13,13 @@ import onnxruntime as ort
 import pytest
 
 import resizefix
+from resizefix.dialects.model_view import ModelView
+from resizefix.document.document import Document
 from resizefix.faults import attributes, channels, conversions, extents, operators, types, whole_numbers
+from resizefix.library.plans import Plans, repair_helps
 from resizefix.library.result import Result
+from resizefix.operations.sites import sites_in
+from resizefix.outcome import Status
 
 BROKEN = Path(__file__).parents[2] / "fixtures" / "broken"
 CASES = {case["id"]: case for case in json.loads((BROKEN / "index.json").read_text())}
@@ -180,3 +185,26 @@ def test_the_page_names_a_file_and_its_converter_for_every_fault_that_a_converte
 
 
 # One model for each fault: opset, the resize and what it reads, the fault, the node afterwards.
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_repair_is_suggested_where_it_succeeds_and_nowhere_else(name):
+    path = BROKEN / f"{name}.onnx"
+    view = ModelView(Document.open(path))
+    try:
+        succeeds = resizefix.repair(path).changed
+    except resizefix.VerificationFailedError:
+        succeeds = False
+    sites = sites_in(view)
+    assert Plans(view, sites).repairs == succeeds
+    assert repair_helps(path, {site.index for site in sites}) == succeeds
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_model_that_onnxruntime_does_not_load_is_said_to_be_accepted(name):
+    case = CASES[name]
+    fails = case["expected"] == "repaired" and case["onnxruntime"]["state"] == "load_fail"
+    if fails and case["kind"] != "lost_pixel":  # there another node refuses the size
+        assert not resizefix.check(BROKEN / f"{name}.onnx", target="onnxruntime").accepted
+        legal = resizefix.legalize(BROKEN / f"{name}.onnx", target="onnxruntime", verify=False)
+        assert any(outcome.status is not Status.UNCHANGED for outcome in legal.outcomes)

@@ -1,0 +1,19 @@
+"""Faults that keep onnxruntime from loading a model, as violations of its rules, which judge a node by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from resizefix.faults.fault import Fault
+from resizefix.targets.onnxruntime_target import ONNXRUNTIME
+from resizefix.targets.target import Target, Violation
+
+_SOURCE = "measured on onnxruntime 1.32.0, which does not load such a model"
+
+
+def not_loaded(target: Target, node: str, faults: Iterable[Fault]) -> Iterator[Violation]:
+    """A violation for each of the node's faults with which the target does not load the model."""
+    for fault in faults if target is ONNXRUNTIME else ():
+        if fault.stops_loading:
+            fix = f"run resizefix repair: {fault.fix}" if fault.change is not None else fault.fix
+            yield Violation(node=node, rule=f"fault-{fault.name}", because=fault.because, source=_SOURCE, fix=fix)

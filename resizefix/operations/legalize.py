@@ -150,7 +150,7 @@ def _refusal(target: Target, violations: Sequence[Violation]) -> tuple[Violation
 def _refused_for(site: Site, target: Target, faults: Sequence[Fault]) -> Outcome:
     """The outcome of a site with a fault that keeps the target from loading the model: `repair` comes first."""
     violation = next(not_loaded(target, site.label, faults))
-    reason = Diagnostic("operations.repair-first", why=_refusal(target, [violation])[1], fix=violation.fix)
+    reason = Diagnostic("operations.not-loaded", why=_refusal(target, [violation])[1], fix=violation.fix)
     return Outcome(site.index, site.label, Status.REFUSED, reason, node_text(site.node))
 
 

@@ -19,7 +19,7 @@ SENTENCES = {
     "operations.set-no-values": "--set {name}: {values} are no values for {label}",
     "operations.set-drives-nothing": "--set {name}: it drives none of the selected nodes; inputs that do: {known}",
     "operations.in-local-function": "{why}. It stands in a local function; inline the functions first",
-    "operations.repair-first": "{why}. To fix it: {fix}",
+    "operations.not-loaded": "{why}. To fix it: {fix}",
     "operations.rewrite-failed": "{why}. To fix it: {fix}; {error}",
     "operations.input-name-taken": "--input-name {wanted}: the model already uses this name; choose another",
     "operations.make-constant-first": "{why}; freeze them first with freeze-scales",

@@ -6,7 +6,7 @@ An operation is imported by the plan that needs it: most reports need none.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 import onnx

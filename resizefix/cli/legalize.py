@@ -21,6 +21,7 @@ from resizefix.cli.options import (
     writing,
 )
 from resizefix.cli.piped_model import model_argument
+from resizefix.cli.runtime_options import runtime_python
 from resizefix.cli.written import More, No, why_not_all, written
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where the runtime of TARGET is installed, also run the result there.",
 )
+@runtime_python
 @size_option
 @rewriting
 @writing
@@ -66,6 +68,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         from resizefix.library.rewrite import legalize
 
         own = {name: options[name] for name in ("target", "fastest", "opset", "live", "size")}
+        own["runtime_python"] = dict(options["runtime_python"])
         return legalize(model, **own, **rewrite_options(options), **shared_options(options))
 
     def why_not(result: Result) -> No | None:

@@ -34,16 +34,22 @@ class LiveProof:
 
 
 def prove_live(
-    before: Document, after: Document, changed: Sequence[Site], target: Target, conditions: Conditions
+    before: Document,
+    after: Document,
+    changed: Sequence[Site],
+    target: Target,
+    conditions: Conditions,
+    python: str | None = None,
 ) -> LiveProof:
-    """Run `after` in the target's runtime and compare it, and each rewritten resize, with `before` in onnxruntime."""
+    """Run `after` in the target's runtime and compare it, and each rewritten resize, with `before` in onnxruntime;
+    `python`: which one has the runtime."""
     row = RUNTIMES.get(target.name)
     if row is None:
         return LiveProof(True, Diagnostic("library.rules-alone-no-runtime", target=target.name))
     places = [ResizePlace(site.label, site.key, site.input) for site in changed if site.input and site.output]
     left = conditions.limits.left()
     seconds = min(DEFAULT_TIMEOUT if left is None else left, _MOST_SECONDS)
-    with Runtime(row, time_limit=seconds) as runtime:
+    with Runtime(row, python=python, time_limit=seconds) as runtime:
         found = verify_in_runtime(before, after, runtime, places, conditions)
         if isinstance(found, LiveUnavailable):
             return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=found.reason))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,7 @@ def legalize(
     fastest: bool = False,
     opset: int | None = None,
     live: bool = True,
+    runtime_python: Mapping[str, str] | None = None,
     size: tuple[int, int] | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
@@ -71,7 +72,8 @@ def legalize(
     measured. `opset` raises the model to that version of ai.onnx first, which is verified with the rest.
     Where TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Where another runtime is
     meant and installed, the result runs there, unless `live` is False: a rewritten node that differs there fails the
-    proof; what else is found stands in `verification.reason`. `size` is the height and width that open axes of image
+    proof; what else is found stands in `verification.reason`. `runtime_python` gives, by its name, the Python that has
+    a runtime. `size` is the height and width that open axes of image
     inputs get first. `fastest`: of all forms that compute the same, each node gets the one that is measured fastest in
     the target's runtime, onnxruntime where none is named. It is kept only if the whole model is 5 % faster, and `speed`
     of the result has the times. Raises UsageError for a target or pattern that does not exist, VerificationFailedError
@@ -87,9 +89,9 @@ def legalize(
     given = sites = select(sites_in(view), node)
     allowance = Allowance(allow_inexact, lower)
     made = make_legal(base, sites, target_named(target), allowance=allowance, view=view)
-    speed, rules = None, conditions(**run)
+    speed, rules, python = None, conditions(**run), (runtime_python or {}).get(target_named(target).name)
     if fastest:
-        made, speed = _fastest(view, sites, made, target_named(target), allowance, rules)
+        made, speed = _fastest(view, sites, made, target_named(target), allowance, rules, python)
     if base is not document:
         given = select(find_sites(document), node)
         made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
@@ -109,7 +111,7 @@ def legalize(
     result = replace(result, speed=speed)
     if not verify or not changed or not live:
         return result
-    return _proven_live(result, document, made.document, changed, target_named(target), rules)
+    return _proven_live(result, document, made.document, changed, target_named(target), rules, python)
 
 
 def _fastest(
@@ -119,22 +121,29 @@ def _fastest(
     target: Target,
     allowance: Allowance,
     rules: Conditions,
+    python: str | None,
 ) -> tuple[Legalization, Speed]:
     from resizefix.library.fastest import fastest  # onnxruntime is imported where something is run
 
-    found = fastest(view, sites, made, target, allowance, rules)
+    found = fastest(view, sites, made, target, allowance, rules, python=python)
     return found.made, found.speed
 
 
 def _proven_live(
-    result: Result, before: Document, after: Document, changed: Sequence[Site], target: Target, rules: Conditions
+    result: Result,
+    before: Document,
+    after: Document,
+    changed: Sequence[Site],
+    target: Target,
+    rules: Conditions,
+    python: str | None = None,
 ) -> Result:
     """The result with what the target's runtime makes of it; TensorRT and onnxruntime were asked already."""
     if target.runtime in ("tensorrt", "onnxruntime"):
         return result
     from resizefix.library.live_rewrite import prove_live
 
-    proof = prove_live(before, after, changed, target, rules)
+    proof = prove_live(before, after, changed, target, rules, python)
     if not proof.fits:
         failed = replace(result, verification=Verification(Status.FAILED, proof.said))
         raise VerificationFailedError("library.verification-refused", refusal=proof.said, result=failed)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
+import onnx
 import pytest
 
 import resizefix
+from resizefix.cli import main
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.errors import VerificationFailedError
+from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.library import live_rewrite
 from resizefix.library.live_rewrite import LiveProof, prove_live
 from resizefix.library.rewrite import _proven_live
@@ -22,6 +25,10 @@ from resizefix.verification.verification import Run, SiteDrift, Status, Verifica
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 MODEL = FIXTURES / "bisenet_x8_linear_opset10.onnx"
+CUBIC = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,1,4,5] x) => (float[1,1,8,10] y) <float[4] s = {1, 1, 2, 2}> {
+        y = Resize <mode = "cubic", exclude_outside = 1> (x, , s)
+    }""")
 RAN = Run(values={}, shapes={}, optimized=False, bitwise=True, max_abs_diff=0.0)
 
 
@@ -89,3 +96,25 @@ def test_the_call_says_what_was_asked_and_no_live_asks_nobody():
     asked = resizefix.legalize(str(MODEL), target="qnn")
     assert str(asked.verification.reason).endswith("for qnn checked with built-in rules only: it cannot be run here")
     assert "built-in" not in str(resizefix.legalize(str(MODEL), target="qnn", live=False).verification.reason)
+
+
+def test_another_python_may_have_the_runtime(tmp_path):
+    pythons = {"openvino": str(tmp_path / "python")}
+    made = resizefix.legalize(CUBIC, target="openvino", runtime_python=pythons)
+    assert made.changed
+    assert "No such file" in str(made.verification.reason)
+    linear = onnx.ModelProto.FromString(CUBIC.SerializeToString())
+    del linear.graph.node[0].attribute[:]
+    linear.graph.node[0].attribute.append(onnx.helper.make_attribute("mode", "linear"))
+    with pytest.raises(UsageError, match="No such file"):  # the node has other forms there, which are measured
+        resizefix.legalize(linear, target="openvino", runtime_python=pythons, fastest=True)
+
+
+def test_the_command_takes_the_python_of_a_runtime(tmp_path, capsys):
+    python = f"openvino={tmp_path / 'python'}"
+    model, out = str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx")
+    onnx.save(CUBIC, model)
+    call = ["legalize", model, out, "--target", "openvino", "--runtime-python", python, "--json"]
+    with pytest.raises(SystemExit, match="0"):
+        main(call)
+    assert "No such file" in json.loads(capsys.readouterr().out)["verification"]["reason"]

@@ -27,8 +27,8 @@ SIMPLE = """<ir_version: 8, opset_import: ["" : 13]>
     g (float[1,1,8,8] x) => (float[1,1,16,16] y)
     <float[4] s = {1, 1, 2, 2}> { [up] y = Resize <mode = "nearest"> (x, , s) }"""
 # Nothing ends one node from outside, and no look at the clock between two nodes ends it either.
-ONE_NODE = SIMPLE.replace("(float[1,1,16,16] y)", "(float[1,1,16,16] y, float[20000,20000] z)").replace(
-    "2, 2}>", "2, 2}, int64[2] many = {20000, 20000}>"
+ONE_NODE = SIMPLE.replace("(float[1,1,16,16] y)", "(float[1,1,16,16] y, float[9000,9000] z)").replace(
+    "2, 2}>", "2, 2}, int64[2] many = {9000, 9000}>"
 ).replace("(x, , s) }", "(x, , s) a = ConstantOfShape (many) [slow] z = MatMul (a, a) }")  # fmt: skip
 LOOP = SIMPLE.replace("2, 2}>", "2, 2}, int64 n = {4611686018427387904}, bool t = {1}, float zero = {0}>").replace(
     "(x, , s) }",
@@ -80,7 +80,7 @@ def test_ctrl_c_ends_a_command_within_a_second_whatever_onnxruntime_does(tmp_pat
     command = subprocess.Popen(
         [*RESIZEFIX, *line.split()], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    while computed(below := running_below(command.pid)) < 1.2:  # more than it takes to begin
+    while ran(below := running_below(command.pid)) < 0.1:
         assert command.poll() is None
         time.sleep(0.05)
     share = max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)  # of the machine is not this test's
@@ -97,13 +97,15 @@ def test_ctrl_c_ends_a_command_within_a_second_whatever_onnxruntime_does(tmp_pat
     assert sorted(path.name for path in place.iterdir()) in (before, sorted([*before, "out"]))
 
 
-def computed(pids: set[int]) -> float:
-    """The seconds that these processes have computed."""
-    ticks = 0
+def ran(pids: set[int]) -> float:
+    """The seconds that a thread of these processes has computed beside the first, which loads: a model runs in one."""
+    ticks = [0]
     for pid in pids:
-        with contextlib.suppress(OSError):
-            ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+        for path in Path("/proc").glob(f"{pid}/task/[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                spent = sum(map(int, path.read_text().rpartition(")")[2].split()[11:13]))
+                ticks.append(spent if path.parent.name != str(pid) else 0)
+    return max(ticks) / os.sysconf("SC_CLK_TCK")
 
 
 def is_running(pid: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -103,7 +103,7 @@ class ResizeSpec:
         indices = self.interpolation.axes or range(len(self.values))
         rank = self.rank or 0
         return tuple(
-            replace(axis, index=index + rank if index < 0 else index)
+            Axis(axis.size, axis.out, axis.scale, index + rank if index < 0 else index)
             for index, axis in zip(indices, self._listed(), strict=True)
         )
 
@@ -135,7 +135,7 @@ class ResizeSpec:
         """The axes that are not surely copied."""
         return tuple(axis for axis in self.axes if not axis.is_copied)
 
-    @property
+    @cached_property
     def is_copy(self) -> bool:
         """Whether the kernel copies the tensor: every output length equals the input's, whatever the scales say."""
         return all(axis.is_copied or (axis.size is not None and axis.size == axis.out) for axis in self.axes)

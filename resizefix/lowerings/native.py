@@ -5,6 +5,8 @@ Read in onnxruntime/core/providers/cpu/tensor/upsamplebase.h (ScalesValidation) 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
@@ -17,6 +19,7 @@ NEAREST_TOO = FLOATING | {TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32
 """Linear takes integers as well, but cuts the fraction off: no lowering here says that."""
 
 
+@lru_cache(maxsize=256)  # asked for each lowering of a site
 def why_not_native(subject: ResizeSpec) -> str | None:
     """None where onnxruntime runs the node and its samples are known beforehand; else the reason why not."""
     interpolation = subject.interpolation

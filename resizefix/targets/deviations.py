@@ -21,6 +21,8 @@ def by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
 def without_antialias(f: SiteFacts, sampling: Sampling) -> Sampling:
     """`antialias` is not read."""
     keeps = sampling.exclude_outside and sampling.mode == "cubic"
+    if not sampling.antialias and sampling.exclude_outside == keeps:
+        return sampling
     return replace(kept_is_sampled(f, sampling), antialias=False, exclude_outside=keeps)
 
 
@@ -32,7 +34,7 @@ def kept_is_sampled(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 def without_exclusion(f: SiteFacts, sampling: Sampling) -> Sampling:
     """`exclude_outside` is not read."""
-    return replace(sampling, exclude_outside=False)
+    return replace(sampling, exclude_outside=False) if sampling.exclude_outside else sampling
 
 
 def with_coefficient(cubic_coeff_a: float) -> Deviation:

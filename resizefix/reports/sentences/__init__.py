@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from functools import cache
 
 
 def template(code: str) -> str:
     """The sentence of a code, as `str.format` takes it. Raises KeyError where no table has the code."""
-    room = code.partition(".")[0]
+    return _sentences(code.partition(".")[0])[code]
+
+
+@cache
+def _sentences(room: str) -> Mapping[str, str]:
     table: Mapping[str, str] = importlib.import_module(f"{__name__}.{room}").SENTENCES
-    return table[code]
+    return table

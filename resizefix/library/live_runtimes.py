@@ -22,7 +22,7 @@ from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Violation, judge
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import Allowed, verify_in_runtime
-from resizefix.verification.node_in_runtime import nodes_in_runtime
+from resizefix.verification.node_in_runtime import nodes_in_runtime, with_bodies
 from resizefix.verification.verification import SiteDrift, Verification
 from resizefix.verification.watched import ResizePlace
 
@@ -85,12 +85,13 @@ def verify_in(
     row = runtime_named(name)
     left = conditions.limits.left()
     python, time_limit = (pythons or {}).get(row.name), DEFAULT_TIMEOUT if left is None else left
+    places = places_of(before)
     with Runtime(row, python=python, time_limit=time_limit) as runtime:
         found = verify_in_runtime(
             before,
             after,
             runtime,
-            places_of(before),
+            places,
             conditions,
             runs=runs,
             allowed=Allowed(atol=atol, rtol=rtol),
@@ -98,6 +99,8 @@ def verify_in(
             files=None if feed is None else feed.paths,
             examples=lambda: old_values(before, after),
         )
+        if before is after and not isinstance(found, LiveUnavailable):
+            found = with_bodies(found, before, runtime, places, conditions)
     if isinstance(found, LiveUnavailable):
         raise UsageError("library.runtime-cannot-be-asked", why=found.reason)
     return replace(found, sites=_with_rules(found.sites, before, row), sessions=conditions.sessions.opened)

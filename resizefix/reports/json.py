@@ -168,6 +168,7 @@ def drift_json(site: SiteDrift) -> dict[str, Any]:
         "first": site.first,
         "rule": site.rule,
         "because": site.because,
+        "alone": site.alone,
     }
 
 

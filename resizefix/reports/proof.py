@@ -84,6 +84,11 @@ def _part(relative: float) -> str:
 
 
 def _standing(site: SiteDrift) -> str:
+    words = _right_or_not(site)
+    return f"{words}; in a body, run alone" if site.alone else words
+
+
+def _right_or_not(site: SiteDrift) -> str:
     if not site.differs:
         return "right"
     words = "the first that differs" if site.first else "differs"

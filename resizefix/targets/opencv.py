@@ -54,7 +54,7 @@ from resizefix.targets.shared_deviations import (
     ratio_instead_of_scales,
     symmetric_is_asymmetric,
 )
-from resizefix.targets.shared_rules import mode_is_written, output_is_not_empty
+from resizefix.targets.shared_rules import constant_is_a_tensor, mode_is_written, output_is_not_empty
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
@@ -77,6 +77,9 @@ RULES = (
         source=_4,
         fix="freeze the scales, or take OpenCV 5",
         until="4",
+    ),
+    constant_is_a_tensor(
+        "layerParams.blobs.size() == 1 in function 'parseConstant'", "measured on OpenCV 4.14.0", until="4"
     ),
     Rule(
         name="lengths-stay-whole",

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from onnx import TensorProto
 
+from resizefix.targets.facts import OperandSource
 from resizefix.targets.sampling import gives_samples
 from resizefix.targets.target import Rule
 
@@ -87,6 +88,19 @@ def mode_is_written(says: str, source: str, *, since: str = "", until: str = "")
         since=since,
         until=until,
         fix="write mode=nearest",
+    )
+
+
+def constant_is_a_tensor(says: str, source: str, *, since: str = "", until: str = "") -> Rule:
+    """A Constant node with the attribute value_floats or value_ints, which came with opset 12."""
+    return Rule(
+        name="constant-is-a-tensor",
+        holds=lambda f: f.source is not OperandSource.CONSTANT_LIST,
+        because=f'the {{f.extent_name}} come from a Constant node with a list instead of a tensor ("{says}")',
+        source=source,
+        since=since,
+        until=until,
+        fix="make them an initializer",
     )
 
 

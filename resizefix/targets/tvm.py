@@ -22,7 +22,7 @@ from resizefix.targets.shared_deviations import (
     policy_ignored,
     ratio_instead_of_scales,
 )
-from resizefix.targets.shared_rules import output_is_not_empty
+from resizefix.targets.shared_rules import constant_is_a_tensor, output_is_not_empty
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "TVM 0.27.0"
@@ -159,6 +159,7 @@ TVM = targets_of(
             source=_FRONTEND,
             fix="freeze the scales",
         ),
+        constant_is_a_tensor("no value in Constant", f"measured on {_RELEASE}"),
         Rule(
             name="not-resize-10",
             holds=lambda f: f.is_upsample or f.opset >= 11,

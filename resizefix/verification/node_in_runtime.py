@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer
@@ -19,6 +21,7 @@ from resizefix.verification.extraction import Extraction
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.in_runtime import Allowed, compare_values
+from resizefix.verification.verification import SiteDrift, Status, Verification
 from resizefix.verification.watched import ResizePlace, fed, watched_runs, write_sizes
 
 
@@ -42,6 +45,43 @@ def nodes_in_runtime(
             return found
         answers.append(found)
     return tuple(answers)
+
+
+def with_bodies(
+    found: Verification, document: Document, runtime: Runtime, places: Sequence[ResizePlace], conditions: Conditions
+) -> Verification | LiveUnavailable:
+    """What was found of a model, with its resizes in bodies (of If, Loop, Scan, functions), each run alone: no tensor
+    in there is an output of the model."""
+    inside = [place for place in places if place.key[0].steps]
+    if not inside or found.runtime is None:
+        return found
+    answers = nodes_in_runtime(document, runtime, inside, conditions)
+    if isinstance(answers, LiveUnavailable):
+        return answers
+    ran = [answer for answer in answers if answer.ending is Ending.RAN]
+    wrong = next((answer for answer in ran if not answer.agrees), None)
+    begun = any(site.first for site in found.sites)
+    drifts = tuple(
+        SiteDrift(
+            answer.node,
+            answer.output,
+            math.inf if answer.max_abs_diff is None else answer.max_abs_diff,
+            math.inf if answer.max_rel_diff is None else answer.max_rel_diff,
+            0.0,
+            not answer.agrees,
+            first=answer is wrong and not begun,
+            alone=True,
+        )
+        for answer in ran
+    )
+    found = replace(found, sites=(*found.sites, *drifts))
+    if found.passed and wrong is not None:
+        reason = Diagnostic("verification.outputs-agree-body-differs", node=wrong.node, runtime=found.runtime)
+        return replace(found, status=Status.FAILED, reason=reason)
+    left = next((answer for answer in answers if answer.ending is not Ending.RAN), None)
+    if left is None or found.reason is not None:
+        return found
+    return replace(found, reason=Diagnostic("verification.body-not-looked-at", node=left.node, why=left.message))
 
 
 def _values(document: Document, cuts: Mapping[ResizePlace, Document], conditions: Conditions) -> Mapping[str, Value]:

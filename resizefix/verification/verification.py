@@ -59,7 +59,8 @@ class SiteDrift:
 
     Differences are infinite where no number says them: another shape, NaN. `input_rel_diff` is that of the tensor that
     it resizes. `differs`: by more than is allowed; `first`: it is the first in the graph's order to differ, while its
-    input does not. `rule` is the target's rule that foresees it, where one does, and `because` what that says.
+    input does not. `rule` is the target's rule that foresees it, where one does, and `because` what that says. `alone`:
+    it stands in a body, and was run alone.
     """
 
     node: str
@@ -71,6 +72,7 @@ class SiteDrift:
     first: bool = False
     rule: str | None = None
     because: str | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, repr=False)

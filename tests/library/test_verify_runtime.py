@@ -215,3 +215,45 @@ def test_the_last_bits_of_half_precision_are_right():
     wide = before.astype(np.float32)
     difference = compare_values({"y": wide}, {"y": wide + 0.002}).differences[0]
     assert not Allowed().allows(difference, wide, wide)
+
+
+IN_BODIES = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13, "own" : 1]>
+    g (float[1,1,4,4] x) => (float[1,1,8,8] z, float[1,1,8,8] v) <float[4] s = {1, 1, 2, 2}, bool c = {1}> {
+        [choice] z = If (c) <
+            then_branch = t () => (float[1,1,8,8] y) { [then] y = Resize <mode = "nearest"> (x, , s) },
+            else_branch = e () => (float[1,1,8,8] w) { [else] w = Resize <mode = "linear"> (x, , s) }
+        >
+        [call] v = own.Up (x)
+    }
+    <domain: "own", opset_import: ["" : 13]> Up (x) => (b) {
+        [four] k = Constant <value = float[4] {1, 1, 2, 2}> ()
+        [inside] b = Resize <mode = "linear"> (x, , k)
+    }""")
+
+
+def test_resizes_in_bodies_are_run_alone():
+    found = resizefix.verify(IN_BODIES, runtime="onnxruntime")
+    assert found.passed
+    assert sorted((site.node, site.alone, site.differs) for site in found.sites) == [
+        ("else", True, False),
+        ("inside", True, False),
+        ("then", True, False),
+    ]
+
+
+def test_a_branch_that_was_not_taken_fails_where_its_resize_is_wrong(openvino):
+    found = resizefix.verify(IN_BODIES, runtime="openvino", runtime_python=openvino({"w": 0.5}))
+    assert not found.passed
+    assert "else, which stands in a body, differs in OpenVINO 9.9" in str(found.reason)
+    assert {site.node: (site.differs, site.first) for site in found.sites} == {
+        "then": (False, False),
+        "else": (True, True),
+        "inside": (False, False),
+    }
+
+
+def test_a_resize_in_a_body_that_cannot_be_run_alone_is_named(openvino):
+    found = resizefix.verify(IN_BODIES, runtime="openvino", runtime_python=openvino({}, refused="else"))
+    assert found.passed
+    assert str(found.reason).startswith("else stands in a body and could not be compared alone: ")
+    assert [site.node for site in found.sites if site.node == "else"] == []

@@ -82,6 +82,11 @@ LISTED = {"opset": "18", "axes": "3,2,1,0", "nm": "floor"}
             {"op": "Upsample", "opset": "7", "values": "1,1.1,2,2", "shape": "1x1x5x7"},
             ["three-to-five-axes", "upsample-rounds-to-even"],
         ),
+        *(
+            (name, {"form": "scales_list", "nm": "floor", "ct": "asymmetric"}, ["constant-is-a-tensor"])
+            for name in ("opencv-4", "tvm")
+        ),
+        *((name, {"form": "scales_list", "nm": "floor", "ct": "asymmetric"}, []) for name in ("opencv-5", "tract")),
         # others
         ("ncnn", {"mode": "linear", "form": "sizes", "values": "1,2,5,7"}, ["net-has-layers"]),
         ("openvino", {"mode": "cubic", "ct": "half_pixel", "values": "1,1.001,1,1"}, ["cubic-last-two-axes"]),

@@ -58,6 +58,8 @@ SENTENCES = {
     "verification.input-size-any": "at the old size it and {nodes} compute what the original does; at each of {sizes} it computes what a model converted to that fixed size does. The other nodes are the same bytes. There is no original of those sizes to compare with",
     "verification.first-resize-that-differs": "{runtime} differs from onnxruntime, and the first resize that does is {node}: {why}",
     "verification.no-resize-begins-difference": "{runtime} differs from onnxruntime, but no resize is the first to: {why}",
+    "verification.body-not-looked-at": "{node} stands in a body and could not be compared alone: {why}",
+    "verification.outputs-agree-body-differs": "the outputs agree, but {node}, which stands in a body, differs in {runtime} when it is run alone",
     "verification.outputs-agree-resizes-differ": "the outputs agree, but a resize inside the model does not",
     "verification.resizes-could-not-be-compared": "{runtime} differs from onnxruntime; the resizes inside could not be compared: {why}",
     "verification.resizes-not-looked-at": "only the outputs were compared; with the tensors around resizes as outputs the model does not run: {why}",

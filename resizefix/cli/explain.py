@@ -33,7 +33,10 @@ def _work(message: str, model: str | None) -> Answer:
 
     explained = explain(sys.stdin.read() if message == DASH else message, model)
     named = None if model is None else shown(model)
-    found = [replace(one, command=as_typed(one.command)) for one in explained]
+    found = [
+        replace(one, command=as_typed(one.command), then=as_typed(one.then), reason=as_typed(one.reason))
+        for one in explained
+    ]
 
     def show() -> None:
         from resizefix.reports.explanations import show_explanations

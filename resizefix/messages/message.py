@@ -27,7 +27,8 @@ class Message:
 
     `texts` are its wordings; in each, `…` stands for any name, path or shape, and every number for any number. The
     first is the one that is shown. `cause` has two sentences. `page` is a file of the repository. `fixes` are the
-    commands that may help, the best first: which of them does depends on the model.
+    commands that may help, the best first: which of them does depends on the model. `then` follows a fix that made a
+    constant of what was fed, and makes another input of it.
     """
 
     runtime: str
@@ -35,6 +36,7 @@ class Message:
     cause: str
     page: str
     fixes: tuple[Fix, ...]
+    then: Fix | None = None
 
     @property
     def text(self) -> str:

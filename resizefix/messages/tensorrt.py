@@ -19,8 +19,8 @@ _HOW_TO = "docs/how-to/"
 _RULES = "docs/reference/targets.md"
 
 
-def _row(texts: tuple[str, ...], cause: str, page: str, *fixes: Fix) -> Message:
-    return Message("TensorRT", texts, cause, page if "/" in page else f"{_HOW_TO}{page}.md", fixes)
+def _row(texts: tuple[str, ...], cause: str, page: str, *fixes: Fix, then: Fix | None = None) -> Message:
+    return Message("TensorRT", texts, cause, page if "/" in page else f"{_HOW_TO}{page}.md", fixes, then)
 
 
 MESSAGES = (
@@ -30,6 +30,7 @@ MESSAGES = (
         "The file needs the form of opset 7 or 8.",
         "attribute-not-found-height-scale",
         LEGACY,
+        legalize("tensorrt-5.0"),
     ),
     _row(
         ("No importer registered for op: Resize", "No importer registered for op: Upsample"),
@@ -37,6 +38,7 @@ MESSAGES = (
         "The file needs the form of opset 7 or 8.",
         "no-importer-registered-for-op-resize",
         LEGACY,
+        legalize("tensorrt-5.1"),
         legalize("tensorrt-6.0"),
     ),
     _row(
@@ -110,10 +112,11 @@ MESSAGES = (
     _row(
         ("is a shape tensor and must have type Int32 or Int64. Type is Float",),
         "An input that decides a shape must be an integer for TensorRT, and this model reads its scales from a float input. "
-        "An integer factor does the same.",
+        "Make the scales constant first, then make an integer factor of them.",
         "must-have-type-int32-or-int64",
         FOR_TENSORRT,
         FREEZE,
+        then=FOR_TENSORRT,
     ),
     _row(
         (

@@ -153,7 +153,20 @@ class _Promote(Operation[InputBinding]):
                 next((plan for plan in plans if isinstance(plan, InputBinding)), None) if self._naming.shared else None
             )
             plans.append(_plan(site, self._form, self._integers, self._refused.get(site.index), first))
-        return plans
+        return self._without_refused_inputs(view, sites, plans)
+
+    def _without_refused_inputs(
+        self, view: ModelView, sites: Sequence[Site], plans: Sequence[InputBinding | Outcome]
+    ) -> Sequence[InputBinding | Outcome]:
+        """The plans; a site that follows an input already is refused where the target does not take that input."""
+        fed = {site.key for site, plan in zip(sites, plans, strict=True) if _is_unchanged(plan)}
+        refused = self.objections(view, fed) if fed else {}
+        return [
+            replace(plan, status=Status.REFUSED, reason=refused[site.key])
+            if isinstance(plan, Outcome) and _is_unchanged(plan) and site.key in refused
+            else plan
+            for site, plan in zip(sites, plans, strict=True)
+        ]
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, InputBinding]]) -> Sequence[Outcome]:
         sites = [site for site, _ in plans]
@@ -177,6 +190,10 @@ class _Promote(Operation[InputBinding]):
                 rule = {"rule_name": first.rule, "because": first.because, "fix": first.fix}
                 found[key] = Diagnostic("operations.tensorrt-refuses", **rule)
         return found
+
+
+def _is_unchanged(plan: InputBinding | Outcome) -> bool:
+    return isinstance(plan, Outcome) and plan.status is Status.UNCHANGED
 
 
 def _plan(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.printable import printable
 from resizefix.reports.screen import screen
 
@@ -20,16 +22,30 @@ def show_explanations(found: Sequence[Explanation], model: str | None) -> None:
             out.line("")
         out.wrapped((one.runtime, "bold"), f": {one.message}")
         out.below(one.cause)
-        out.below(f"page of the documentation: {_page(one.page)}")
+        out.below(Diagnostic("cli.explain-page", page=one.page))
+        out.below(_found(one, None if model is None else printable(model)))
         if one.command is not None:
-            out.below("this fixes it:" if model else "this may fix it; with your model after the message, it is tried:")
             out.line((f"    {one.command}", "bold"))
-        elif model is not None:
-            out.below(
-                f"No command changes {printable(model)} for this message; `resizefix inspect -v` explains each node."
-            )
+        if one.then is not None:
+            out.below(Diagnostic("cli.explain-rest" if one.accepted_after is False else "cli.explain-then"))
+            out.line((f"    {one.then}", "bold"))
 
 
-def _page(file: str) -> str:
-    """The page's place in the documentation: its readers have the site or the repository."""
-    return file.removeprefix("docs/").removesuffix(".md")
+def _found(one: Explanation, model: str | None) -> str:
+    """What stands before the command, or in its place."""
+    if model is None:
+        return Diagnostic("cli.explain-without-model")
+    if one.command is None:
+        if one.accepted_before:
+            return Diagnostic("cli.explain-accepted", target=one.target, model=model)
+        if one.reason is not None:
+            return Diagnostic("cli.explain-refused", model=model, reason=printable(one.reason))
+        return Diagnostic("cli.explain-no-command", model=shlex.quote(model))
+    if one.accepted_after is False and one.then is None:
+        return Diagnostic("cli.explain-a-part", target=one.target or one.runtime)
+    if one.accepted_before:
+        return Diagnostic("cli.explain-accepted-already", target=one.target, model=model)
+    example = next((option for option in ("--set", "--size") if f" {option} " in one.command), None)
+    if one.accepted_after is False:
+        return Diagnostic("cli.explain-first-example", option=example) if example else Diagnostic("cli.explain-first")
+    return Diagnostic("cli.explain-fix-example", option=example) if example else Diagnostic("cli.explain-fix")

@@ -132,7 +132,7 @@ EXTENT: tuple[Rule, ...] = (
         because="the {f.extent_name} follow a graph input that is neither int32 nor int64, as an input that decides a "
         'shape must be ("… is a shape tensor and must have type Int32 or Int64")',
         source="NVIDIA/TensorRT#2301; " + MEASURED,
-        fix="freeze them; to feed them still, make an int64 factor of what is frozen then",
+        fix="freeze them; to feed them still, promote the frozen scales with --for tensorrt",
         since="7.0",
     ),
     Rule(

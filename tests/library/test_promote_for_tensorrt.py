@@ -228,3 +228,13 @@ def test_where_an_axis_may_become_empty_it_is_said():
     assert "the size 0" not in (
         resizefix.promote_scales(larger, for_="tensorrt", verify=False).outcomes[0].reason or ""
     )
+
+
+def test_scales_that_follow_a_float_input_are_refused_with_what_to_do():
+    fed = resizefix.promote_scales(model(*DOUBLE), input_name="fed").model
+    (outcome,) = resizefix.promote_scales(fed, for_="tensorrt").outcomes
+    assert outcome.status.value == "refused"
+    assert "promote the frozen scales with --for tensorrt" in outcome.reason
+    whole = resizefix.promote_scales(model(*DOUBLE), for_="tensorrt").model
+    (outcome,) = resizefix.promote_scales(whole, for_="tensorrt").outcomes
+    assert outcome.status.value == "unchanged"

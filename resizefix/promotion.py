@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -94,7 +95,7 @@ class InputBinding:
         """Which of its operands the node reads."""
         return ExtentKind.SIZES if self.by_shape else self.kind
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """Finds the site's node in any copy of the document."""
         return self.scope, self.output

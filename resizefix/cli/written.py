@@ -56,8 +56,6 @@ def written(
     if target.path == DASH:
         on_stdout = ModelOnStdout(model, as_json=as_json, as_external_data=as_external_data)
     require_whole(model)
-    from resizefix.reports.json import blocker_json, input_json, outcome_json, verification_json
-
     try:
         result = make()
         no = why_not(result)
@@ -66,13 +64,7 @@ def written(
     copied = no is not None and no.unchanged and options["copy_unchanged"]
     made = no is None or copied
     further = more(result, target.path, no is None)
-    fields: dict[str, Any] = {
-        "outcomes": [outcome_json(outcome) for outcome in result.outcomes],
-        "inputs": [input_json(source) for source in result.inputs],
-        "verification": verification_json(result.verification),
-        "blockers": [blocker_json(blocker) for blocker in result.blockers],
-        **({} if further is None else further.fields),
-    }
+    fields = _fields(result, further) if as_json or not (made or no is None) else {}  # that somebody reads
 
     def show() -> None:
         from resizefix.reports.text import show_copy, show_result, show_written
@@ -93,6 +85,18 @@ def written(
     if made or no is None:
         return Answer(fields, show, target.path)
     return Answer(fields, show, None, no.reason, 1, unchanged=no.unchanged)
+
+
+def _fields(result: Result, further: More | None) -> dict[str, Any]:
+    from resizefix.reports.json import blocker_json, input_json, outcome_json, verification_json
+
+    return {
+        "outcomes": [outcome_json(outcome) for outcome in result.outcomes],
+        "inputs": [input_json(source) for source in result.inputs],
+        "verification": verification_json(result.verification),
+        "blockers": [blocker_json(blocker) for blocker in result.blockers],
+        **({} if further is None else further.fields),
+    }
 
 
 def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No | None:

@@ -104,10 +104,10 @@ def detach(
     def entering(kind: str, start: int, end: int) -> Iterator[tuple[Record, str]]:
         merged = _stated_twice(data, kind, start, end)
         for record in records(data, start, end):
-            child = _holder(kind, record.number) if everywhere else _CHILDREN[kind].get(record.number)
-            if child is None or record.wire_type != LENGTH_DELIMITED or record.end - record.body < THRESHOLD:
+            if record.end - record.body < THRESHOLD or record.wire_type != LENGTH_DELIMITED:  # most records
                 continue
-            if record.number in merged:
+            child = _holder(kind, record.number) if everywhere else _CHILDREN[kind].get(record.number)
+            if child is None or record.number in merged:
                 continue
             if child == "NodeProto" and not everywhere and _is_constant(data, record):
                 child = "Constant"

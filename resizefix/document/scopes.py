@@ -19,6 +19,12 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from resizefix.scope_path import MAIN, BodyName, FunctionName, Key, ScopePath
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
+# Types of attributes whose graphs nobody runs, should a file state any beside the value.
+_WITHOUT_GRAPHS = frozenset(AttributeProto.AttributeType.values()) - {
+    AttributeProto.UNDEFINED,
+    AttributeProto.GRAPH,
+    AttributeProto.GRAPHS,
+}
 
 
 class DefinitionKind(Enum):
@@ -203,6 +209,10 @@ class Scopes:
         """Every place that reads the definition, in inner scopes too, graph outputs included."""
         return self._readers.get(definition.scope.path, {}).get(definition.name, [])
 
+    def is_read(self, definition: Definition) -> bool:
+        """Whether a node reads the definition, or a body hands it on: it is more than an output of the model."""
+        return any(reader.node is not None or reader.scope is not self.main for reader in self.readers(definition))
+
 
 def names_in(model: ModelProto) -> set[str]:
     """Every name in use anywhere, so that a fresh one collides with nothing (not even by shadowing)."""
@@ -247,6 +257,8 @@ def _inside(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[Sco
 def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
     """The bodies a node holds, each with its attribute's name (`body`, `then_branch`, …)."""
     for attribute in node.attribute:
+        if attribute.type in _WITHOUT_GRAPHS:
+            continue
         if attribute.type == AttributeProto.GRAPH or attribute.HasField("g"):
             yield attribute.name, attribute.g
         elif attribute.graphs:
@@ -257,8 +269,8 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
 def _holds_graphs(node: NodeProto) -> bool:
     """Whether `subgraphs` gives any; asked of every node, many times."""
     for attribute in node.attribute:
-        if attribute.type == AttributeProto.GRAPH or attribute.graphs or attribute.HasField("g"):
-            return True
+        if attribute.type not in _WITHOUT_GRAPHS:
+            return any(True for _ in subgraphs(node))
     return False
 
 

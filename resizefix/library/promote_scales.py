@@ -19,7 +19,6 @@ from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.raising import require_raised_alike
 from resizefix.library.result import Result
-from resizefix.library.size_coupling import couplings_of
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, Naming, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
@@ -175,7 +174,7 @@ class _Call:
         def probe(made: Promotion, together: bool = shared) -> dict[Key, Coupling]:
             ran = prover.couplings(made.after, made.inputs)
             # Where the model does not run as a whole, what sizes show holds.
-            by_sizes = {} if ran else _by_sizes_for(self.by_sizes, together)
+            by_sizes = {} if ran or not self._are_read else _by_sizes_for(self.by_sizes, together)
             coupled = {key: found for key, found in by_sizes.items() if found.verdict is Freedom.COUPLED}
             return coupled | named_in_original(ran, made.document, document)
 
@@ -221,7 +220,16 @@ class _Call:
     @cached_property
     def by_sizes(self) -> dict[Key, Coupling]:
         """What sizes alone say of the sites."""
+        from resizefix.library.size_coupling import couplings_of  # where the model runs, that says it
+
         return couplings_of(self.view, self.sites)
+
+    @cached_property
+    def _are_read(self) -> bool:
+        """Whether a node reads what one of the sites makes: else there is none that another size could break."""
+        scopes = self.view.scopes
+        made = (scopes.definition(site.scope, site.output) for site in self.sites)
+        return any(one.scope is not scopes.main or scopes.is_read(one) for one in made if one is not None)
 
     @cached_property
     def _taken(self) -> list[bool]:

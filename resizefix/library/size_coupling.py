@@ -44,7 +44,7 @@ def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
     chosen = [site for site in sites if site.index in plans]
     _, verdicts = without_coupled(inquiry.beside({}), chosen, inquiry.beside, inquiry.probe)
     found |= verdicts
-    return {key: replace(coupling, shared=key in inquiry.together) for key, coupling in found.items()}
+    return {key: replace(one, shared=True) if key in inquiry.together else one for key, one in found.items()}
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from onnx import NodeProto
 
@@ -79,7 +80,7 @@ class Site:
         """The name of the tensor that it makes."""
         return self.node.output[0] if self.node.output else ""
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """Tells the site from all others, and finds it again in a copy of the document."""
         return self.scope.path, self.output

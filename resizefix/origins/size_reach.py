@@ -47,6 +47,8 @@ class SizeReach:
         """The cases that move a resize in a body of a node, or in the function that it calls."""
         found: dict[int, set[int]] = {}
         for (path, _), cases in self._cases.items():
+            if path == self._scope.path:
+                continue
             pending = [self._scopes.by_path[path]]
             seen = {path}
             while pending:

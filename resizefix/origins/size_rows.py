@@ -303,6 +303,7 @@ def _resize(view: View) -> list[Dims | None]:
 
 
 @lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def resized_by(dims: Dims, kind: ExtentKind, axes: tuple[int, ...] | None, operand: tuple[float, ...]) -> Dims:
     """What a resize makes of sizes, as onnxruntime's kernels do. Raises UnknownSizesError for what does not run."""
     named = range(len(dims)) if axes is None else axes

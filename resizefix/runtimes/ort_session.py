@@ -115,8 +115,8 @@ class Session:
         self._random = model.random
         self._session = self._load()
         self._declared = model.declared
-        types = {node.name: node.type for node in (*self._session.get_inputs(), *self._session.get_outputs())}
-        self._rare = {name: _WITHOUT_NUMPY[type_] for name, type_ in types.items() if type_ in _WITHOUT_NUMPY}
+        fed_and_made = (*self._session.get_inputs(), *self._session.get_outputs())
+        self._rare = {node.name: _WITHOUT_NUMPY[kind] for node in fed_and_made if (kind := node.type) in _WITHOUT_NUMPY}
 
     def _load(self) -> ort.InferenceSession:
         # enable_fallback would print to stdout and try again.

@@ -178,7 +178,7 @@ class _Work:
         session = self._open(self._after, optimized=True, label="the changed model, optimised")
         fused = session.run(session.taken(feeds))
         level, keeps = compare(new, fused), all(node.exact for node in self._nodes)
-        agrees = level.max_rel_diff < np.inf and within(level, default_level_bounds(new, fused))
+        agrees = level.max_rel_diff < np.inf and within(level, default_level_bounds(new, fused, level))
         if agrees and not keeps:
             return
         try:

@@ -115,7 +115,7 @@ def _fixed(
     whole = _without(fitted.outputs, step.outputs)
     optimized = _open(engine, after, optimized=True).run(plain.taken(fitted.feeds))
     level = compare(whole, optimized)
-    close = within(level, default_level_bounds(whole, optimized))
+    close = within(level, default_level_bounds(whole, optimized, level))
     # A quantised model moves when it is optimised, as the original does.
     moved = 0.0 if close else _moved(before, engine)
     if not (close or level.max_rel_diff <= _LIKE_THE_ORIGINAL * moved or _flips(before, whole, optimized)):

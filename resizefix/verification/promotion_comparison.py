@@ -76,7 +76,7 @@ class PromotionComparison:
         self._probed: tuple[Document, Session] | None = None  # the last promoted model that was probed
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
-        self._feeds_at: dict[int, tuple[Trial, Sequence[PromotedInput], Mapping[str, Value]]] = {}
+        self._feeds_at: dict[int, tuple[Trial, Sequence[PromotedInput], _Fed]] = {}
         self._bounds: Mapping[str, Bound] | None = None
         self._by_sizes: list[tuple[Trial, float]] = []  # that differ from the original with scales, and by how much
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
@@ -164,15 +164,17 @@ class PromotionComparison:
                 "verification.too-large-to-run", label=session.label, too_large=too_large, reason=too_large
             )
         try:
-            return session.run(self._fed(trial, inputs))
+            return session.run(self._fed(trial, inputs).feeds)
         except CannotRunError as error:
             return error
 
-    def _fed(self, trial: Trial, inputs: Sequence[PromotedInput]) -> Mapping[str, Value]:
+    def _fed(self, trial: Trial, inputs: Sequence[PromotedInput]) -> _Fed:
         """What the promoted model is fed at a trial: at two levels, and reported as two runs."""
         known = self._feeds_at.get(id(trial))
         if known is None or known[0] is not trial or known[1] is not inputs:
-            known = self._feeds_at[id(trial)] = trial, inputs, {**self._feeds, **trial.feeds(inputs)}
+            feeds = {**self._feeds, **trial.feeds(inputs)}
+            values = {source.name: tuple(value) for source, value in trial.values}
+            known = self._feeds_at[id(trial)] = trial, inputs, _Fed(feeds, shapes_of_feeds(feeds), values)
         return known[2]
 
     def _promoted(self, promoted: Document, optimized: bool) -> Session:
@@ -212,7 +214,7 @@ class PromotionComparison:
         lengths: Mapping[str, Value] = {}
         if not any(path.is_body for path, _ in ratios):  # else the lengths are not seen
             session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
-            lengths = session.run(self._fed(trial, inputs))
+            lengths = session.run(self._fed(trial, inputs).feeds)
         shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
         self.notes.append(sampled_by_sizes(trial, inputs, shapes, difference))
 
@@ -232,9 +234,10 @@ class PromotionComparison:
         if optimized not in self._outputs:
             self._outputs[optimized] = self._open(self._original, optimized=optimized).run(self._feeds)
             plain = self._outputs[False]
-            self._bounds = default_level_bounds(plain, self._outputs[optimized])
+            level = compare(plain, self._outputs[optimized])
+            self._bounds = default_level_bounds(plain, self._outputs[optimized], level)
             # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
-            if compare(plain, self._outputs[optimized]).max_rel_diff == np.inf:
+            if level.max_rel_diff == np.inf:
                 self._outputs[optimized] = plain
         return self._outputs[optimized]
 
@@ -282,9 +285,8 @@ class PromotionComparison:
         as_exported: Mapping[Key, ConstantOperand],
         optimized: bool,
     ) -> Iterator[Run | str]:
-        feeds = self._fed(trial, inputs)
-        values = {source.name: tuple(value) for source, value in trial.values}
-        at = _said(values)
+        fed = self._fed(trial, inputs)
+        at = _said(fed.values)
         level = "the default optimisation level" if optimized else "optimisation disabled"
         self._progress.done(f"comparing at {at}")
         if isinstance(found, CannotRunError):
@@ -293,7 +295,7 @@ class PromotionComparison:
             return
         if isinstance(expected, CannotLoadError):
             # Constants let shape inference refuse what is never run: a body that is passed over, say.
-            self.not_rebaked.update(values)
+            self.not_rebaked.update(fed.values)
             self.notes.append(f"at {at} onnxruntime does not load the original with these scales: {expected.reason}")
             return
         if isinstance(expected, CannotRunError):
@@ -310,8 +312,8 @@ class PromotionComparison:
                 judged = self._judged(sized, found, inputs, optimized)
         comparison = judged.comparison
         yield Run(
-            values,
-            shapes_of_feeds(feeds),
+            fed.values,
+            fed.shapes,
             optimized,
             comparison.bitwise,
             comparison.max_abs_diff,
@@ -349,6 +351,15 @@ class PromotionComparison:
         sites = (driven for source in inputs for driven in source.sites)
         homes = (scopes.definition(scopes.by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
         return half_units(view.shapes.elem_type(home.key) for home in homes if home is not None)
+
+
+@dataclass(frozen=True)
+class _Fed:
+    """What the promoted model is fed, the shapes of it, and the values that the promoted inputs get."""
+
+    feeds: Mapping[str, Value]
+    shapes: Mapping[str, Sequence[int]]
+    values: Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True)

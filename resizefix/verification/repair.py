@@ -103,7 +103,7 @@ class _Proof:
         self._feeds = plain.taken(fitted.feeds)
         optimized = self._open(after, optimized=True).run(self._feeds)
         level = compare(fitted.outputs, optimized)
-        if level.max_rel_diff == np.inf or not within(level, default_level_bounds(fitted.outputs, optimized)):
+        if level.max_rel_diff == np.inf or not within(level, default_level_bounds(fitted.outputs, optimized, level)):
             failed = _FailedError("verification.repair-optimised", why=level.reason)
             # Optimised, nodes of a quantised model compute in integers; the repaired ones must do what they should.
             if level.max_rel_diff == np.inf or not self._repair.nodes or not _is_quantised(after):

@@ -60,13 +60,15 @@ def run(source: bytes | str, sizes: dict[str, int], old: dict[str, int]) -> dict
 
 def _fed(value: ort.NodeArg, sizes: dict[str, int], old: dict[str, int], random: np.random.Generator) -> np.ndarray:
     """Random numbers; factors of 2 for what looks like scales."""
-    shape = [dim if isinstance(dim, int) and dim > 0 else 1 for dim in value.shape]
+    shape = [dim if isinstance(dim, int) and dim >= 0 else 1 for dim in value.shape]
     for axis in range(len(shape) - 1):
         pair = value.shape[axis : axis + 2]
         fixed = pair == [old["height"], old["width"]]
         if len(shape) >= 3 and (fixed or (axis > 0 and not any(isinstance(dim, int) for dim in pair))):
             shape[axis : axis + 2] = [sizes["height"], sizes["width"]]
             break
+    if value.type == "tensor(string)":
+        return np.full(shape, "", object)
     kind = np.dtype({"float16": "f2", "float": "f4", "double": "f8"}.get(value.type[7:-1], value.type[7:-1]))
     if len(shape) < 2:  # a factor, or factors of all axes or of two
         return np.asarray(([1] * (shape[0] - 2) + [2, 2])[-shape[0] :] if shape else 2, kind)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto, helper
 from size_networks import NEW, OLD, Net, built, run
 
 import resizefix
@@ -284,3 +284,87 @@ def joined_scales(n: Net, h: int, w: int) -> str:
 def test_scales_that_are_joined(size) -> None:
     found = followed(built(joined_scales, OLD), size)
     np.testing.assert_array_equal(run(found, NEW), run(built(joined_scales, NEW), NEW))
+
+
+# ---- shifts, grids, branches, maps of one size ----
+
+
+def rolled(n: Net, h: int, w: int) -> str:
+    """torch.roll by two as dynamo writes it: the last two rows, before all others."""
+    y = n.conv("x", 3, 4)
+    ends = [n.add("Slice", y, n.const([a]), n.const([b]), n.const([2])) for a, b in ((h - 2, h), (0, h - 2))]
+    return n.add("Concat", *ends, axis=2)
+
+
+def affine_grid(n: Net, h: int, w: int) -> str:
+    """Positions between the middles of the first and last sample, as torch's affine_grid makes them."""
+
+    def line(size: int) -> np.ndarray:
+        end = np.float32(size - 1) / np.float32(size)
+        step = (end + end) / np.float32(size - 1)
+        i = np.arange(size, dtype=np.float32)
+        return np.where(i < size // 2, -end + step * i, end - step * (size - 1 - i)).astype(np.float32)
+
+    ys, xs = np.meshgrid(line(h), line(w), indexing="ij")
+    table = n.const(np.stack([xs, ys])[None], np.float32)
+    return n.add("Add", n.conv("x", 3, 2), n.add("Mul", table, n.const(3, np.float32)))
+
+
+def squeezed(n: Net, h: int, w: int) -> str:
+    """torch writes squeeze(1) as an If where it does not know the axis."""
+    y = n.conv("x", 3, 1)
+    channels = n.add("Gather", n.add("Shape", y), n.const([1]), axis=0)
+    then = helper.make_graph(
+        [helper.make_node("Constant", [], ["axes"], value=n.tensor([1])),
+         helper.make_node("Squeeze", [y, "axes"], ["squeezed"])],
+        "then", [], [helper.make_empty_tensor_value_info("squeezed")])  # fmt: skip
+    same = helper.make_node("Identity", [y], ["same"])
+    other = helper.make_graph([same], "else", [], [helper.make_empty_tensor_value_info("same")])
+    z = n.add("If", n.add("Equal", channels, n.const([1])), then_branch=then, else_branch=other)
+    return n.add("Reshape", z, n.const([1, h * w]))
+
+
+def maps_of_one_size(n: Net, h: int, w: int) -> str:
+    """Maps are resized to the size that the first has already, and joined."""
+    first = n.conv(n.conv("x", 3, 4, 2), 4, 4, 2)
+    size = n.const([1, 4, h // 4, w // 4])
+    made = [n.add("Resize", y, "", "", size, mode="linear") for y in (first, n.conv(first, 4, 4, 2))]
+    return n.add("Concat", *made, axis=1)
+
+
+def prior_shares(n: Net, h: int, w: int) -> str:
+    """Sizes of boxes as shares of the image that are no whole number of pixels."""
+    ys, xs = np.meshgrid((np.arange(h) + 0.5) / h, (np.arange(w) + 0.5) / w, indexing="ij")
+    boxes = np.stack([xs, ys, np.full((h, w), 0.13), np.full((h, w), 0.21)])
+    return n.add("Add", n.conv("x", 3, 4), n.const(boxes[None], np.float32))
+
+
+@pytest.mark.parametrize("build", [rolled, affine_grid, squeezed, maps_of_one_size, prior_shares])
+def test_more_that_follows(build) -> None:
+    old = (32, 32) if build is maps_of_one_size else OLD
+    for asked in (NEW, "any"):
+        found = followed(built(build, old), asked)
+        np.testing.assert_array_equal(run(found, NEW), run(built(build, NEW), NEW))
+
+
+def test_shares_of_whole_pixels_are_refused() -> None:
+    def pixels(n: Net, h: int, w: int) -> str:
+        boxes = np.stack([np.full((h, w), 12 / h), np.full((h, w), 0.13)])
+        ys = np.broadcast_to(np.arange(h, dtype=np.float32)[:, None], (h, w))
+        return n.add("Add", n.conv("x", 3, 3), n.const(np.concatenate([boxes, ys[None]])[None], np.float32))
+
+    assert refused(built(pixels, OLD), NEW)[1] in ("origins.input-size-table", "library.input-size-positions")
+
+
+def test_scales_that_are_not_followed_are_refused() -> None:
+    """Scales of an unknown formula made the sizes after them unknown, and what follows kept its numbers in silence."""
+
+    def unknown(n: Net, h: int, w: int) -> str:
+        y = n.conv("x", 3, 2)
+        sides = n.add("Cast", n.add("Slice", n.add("Shape", y), n.const([2]), n.const([4])), to=TensorProto.FLOAT)
+        scales = n.add("Div", n.add("Mul", sides, sides), n.const([h * h, w * w], np.float32))
+        scales = n.add("Concat", n.const([1, 1], np.float32), scales, axis=0)
+        up = n.add("Resize", y, "", scales, mode="nearest")
+        return n.add("Reshape", up, n.const([1, 2, h * w]))
+
+    assert refused(built(unknown, OLD), NEW)[0].startswith(("Resize", "Div"))

@@ -188,18 +188,35 @@ def test_positions_times_frequencies_are_a_grid():
 
 
 def sampled(n: Net, h: int, w: int) -> str:
-    """What is sampled at a grid is as large as the grid: nothing meets it that would say what it follows."""
+    """A grid as large as the map that is sampled at it has a position for each sample of the map."""
     ys, xs = np.meshgrid((np.arange(h) * 2 + 1) / h - 1, (np.arange(w) * 2 + 1) / w - 1, indexing="ij")
     return n.add("GridSample", "x", n.const(np.stack([xs, ys], -1)[None], np.float32), mode="bilinear")
 
 
-def test_a_grid_as_large_as_the_image_is_refused_until_the_user_keeps_it():
+@pytest.mark.parametrize("size", [NEW, "any"])
+def test_a_grid_as_large_as_the_image_follows_it_unless_the_user_keeps_it(size):
     model = built(sampled, OLD)
+    model.opset_import[0].version = 16
+    result = resizefix.input_size(model, size=size)
+    assert any("GridSample_0" in str(sentence) for sentence in result.resolution.inferred)
+    wanted = built(sampled, NEW)
+    wanted.opset_import[0].version = 16
+    np.testing.assert_allclose(run(result.model, NEW), run(wanted, NEW), rtol=1e-5, atol=1e-6)
+    kept = resizefix.input_size(model, size=NEW, keep=["GridSample_0"])
+    assert run(kept.model, NEW).shape == (1, 3, *OLD)
+
+
+def test_a_grid_of_another_size_than_the_map_is_refused_until_the_user_keeps_it():
+    def halved(n: Net, h: int, w: int) -> str:
+        ys, xs = np.meshgrid(np.linspace(-1, 1, h // 2), np.linspace(-1, 1, w // 2), indexing="ij")
+        return n.add("GridSample", "x", n.const(np.stack([xs, ys], -1)[None], np.float32), mode="bilinear")
+
+    model = built(halved, OLD)
     model.opset_import[0].version = 16
     (outcome,) = resizefix.input_size(model, size=NEW).outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "GridSample_0")
     kept = resizefix.input_size(model, size=NEW, keep=["GridSample_0"])
-    assert run(kept.model, NEW).shape == (1, 3, *OLD)
+    assert run(kept.model, NEW).shape == (1, 3, OLD[0] // 2, OLD[1] // 2)
 
 
 def test_a_box_as_large_as_the_image_by_chance_keeps_its_pixels():

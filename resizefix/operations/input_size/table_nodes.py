@@ -14,6 +14,7 @@ from resizefix.origins.input_sizes.scalar_use import SHARES, ScalarUse
 from resizefix.origins.input_sizes.sequences import Sequence
 from resizefix.origins.input_sizes.tables import Grid, Joined, Table
 
+_BOTH_ENDS = ("linspace", "inner")
 _FIRST_RANGE = 11
 _FIRST_NONZERO = 9  # before Range, positions are those of the ones in a list of ones, as torch wrote them
 
@@ -140,7 +141,7 @@ class TableNodes:
 
     def _offsets(self, grid: Grid) -> list[float]:
         return [
-            c.value.item() if c.sequence is None else 0.0 if c.sequence.form == "linspace" else c.sequence.offset
+            c.value.item() if c.sequence is None else 0.0 if c.sequence.form in _BOTH_ENDS else c.sequence.offset
             for c in grid.channels
         ]
 
@@ -155,7 +156,7 @@ class TableNodes:
         if len({(one.form, one.centre) for one in sequences}) != 1:
             raise refuse(self._label, "origins.input-size-no-range")
         kind = self._kind(grid)
-        if sequences[0].form == "linspace":
+        if sequences[0].form in _BOTH_ENDS:
             return self._linspace(grid, at, sequences, kind)
         made = self._line(grid, at, sequences[0])
         factors = [c.sequence.factor if c.axis == at and c.sequence is not None else 0.0 for c in grid.channels]
@@ -170,23 +171,30 @@ class TableNodes:
         """As torch.linspace: the first half counted from the start, the second from the end."""
         if len(set(sequences)) != 1:
             raise refuse(self._label, "origins.input-size-no-range")
-        add, value, sequence = self._builder.add, self._builder.value, sequences[0]
+        add, value = self._builder.add, self._builder.value
         positions = self._line(grid, at, Sequence("steps", "int64"))
         size = self._sizes.one(grid.dims[grid.moving[at]], self._label)
         last = add("Sub", size, self._one())
-        step = add("Div", value([sequence.factor], "span", kind), add("Cast", last, to=_type(kind)))
+        begin, end, span = self._ends(sequences[0], size, last, kind)
+        step = add("Div", span, add("Cast", last, to=_type(kind)))
         up, down = (
             add("Mul", step, add("Cast", count, to=_type(kind))) for count in (positions, add("Sub", last, positions))
         )
-        begin, end = kind.type(sequence.offset), kind.type(sequence.offset) + kind.type(sequence.factor)
         first = add("Less", positions, add("Div", size, value([2], "two", np.int64)))
-        made = add(
-            "Where", first, add("Add", value([begin], "begin", kind), up), add("Sub", value([end], "end", kind), down)
-        )
+        made = add("Where", first, add("Add", begin, up), add("Sub", end, down))
         if len(sequences) == len(grid.channels):
             return made
         chosen = [1.0 if c.axis == at and c.sequence is not None else 0.0 for c in grid.channels]
         return add("Mul", made, value(self._coefficients(grid, chosen), "channels", kind))
+
+    def _ends(self, sequence: Sequence, size: str, last: str, kind: np.dtype[np.generic]) -> tuple[str, str, str]:
+        """The first and last number of a linspace, and what lies between them."""
+        add, value = self._builder.add, self._builder.value
+        if sequence.form == "inner":
+            end = add("Div", add("Cast", last, to=_type(kind)), add("Cast", size, to=_type(kind)))
+            return add("Neg", end), end, add("Add", end, end)
+        begin, span = kind.type(sequence.offset), kind.type(sequence.factor)
+        return value([begin], "begin", kind), value([begin + span], "end", kind), value([span], "span", kind)
 
     def _last(self, grid: Grid, at: int, kind: np.dtype[np.generic]) -> str:
         size = self._sizes.one(grid.dims[grid.moving[at]], self._label)

@@ -28,7 +28,8 @@ def decide(flow: Flow, choices: Choices) -> list[str]:
     inferred: list[str] = []
     flow.solver.settle()
     rules: tuple[Callable[[Flow, Choices, list[str]], None], ...] = (
-        _halves, _splits, _pools, _sure_cuts, pads, _resizes, _cuts, _resizes, pads, _arithmetic, even_pads,
+        _halves, _samplings, _splits, _pools, _sure_cuts, pads, _joined_resizes, _resizes, _cuts, _resizes, pads,
+        _arithmetic, even_pads,
     )  # fmt: skip
     for rule in rules:
         rule(flow, choices, inferred)
@@ -40,6 +41,23 @@ def decide(flow: Flow, choices: Choices) -> list[str]:
     _rest(flow)
     flow.solver.settle()
     return inferred
+
+
+# ---- grids ----
+
+
+def _samplings(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    """A grid that is as large as the map which is sampled at it has a position for each of its samples."""
+    for label, sides, grid in flow.samplings:
+        unknown = [dim for dim in grid if flow.is_open(dim)]
+        if len(unknown) < len(grid) or [dim.old for dim in grid] != [dim.old for dim in sides]:
+            continue
+        if choices.of(label) == "keep" or not any(flow.sizes.varies(side) for side in sides):
+            continue
+        for dim, side in zip(grid, sides, strict=True):
+            flow.bind(dim, side)
+        olds = " x ".join(str(side.old) for side in sides)
+        inferred.append(f"{label}: its grid of {olds} follows the map that it samples")
 
 
 # ---- Reshape: which factor is fixed ----
@@ -124,6 +142,26 @@ def _is_adaptive(flow: Flow, source: str, bins: Sequence[Dim], kernel: Sequence[
 
 
 # ---- resizes ----
+
+
+def _joined_resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+    """Maps that are resized to one size and joined, of which one has that size already: it is the size of that map."""
+    for own in flow.resizes:
+        moving = [(before, after) for _, before, after in own.axes if flow.is_open(after)]
+        stays = moving and all(before.old == after.old and flow.sizes.varies(before) for before, after in moving)
+        if not stays or own.is_scale or choices.of(own.label) == "keep":
+            continue
+        sizes = [flow.sizes.resolve(after) for _, after in moving]
+        beside = [use for use in flow.resizes if use is not own and _made(flow, use) == sizes]
+        if any(before.old != after.old for use in beside for _, before, after in use.axes):
+            for before, after in moving:
+                flow.bind(after, before)
+            olds = " x ".join(str(before.old) for before, _ in moving)
+            inferred.append(f"{own.label}: its size {olds} is that of the map which others are resized to")
+
+
+def _made(flow: Flow, use: ResizeUse) -> list[Dim]:
+    return [flow.sizes.resolve(after) for _, _, after in use.axes]
 
 
 def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:

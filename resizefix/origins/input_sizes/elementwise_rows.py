@@ -136,6 +136,7 @@ def recurrent(n: NodeReading) -> list[DimList]:
 def grid_sample(n: NodeReading) -> list[DimList]:
     """The spatial sizes of the grid."""
     dims, grid = n.dims(0), n.dims(1)
+    n.flow.samplings.append((n.label, dims[2:], grid[1:-1]))
     return [(dims[0], dims[1], *grid[1:-1])]
 
 

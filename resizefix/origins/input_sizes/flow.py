@@ -12,7 +12,15 @@ from onnx import NodeProto, numpy_helper
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
-from resizefix.origins.input_sizes import elementwise_rows, moving_rows, reshape_row, resize_row, window_rows
+from resizefix.origins.input_sizes import (
+    cutting_rows,
+    elementwise_rows,
+    moving_rows,
+    reshape_row,
+    resize_row,
+    window_rows,
+)
+from resizefix.origins.input_sizes.branches import dims_after, only_node, taken
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.node_reading import AttributeUse, DimList, NodeReading, UnknownRankError
@@ -28,6 +36,7 @@ Row = Callable[[NodeReading], "list[DimList]"]
 _ROWS: dict[str, Row] = {
     **elementwise_rows.ROWS,
     **moving_rows.ROWS,
+    **cutting_rows.ROWS,
     **reshape_row.ROWS,
     **resize_row.ROWS,
     **window_rows.ROWS,
@@ -90,6 +99,8 @@ class Flow:
         self.operands = Operands(view, self.sizes)
         self.dims: dict[str, DimList | None] = {}
         self.attributes: dict[AttributeUse, Dim] = {}
+        self.samplings: list[tuple[str, DimList, DimList]] = []
+        """Nodes that sample a map at a grid: the sides of both."""
         self.positions: list[tuple[str, Dim, DimList]] = []
         """Nodes that read an axis at constant positions: it, and the sizes of the table of positions."""
         self.resizes: list[ResizeUse] = []
@@ -224,8 +235,9 @@ class Flow:
         if held or node.domain not in _DOMAINS:
             captured = {name for scope in held for name, _ in reads(scope)}
             if follows or captured & self._moving:
-                raise refuse(self.labels[index], "origins.input-size-body", operator=node.op_type)
-            self._as_stored(node)
+                self._branch(index, node)
+            else:
+                self._as_stored(node)
             return
         n = NodeReading(self, index, node, self.labels[index])
         found = self._sized(n, follows)
@@ -241,6 +253,17 @@ class Flow:
             for dim in dims or ():
                 self.solver.note(dim)
 
+    def _branch(self, index: int, node: NodeProto) -> None:
+        """The sizes that an If gives whose branch is the same at every size. Raises SizeRefusedError."""
+        branch = taken(self.operands, index, node)
+        inner = None if branch is None else only_node(branch)
+        dims = None if inner is None else self.dims.get(inner.input[0])
+        made = dims_after(self.operands, branch, inner, dims) if branch and inner and dims else None
+        if made is None:
+            raise refuse(self.labels[index], "origins.input-size-body", operator=node.op_type)
+        self._moving.update(node.output)
+        self.dims[node.output[0]] = tuple(made)
+
     def _sized(self, n: NodeReading, follows: bool) -> list[DimList | None]:
         """The sizes of the outputs; unknown ones where nothing is known of an input."""
         node = n.node
@@ -255,7 +278,26 @@ class Flow:
         try:
             return list(row(n))
         except UnknownRankError:
-            return self._stored(node, node.op_type in _BY_LISTS) if not follows else [None] * len(node.output)
+            if not follows:
+                return self._stored(node, node.op_type in _BY_LISTS)
+            sized = all(self.dims.get(name) is not None for name in node.input if name in self._moving)
+            if sized and not any(self._is_fed(name) for name in list(node.input)[1:]):
+                raise n.refuse("origins.input-size-operator", operator=node.op_type) from None
+            return [None] * len(node.output)
+
+    def _is_fed(self, name: str) -> bool:
+        """Whether an operand depends on the values of an input of the model, and not on shapes alone."""
+        makers = {output: node for node in self.view.model.graph.node for output in node.output}
+        pending, seen = [name], {name}
+        while pending:
+            current = pending.pop()
+            node = makers.get(current)
+            if node is None and current and not self.operands.is_constant(current):
+                return True
+            if node is not None and node.op_type not in ("Shape", "Size"):
+                pending += [read for read in node.input if read not in seen]
+                seen.update(node.input)
+        return False
 
     def _as_stored(self, node: NodeProto) -> None:
         for name, dims in zip(node.output, self._stored(node), strict=True):

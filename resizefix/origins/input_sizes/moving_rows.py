@@ -1,16 +1,10 @@
-"""Operators that move, cut, join or repeat elements: what becomes of the sizes of their axes."""
+"""Operators that move, join or repeat elements: what becomes of the sizes of their axes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from resizefix.document.operator_semantics.moving import slice_positions
+from resizefix.origins.input_sizes.cutting_rows import FEW
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
-
-_ENDLESS = 2**31 - 1
-# Up to here the first or last samples of an axis are tokens, margins and shifts rather than a part of an image.
-_FEW = 8
 
 
 def transpose(n: NodeReading) -> list[DimList]:
@@ -65,174 +59,13 @@ def concat(n: NodeReading) -> list[DimList]:
     return [tuple(made)]
 
 
-def split(n: NodeReading) -> list[DimList]:
-    """Parts of given or of equal length."""
-    dims = n.dims(0)
-    axis = axis_of(n.attribute("axis", 0), len(dims))
-    dim = dims[axis]
-    listed = n.numbers(1, "split")
-    if listed is None:
-        count = len(n.node.output)
-        part = n.sizes.quotient(dim, n.const(count))
-        if dim.old is None or dim.old % count:
-            raise UnknownRankError
-        return [(*dims[:axis], part, *dims[axis + 1 :])] * count
-    parts = _parts(n, dim, listed)
-    lengths = n.listed(1) if n.has(1) else n.listed_attribute("split") or []
-    for found, given in zip(parts, lengths, strict=True):
-        n.meet(given, found)
-    return [(*dims[:axis], part, *dims[axis + 1 :]) for part in parts]
-
-
-def _parts(n: NodeReading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
-    """The parts of an axis: those that it was joined of, where their lengths say so; else the last takes the rest."""
-    if n.sizes.fixed(dim) is not None:
-        return [n.const(length) for length in lengths]
-    ends = [_prefix(n, dim, sum(lengths[: place + 1])) for place in range(len(lengths))]
-    if all(end is not None for end in ends):
-        starts = [n.const(0), *ends[:-1]]
-        return [n.sizes.minus(end, start) for end, start in zip(ends, starts, strict=True) if end and start]
-    unknowns = n.sizes.unknowns(dim)
-    if unknowns and not n.sizes.varies(dim):
-        n.require(dim, "the lengths of its parts")
-        return [n.const(length) for length in lengths]
-    few = [length for length in lengths if _is_few(length, dim.old or 0)]
-    if len(few) == len(lengths) - 1:
-        rest = n.sizes.plus(dim, -sum(few))
-        return [n.const(length) if _is_few(length, dim.old or 0) else rest for length in lengths]
-    raise n.refuse("origins.input-size-cut", old=dim.old, numbers=list(lengths))
-
-
-def _prefix(n: NodeReading, dim: Dim, length: int) -> Dim | None:
-    """The first `length` samples of an axis, where that is where one of its joined parts ends."""
-    if length == dim.old:
-        return dim
-    if length == 0:
-        return n.const(0)
-    dim = n.sizes.resolve(dim)
-    if dim.kind != "joined":
-        return None
-    for count in range(1, len(dim.parts)):
-        found = n.sizes.joined(dim.parts[:count])
-        if found.old == length:
-            return found
-    return None
-
-
-def slice_(n: NodeReading) -> list[DimList]:
-    """Cuts axes; what is cut off at numbers that depend on the input's size follows it."""
-    dims = list(n.dims(0))
-    in_attributes = n.attribute("starts") is not None
-    if in_attributes:
-        starts, ends = n.listed_attribute("starts") or [], n.listed_attribute("ends") or []
-        axes = n.attribute("axes", list(range(len(starts))))
-        steps = [1] * len(starts)
-    else:
-        starts, ends = n.listed(1), n.listed(2)
-        axes = n.numbers(3) or list(range(len(starts)))
-        steps = n.numbers(4) or [1] * len(starts)
-    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        place = axis_of(axis, len(dims))
-        if n.solver.is_weight(dims[place]):
-            n.require(dims[place], "the numbers of a constant")
-        dims[place] = _cut(n, dims[place], start, end, step)
-    return [tuple(dims)]
-
-
-def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
-    sizes, old = n.sizes, dim.old
-    if old is None or start.old is None or end.old is None:
-        return sizes.opaque()
-    if sizes.fixed(dim) is not None and sizes.fixed(end) is None and not sizes.unknowns(end) and dim.old == end.old:
-        raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
-    if sizes.fixed(dim) is not None:
-        return n.const(len(slice_positions(start.old, end.old, step, old)))
-    if step < 0:
-        if start.old in (-1, old - 1, _ENDLESS) and (end.old < -old or abs(end.old) >= _ENDLESS - 1) and step == -1:
-            return dim
-        raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
-    first = _first(n, dim, start)
-    if (
-        first.kind != "const"
-        and first.old == start.old
-        and _is_few(start.old, old)
-        and n.sizes.resolve(start).kind == "var"
-    ):
-        n.require(start, "where its cut begins")
-        first = n.sizes.resolve(start)
-    last = _last(n, dim, start, end)
-    if last is None:
-        # A part in the middle or at the beginning: how long it is, something else decides.
-        length = sizes.var((end.old if end.old >= 0 else end.old + old) - (first.old or 0))
-        n.solver.candidates[length] = []
-        n.flow.cuts.append((n.label, dim, first, length))
-        n.meet(end, sizes.total([first, length]))
-        return sizes.ceil_div(length, step)
-    found = sizes.minus(last, first) if sizes.fixed(first) != 0 else last
-    return sizes.ceil_div(found, step)
-
-
-def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:
-    old, number = dim.old or 0, start.old or 0
-    if number < 0:
-        _margin(n, dim, -number)
-        return n.sizes.greatest(n.sizes.plus(dim, number), n.const(0))
-    found = _prefix(n, dim, number) if number else n.const(0)
-    if number >= old:
-        return dim
-    if found is not None and number:
-        n.meet(start, found)
-        return found
-    if n.sizes.resolve(start).kind == "var" and not _is_few(number, old):
-        if 2 * number != old or number <= _FEW:
-            raise n.refuse("origins.input-size-cut", old=old, numbers=[number])
-        n.flow.halves.append((n.label, start, dim))
-    return start
-
-
-def _margin(n: NodeReading, dim: Dim, number: int) -> None:
-    """Samples counted from the end: a margin, unless they are half of an axis or many."""
-    old = dim.old or 0
-    if 1 < number < old and n.sizes.fixed(dim) is None and (2 * number == old or number > _FEW):
-        raise n.refuse("origins.input-size-cut", old=old, numbers=[-number])
-
-
-def _is_few(number: int, old: int) -> bool:
-    """Whether so many samples at an end of an axis are tokens or a margin, and no share of it."""
-    return number <= 1 or (number <= _FEW and 4 * number <= old)
-
-
-def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
-    """Where a cut ends; None for a number before the end of the axis that nothing explains."""
-    old, number = dim.old or 0, end.old or 0
-    if number >= _ENDLESS or number > old:
-        return dim
-    if number == old and start.old == 0 and n.sizes.resolve(end).kind == "var":
-        return None  # it cuts nothing here, and may at another size
-    if number < 0:
-        _margin(n, dim, -number)
-        return n.sizes.plus(dim, number)
-    if n.sizes.resolve(end).kind != "var":
-        if n.sizes.varies(end) or _is_few(number, old):
-            return end
-        found = _prefix(n, dim, number)
-        if found is not None and n.sizes.unknowns(end):
-            n.meet(end, found)
-        return found
-    found = _prefix(n, dim, number)
-    if found is not None:
-        n.meet(end, found)
-        return found
-    return end if _is_few(number, old) else None
-
-
 def gather(n: NodeReading) -> list[DimList]:
     """The indices' sizes stand for the axis."""
     dims, indices = n.dims(0), n.dims(1)
     axis = axis_of(n.attribute("axis", 0), len(dims))
     if n.sizes.fixed(dims[axis]) is None and n.flow.operands.is_constant(n.node.input[1]):
         numbers = n.numbers(1) or []
-        if any(number >= _FEW for number in numbers):
+        if any(number >= FEW for number in numbers):
             n.flow.positions.append((n.label, dims[axis], indices))
             for dim in indices[:-1]:  # of unfold: as many as the kernel has, then the windows
                 n.require(dim, "the size of its window")
@@ -258,7 +91,7 @@ def scatter(n: NodeReading) -> list[DimList]:
     if any(n.sizes.fixed(dim) is None for dim in dims) and n.flow.operands.is_constant(n.node.input[1]):
         shape = n.flow.operands.shape_of(n.node.input[1])
         array = n.flow.operands.array(n.node.input[1])
-        if array is None or (len(shape) and array.size > 0 and int(array.max()) >= _FEW):
+        if array is None or (len(shape) and array.size > 0 and int(array.max()) >= FEW):
             raise n.refuse("origins.input-size-indices", old=max(dim.old or 0 for dim in dims))
     return [dims]
 
@@ -382,8 +215,6 @@ ROWS = {
     "Squeeze": squeeze,
     "Unsqueeze": unsqueeze,
     **dict.fromkeys(("Concat", "ConcatFromSequence"), concat),
-    "Split": split,
-    "Slice": slice_,
     "Gather": gather,
     "GatherElements": gather_elements,
     "GatherND": gather_nd,

@@ -200,10 +200,16 @@ class Operands:
         for size in order:
             if np.allclose(product, samples[size], rtol=1e-5):
                 return self.sizes.resolve(self._leaves[size])
+        if np.allclose(product, np.round(product[0]), rtol=1e-5) and np.round(product[0]) >= 1:
+            return self.sizes.const(int(np.round(product[0])))
         factor = product / own if own is not None else product
         if np.allclose(factor, np.round(factor[0]), rtol=1e-5) and np.round(factor[0]) >= 1:
             return self.sizes.product([dim, self.sizes.const(int(np.round(factor[0])))])
         return self.sizes.opaque()
+
+    def is_opaque(self, expression: Expression) -> bool:
+        """Whether a number is computed of a size that is not known, as that of another input that is left open."""
+        return any(self.sizes.is_opaque(self._leaves[size]) for size in sizes_in(expression))
 
     def unknowns(self, known: Known) -> list[Dim]:
         """The unknowns in a value."""
@@ -270,17 +276,19 @@ class Operands:
     def _settle_numbers(self, index: int, node: NodeProto, operands: list[Known | None]) -> None:
         """A number that sizes are multiplied or divided by stands for itself; one that is divided by a size is a size
         that was frozen (the scales that torch writes before opset 11)."""
-        if node.op_type not in _ARITHMETIC or len(operands) != 2:
+        if node.op_type not in _ARITHMETIC | {"Equal"} or len(operands) != 2:
             return
         for position, name in enumerate(node.input):
             other = operands[1 - position]
             array = self.array(name) if self.is_constant(name) else None
-            if array is None or other is None or self.is_constant(node.input[1 - position]) or self.unknowns(other):
+            if array is None or other is None or self.is_constant(node.input[1 - position]):
+                continue
+            if node.op_type != "Div" and self.unknowns(other):
                 continue
             if node.op_type == "Div" and position == 0:
                 if array.dtype == np.float32 and array.size <= _MOST_AXES and _are_sizes(array):
                     operands[0] = self.listed(Place(index, 0), array)
-            elif other.value is not None:
+            elif other.value is not None and node.op_type != "Equal":
                 continue
             elif node.op_type != "Sub" or position == 1:
                 operands[position] = Known.constant(array)

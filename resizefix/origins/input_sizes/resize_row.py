@@ -115,6 +115,8 @@ def _computed(n: NodeReading, dims: DimList, axes: list[int], position: int) -> 
             made[axis] = n.sizes.scaled(dim, float(scale.value))
             continue
         made[axis] = operands.scaled_by(scale, dim)
+        if made[axis].kind == "opaque" and not n.sizes.is_opaque(dim) and not operands.is_opaque(scale):
+            raise n.refuse("origins.input-size-scales")
         n.flow.quotients.append((n.label, dim, made[axis]))
         if n.sizes.resolve(made[axis]).kind == "var":
             moving.append((axis, dim, made[axis]))

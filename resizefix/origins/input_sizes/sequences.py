@@ -21,7 +21,7 @@ class Sequence:
 
     `form` is one of "steps": i·factor + offset, "shares": (i + centre) / n · factor + offset, "span":
     i / (n - 1) · factor + offset, "spaced": i · (factor / (n - 1)) + offset, "linspace": as torch.linspace, from both
-    ends.
+    ends, "inner": the same between the middles of the first and the last of n parts of -1 to 1, as torch's affine_grid.
     """
 
     form: str
@@ -50,8 +50,11 @@ class Sequence:
             elif self.form == "spaced":
                 found = i * (factor / (n - kind(1))) + offset
             else:
-                step = factor / (n - kind(1))
                 end = offset + factor
+                if self.form == "inner":
+                    end = (n - kind(1)) / n
+                    offset, factor = -end, end - -end
+                step = factor / (n - kind(1))
                 found = np.where(np.arange(length) < length // 2, offset + step * i, end - step * (n - kind(1) - i))
         return np.asarray(found).astype(dtype)
 
@@ -85,6 +88,8 @@ def _candidates(length: int, first: float, step: float, dtype: np.dtype[np.gener
             offset = round(first - centre * step, 6)
             if _spans(whole, offset, step):
                 made.append(Sequence("shares", kind, whole, offset, centre))
+            if (whole, offset, centre) == (2.0, -1.0, 0.5):
+                made.append(Sequence("inner", kind, whole, offset, centre))
         if _spans(inner, round(first, 6), step):
             made += [Sequence(form, kind, inner, round(first, 6)) for form in ("span", "spaced", "linspace")]
     return made
@@ -101,12 +106,14 @@ def _is_plain(value: float) -> bool:
     return value == 0 or (abs(value) < 2**20 and (abs(value) * 16) == int(abs(value) * 16))
 
 
-def chosen(row: Row, known: list[Sequence]) -> Sequence | None:
+def chosen(row: Row, known: list[Sequence], kind: str | None = None) -> Sequence | None:
     """The one formula for a row; None where none fits, or two that part at another length.
 
-    `known` are formulas of longer rows of the same model: they decide where a short row fits several.
+    `known` are formulas of longer rows of the same model: they decide where a short row fits several. `kind`: only
+    formulas in this type's arithmetic.
     """
-    found = readings(row)
+    found = [one for one in readings(row) if kind in (None, one.dtype)]
+    found.sort(key=lambda one: one not in known)
     if not found:
         return None
     apart = {_behaviour(candidate, len(row), row.dtype) for candidate in found}

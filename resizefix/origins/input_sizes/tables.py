@@ -6,6 +6,7 @@ three grids. Of each grid every channel must be one number everywhere, or a `Seq
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ Array = npt.NDArray[Any]
 Length = Callable[[Dim], int]
 
 
+_WHOLE = 1e-3  # a share of so many pixels is taken for a whole number of them
 _SURE = 4  # of so many samples, all multiples of the second
 
 
@@ -123,19 +125,37 @@ def _grid(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[Sequenc
     if merged:
         channels = [_merged_channel(view[position]) for position in np.ndindex(*rest)]
     else:
-        channels = _channels(sizes, [view[position] for position in np.ndindex(*rest)], factors, moving, known)
+        channels = _of_one_kind(sizes, [view[position] for position in np.ndindex(*rest)], factors, moving, known)
     return Grid(shape, factors, moving, tuple(channels), array.dtype, merged)
 
 
-def _channels(
+def _of_one_kind(
     sizes: Sizes, blocks: list[Array], factors: tuple[Dim, ...], moving: tuple[int, ...], known: list[Sequence]
+) -> list[Channel]:
+    """All channels in the arithmetic of one type, where one makes them all: nodes for any size compute in one."""
+    made = _channels(sizes, blocks, factors, moving, known)
+    for kind in ("float32", "float64"):
+        if len({one.sequence.dtype for one in made if one.sequence is not None}) <= 1:
+            break
+        with contextlib.suppress(NoGridError):
+            made = _channels(sizes, blocks, factors, moving, known, kind)
+    return made
+
+
+def _channels(
+    sizes: Sizes,
+    blocks: list[Array],
+    factors: tuple[Dim, ...],
+    moving: tuple[int, ...],
+    known: list[Sequence],
+    kind: str | None = None,
 ) -> list[Channel]:
     """Each channel by itself; beside one that counts positions, another is these times a number (frequencies), not a
     share of the map."""
     found: list[Channel | None] = []
     for block in blocks:
         try:
-            found.append(_channel(sizes, block, factors, moving, known))
+            found.append(_channel(sizes, block, factors, moving, known, kind))
         except NoGridError:
             found.append(None)
     axes = {one.axis for one in found if one is not None and one.sequence == Sequence("steps", "float32")}
@@ -169,7 +189,12 @@ def _merged_channel(block: Array) -> Channel:
 
 
 def _channel(
-    sizes: Sizes, block: Array, factors: tuple[Dim, ...], moving: tuple[int, ...], known: list[Sequence]
+    sizes: Sizes,
+    block: Array,
+    factors: tuple[Dim, ...],
+    moving: tuple[int, ...],
+    known: list[Sequence],
+    kind: str | None,
 ) -> Channel:
     value = block.flat[0]
     if np.all(block == value):
@@ -180,7 +205,7 @@ def _channel(
         row = block[tuple(slice(None) if at == axis else 0 for at in range(len(moving)))]
         around = row.reshape([-1 if at == axis else 1 for at in range(len(moving))])
         if np.all(block == around):
-            sequence = chosen(row, known)
+            sequence = chosen(row, known, kind)
             if sequence is None:
                 raise NoGridError
             if len(row) > 3:
@@ -190,8 +215,12 @@ def _channel(
 
 
 def _is_size_free(sizes: Sizes, value: float, dims: list[Dim]) -> bool:
-    """Whether a number that stands everywhere is no share of the image: a part of it would be below 1."""
-    return value in (0.0, 0.5, -0.5) or abs(value) >= 1 or not np.isfinite(value)
+    """Whether a number that stands everywhere is no share of the image or the map. A share is below 1, and a whole
+    number of pixels or samples, as 30 of 300."""
+    if value in (0.0, 0.5, -0.5) or abs(value) >= 1 or not np.isfinite(value):
+        return True
+    sides = {*sizes.symbols.values(), *(dim.old or 1 for dim in dims)}
+    return all(abs(value * side - round(value * side)) > _WHOLE for side in sides)
 
 
 def may_be_grid(array: Array, axis: int, lengths: tuple[int, ...]) -> bool:

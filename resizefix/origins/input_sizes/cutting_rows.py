@@ -1,0 +1,220 @@
+"""Operators that cut axes: numbers that depend on the input's size follow it, and margins and shifts stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnx import NodeProto
+
+from resizefix.document.operator_semantics.moving import slice_positions
+from resizefix.origins.input_sizes.dim import Dim
+from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
+
+_ENDLESS = 2**31 - 1
+# Up to here the first or last samples of an axis are tokens, margins and shifts rather than a part of an image.
+FEW = 8
+
+
+def split(n: NodeReading) -> list[DimList]:
+    """Parts of given or of equal length."""
+    dims = n.dims(0)
+    axis = axis_of(n.attribute("axis", 0), len(dims))
+    dim = dims[axis]
+    listed = n.numbers(1, "split")
+    if listed is None:
+        count = len(n.node.output)
+        part = n.sizes.quotient(dim, n.const(count))
+        if dim.old is None or dim.old % count:
+            raise UnknownRankError
+        return [(*dims[:axis], part, *dims[axis + 1 :])] * count
+    parts = _parts(n, dim, listed)
+    lengths = n.listed(1) if n.has(1) else n.listed_attribute("split") or []
+    for found, given in zip(parts, lengths, strict=True):
+        n.meet(given, found)
+    return [(*dims[:axis], part, *dims[axis + 1 :]) for part in parts]
+
+
+def _parts(n: NodeReading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
+    """The parts of an axis: those that it was joined of, where their lengths say so; else the last takes the rest."""
+    if n.sizes.fixed(dim) is not None:
+        return [n.const(length) for length in lengths]
+    ends = [_prefix(n, dim, sum(lengths[: place + 1])) for place in range(len(lengths))]
+    if all(end is not None for end in ends):
+        starts = [n.const(0), *ends[:-1]]
+        return [n.sizes.minus(end, start) for end, start in zip(ends, starts, strict=True) if end and start]
+    unknowns = n.sizes.unknowns(dim)
+    if unknowns and not n.sizes.varies(dim):
+        n.require(dim, "the lengths of its parts")
+        return [n.const(length) for length in lengths]
+    few = [length for length in lengths if _is_few(length, dim.old or 0)]
+    if len(few) == len(lengths) - 1:
+        rest = n.sizes.plus(dim, -sum(few))
+        return [n.const(length) if _is_few(length, dim.old or 0) else rest for length in lengths]
+    raise n.refuse("origins.input-size-cut", old=dim.old, numbers=list(lengths))
+
+
+def _prefix(n: NodeReading, dim: Dim, length: int) -> Dim | None:
+    """The first `length` samples of an axis, where that is where one of its joined parts ends."""
+    if length == dim.old:
+        return dim
+    if length == 0:
+        return n.const(0)
+    dim = n.sizes.resolve(dim)
+    if dim.kind != "joined":
+        return None
+    for count in range(1, len(dim.parts)):
+        found = n.sizes.joined(dim.parts[:count])
+        if found.old == length:
+            return found
+    return None
+
+
+def slice_(n: NodeReading) -> list[DimList]:
+    """Cuts axes; what is cut off at numbers that depend on the input's size follows it."""
+    dims = list(n.dims(0))
+    in_attributes = n.attribute("starts") is not None
+    if in_attributes:
+        starts, ends = n.listed_attribute("starts") or [], n.listed_attribute("ends") or []
+        axes = n.attribute("axes", list(range(len(starts))))
+        steps = [1] * len(starts)
+    else:
+        starts, ends = n.listed(1), n.listed(2)
+        axes = n.numbers(3) or list(range(len(starts)))
+        steps = n.numbers(4) or [1] * len(starts)
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        place = axis_of(axis, len(dims))
+        if n.solver.is_weight(dims[place]):
+            n.require(dims[place], "the numbers of a constant")
+        shift = _shift(n, place, dims[place]) if len(axes) == 1 and step == 1 else 0
+        if shift:
+            dims[place] = _rolled(n, dims[place], start, end, shift)
+        else:
+            dims[place] = _cut(n, dims[place], start, end, step)
+    return [tuple(dims)]
+
+
+def _shift(n: NodeReading, axis: int, dim: Dim) -> int:
+    """How few last samples of an axis a Concat puts before all others, as torch.roll does; 0 where it does not."""
+    data, old = n.node.input[0], dim.old or 0
+    if n.sizes.fixed(dim) is not None or not n.has(1):
+        return 0
+    cuts = {name: ends for node in n.flow.readers(data) for name, ends in _whole_cut(n, node, axis, old)}
+    for reader in n.flow.readers(n.node.output[0]):
+        parts = [cuts.get(name) for name in reader.input]
+        if reader.op_type == "Concat" and len(parts) == 2 and None not in parts:
+            (first, end), (begin, last) = parts[0] or (0, 0), parts[1] or (0, 0)
+            if begin == 0 and end == old and first == last and not _is_few(first, old) and _is_few(old - first, old):
+                return old - first
+    return 0
+
+
+def _whole_cut(n: NodeReading, node: NodeProto, axis: int, old: int) -> list[tuple[str, tuple[int, int]]]:
+    """The output of a Slice of one axis by numbers of the file, and from where to where it cuts."""
+    arrays = [n.flow.operands.array(name) for name in node.input[1:4] if n.flow.operands.is_constant(name)]
+    if node.op_type != "Slice" or len(arrays) != 3 or any(array is None or array.size != 1 for array in arrays):
+        return []
+    first, last, at = (int(array.flat[0]) for array in arrays if array is not None)
+    rank = len(n.dims(0))
+    return [(node.output[0], (first, min(last, old)))] if axis_of(at, rank) == axis else []
+
+
+def _rolled(n: NodeReading, dim: Dim, start: Dim, end: Dim, shift: int) -> Dim:
+    """The last samples of an axis that is rolled, or all others: the shift stays, and the cut follows the axis."""
+    cut = n.sizes.plus(dim, -shift)
+    if start.old == 0:
+        n.meet(end, cut)
+        return cut
+    n.meet(start, cut)
+    if end.old == dim.old:
+        n.meet(end, dim)
+    return n.const(shift)
+
+
+def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
+    sizes, old = n.sizes, dim.old
+    if old is None or start.old is None or end.old is None:
+        return sizes.opaque()
+    if sizes.fixed(dim) is not None and sizes.fixed(end) is None and not sizes.unknowns(end) and dim.old == end.old:
+        raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
+    if sizes.fixed(dim) is not None:
+        return n.const(len(slice_positions(start.old, end.old, step, old)))
+    if step < 0:
+        if start.old in (-1, old - 1, _ENDLESS) and (end.old < -old or abs(end.old) >= _ENDLESS - 1) and step == -1:
+            return dim
+        raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
+    first = _first(n, dim, start)
+    if (
+        first.kind != "const"
+        and first.old == start.old
+        and _is_few(start.old, old)
+        and n.sizes.resolve(start).kind == "var"
+    ):
+        n.require(start, "where its cut begins")
+        first = n.sizes.resolve(start)
+    last = _last(n, dim, start, end)
+    if last is None:
+        # A part in the middle or at the beginning: how long it is, something else decides.
+        length = sizes.var((end.old if end.old >= 0 else end.old + old) - (first.old or 0))
+        n.solver.candidates[length] = []
+        n.flow.cuts.append((n.label, dim, first, length))
+        n.meet(end, sizes.total([first, length]))
+        return sizes.ceil_div(length, step)
+    found = sizes.minus(last, first) if sizes.fixed(first) != 0 else last
+    return sizes.ceil_div(found, step)
+
+
+def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:
+    old, number = dim.old or 0, start.old or 0
+    if number < 0:
+        _margin(n, dim, -number)
+        return n.sizes.greatest(n.sizes.plus(dim, number), n.const(0))
+    found = _prefix(n, dim, number) if number else n.const(0)
+    if number >= old:
+        return dim
+    if found is not None and number:
+        n.meet(start, found)
+        return found
+    if n.sizes.resolve(start).kind == "var" and not _is_few(number, old):
+        if 2 * number != old or number <= FEW:
+            raise n.refuse("origins.input-size-cut", old=old, numbers=[number])
+        n.flow.halves.append((n.label, start, dim))
+    return start
+
+
+def _margin(n: NodeReading, dim: Dim, number: int) -> None:
+    """Samples counted from the end: a margin, unless they are half of an axis or many."""
+    old = dim.old or 0
+    if 1 < number < old and n.sizes.fixed(dim) is None and (2 * number == old or number > FEW):
+        raise n.refuse("origins.input-size-cut", old=old, numbers=[-number])
+
+
+def _is_few(number: int, old: int) -> bool:
+    """Whether so many samples at an end of an axis are tokens or a margin, and no share of it."""
+    return number <= 1 or (number <= FEW and 4 * number <= old)
+
+
+def _last(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> Dim | None:
+    """Where a cut ends; None for a number before the end of the axis that nothing explains."""
+    old, number = dim.old or 0, end.old or 0
+    if number >= _ENDLESS or number > old:
+        return dim
+    if number == old and start.old == 0 and n.sizes.resolve(end).kind == "var":
+        return None  # it cuts nothing here, and may at another size
+    if number < 0:
+        _margin(n, dim, -number)
+        return n.sizes.plus(dim, number)
+    if n.sizes.resolve(end).kind != "var":
+        if n.sizes.varies(end) or _is_few(number, old):
+            return end
+        found = _prefix(n, dim, number)
+        if found is not None and n.sizes.unknowns(end):
+            n.meet(end, found)
+        return found
+    found = _prefix(n, dim, number)
+    if found is not None:
+        n.meet(end, found)
+        return found
+    return end if _is_few(number, old) else None
+
+
+ROWS = {"Split": split, "Slice": slice_}

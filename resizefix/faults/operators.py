@@ -65,7 +65,7 @@ def two_inputs_beyond_10(node: ResizeNode, preferences: Preferences) -> Fault | 
             f"it has no scales or sizes, and its second input of shape {list(operand.dims)} is not one scale per axis",
             "nothing says how large the output is; export the model again",
         )
-    if set(node.attributes) <= {"mode"}:
+    if set(node.attributes) <= {"mode"} and _is_old_mode(node):
         if not _read_alike(node, operand.value) and node.view.model.producer_name != "sclblonnx":
             if preferences.coordinates is None:
                 return _two_coordinates(node, because)
@@ -74,6 +74,11 @@ def two_inputs_beyond_10(node: ResizeNode, preferences: Preferences) -> Fault | 
         because += "; with no attribute but mode it is a node of opset 10, which samples asymmetrically"
         return _as_resize(node, because, operand.name, operand.value, [])
     return _moved_scales(node, because, operand.name)
+
+
+def _is_old_mode(node: ResizeNode) -> bool:
+    """Whether Upsample and Resize-10 have the node's mode; cubic came with Resize-11."""
+    return node.attributes.get("mode", "nearest") in ("nearest", "linear", "bilinear", "trilinear")
 
 
 def _read_alike(node: ResizeNode, scales: Array | None) -> bool:
@@ -103,7 +108,7 @@ def _moved_scales(node: ResizeNode, because: str, scales: str) -> Fault:
 
 def _as_resize(node: ResizeNode, because: str, scales: str, value: Array | None, initializers: list[Any]) -> Fault:
     """The node of Upsample-9 or Resize-10 in the words of the opset that the model imports."""
-    if node.attributes.get("mode", "nearest") not in ("nearest", "linear", "bilinear", "trilinear"):
+    if not _is_old_mode(node):
         fix = "Upsample has no such mode, so its coordinates are not known; export the model again"
         return Fault(WRONG_OPSET, because, fix)
     if node.opset == 10:
@@ -268,7 +273,7 @@ def _says_what_resize_10_says(node: ResizeNode) -> bool:
     says = node.attributes
     if says.get("coordinate_transformation_mode", "asymmetric") != "asymmetric":
         return False
-    if says.get("mode", "nearest") not in ("nearest", "linear", "bilinear", "trilinear"):
+    if not _is_old_mode(node):
         return False
     if says.get("mode", "nearest") != "nearest":
         return True

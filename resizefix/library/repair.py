@@ -72,6 +72,19 @@ def repair(
     return Result(returned(later, model), outcomes, (), verification)
 
 
+def _left(document: Document) -> list[str]:
+    """Of each resize that is broken yet, why it was not repaired."""
+    view = ModelView(document)
+    found = []
+    for site, faults in zip(sites_in(view), faults_in(view), strict=True):
+        if faults:
+            why = "it was not selected" if faults[0].change is not None else faults[0].fix
+            found.append(f"{site.label} was not repaired: {faults[0].because}; {why}")
+        elif site.interpolation is None:
+            found.append(f"{site.label} was not repaired: {site.reason}")
+    return found
+
+
 def _preferences(words: Sequence[str], remove_identity: bool) -> Preferences:
     extent = next((word for word in words if word in EXTENTS), None)
     coordinates = next((word for word in words if word in COORDINATES), None)
@@ -104,7 +117,7 @@ def _repaired(
         if site.index in wanted and not site.scope.path and isinstance(site, ReadSite)
     ]
     keeps = all(outcome.exact for outcome in changed)
-    left = list(dict.fromkeys(label for label, _ in known_faults(made.document)))
+    left = _left(made.document)
     alone = [] if preferences.remove_identity else nodes
     verification, largest = prove_repair(Repair(document, made.document, alone, keeps, left), rules)
     if not verification.passed:

@@ -30,6 +30,7 @@ from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.verification import Run, Status, Verification
 
+_MOST_NAMED = 3
 _NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
 
 
@@ -47,8 +48,8 @@ class RepairedNode:
 class Repair:
     """What was repaired: `nodes` are those that can be run alone.
 
-    `keeps_numbers`: every fix leaves the numbers of a file that runs as they were. `left`: the resizes of `after` that
-    have a fault yet.
+    `keeps_numbers`: every fix leaves the numbers of a file that runs as they were. `left`: of each resize of `after` that
+    is broken yet, why it was not repaired.
     """
 
     before: Document
@@ -72,8 +73,7 @@ def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, 
     except _FailedError as error:
         verdict = Verification(Status.FAILED, str(error), tuple(proof.runs))
     except CannotLoadError as error:
-        left = ", ".join(repair.left)
-        cause = f"{left} was not repaired" if left else "That fault is not one of its resizes"
+        cause = ". ".join(repair.left[:_MOST_NAMED]) or "That fault is not one of its resizes"
         verdict = Verification(Status.FAILED, f"the repaired file still does not load: {error.reason}. {cause}")
     except (CannotRunError, BrokenOffError, UsageError) as error:
         verdict = Verification(Status.FAILED, str(error))

@@ -28,6 +28,9 @@ TEXTS = {
     ),
     "scales in roi's place": (13, 'y = Resize <coordinate_transformation_mode = "asymmetric"> (x, s)', SCALES,
                               "operand-spelling"),
+    "cubic scales in roi's place, which no opset 10 has": (
+        13, 'y = Resize <mode = "cubic"> (x, s)', SCALES, "operand-spelling",
+    ),
     "a renamed Upsample": (13, "y = Resize <mode = \"nearest\"> (x, s)", SCALES, "wrong-opset"),
     "sizes in roi's place": (13, "y = Resize (x, s)", "int64[4] s = {1, 3, 16, 16}", "operand-spelling"),
     "computed sizes in the place of scales": (
@@ -146,6 +149,7 @@ REFUSED = {
     ),
     "a mode of no version": (13, 'y = Resize <mode = "area"> (x, "", s)', SCALES, "mode is 'area'"),
     "nothing says how far": (13, "y = Resize (x)", "", "no stored shape says how large its output is"),
+    "a cubic Upsample": (13, 'y = Upsample <mode = "cubic"> (x, s)', SCALES, "its coordinates are not known"),
     "an attribute of no version": (13, 'y = Resize <height = 3> (x, "", s)', SCALES, "has no attribute height"),
     "an operator that opset 9 changed": (
         8, 'b = BatchNormalization <spatial = 0> (x, x, x, x, x) y = Resize (b, s)', SCALES,
@@ -197,8 +201,18 @@ def test_a_node_whose_sizes_the_repair_of_another_tells_is_repaired_too():
 
 
 def test_a_file_that_does_not_load_for_a_resize_that_was_not_selected_names_it():
-    with pytest.raises(resizefix.VerificationFailedError, match="second was not repaired"):
+    with pytest.raises(
+        resizefix.VerificationFailedError, match="second was not repaired: both .*; it was not selected"
+    ):
         resizefix.repair(onnx.parser.parse_model(TWO_EXTENTS_TWICE), node="first")
+
+
+def test_a_file_that_does_not_load_for_a_resize_that_cannot_be_repaired_says_why():
+    broken = onnx.parser.parse_model(TWO_EXTENTS_TWICE.replace("32, 32", "20, 20"))
+    with pytest.raises(
+        resizefix.VerificationFailedError, match=r"second was not repaired: both .*choose with --prefer"
+    ):
+        resizefix.repair(broken)
 
 
 @pytest.mark.parametrize("opset", [11, 13, 18])

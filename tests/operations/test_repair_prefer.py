@@ -67,3 +67,12 @@ def test_prefer_decides_between_a_quotient_and_the_length_that_it_gives(prefer, 
     made = resizefix.repair(document.to_proto(), prefer=prefer).model
     (output,) = session(made).run(None, {"x": np.ones((1, 3, 29, 8), np.float32)})
     assert output.shape == (1, 3, height, 16)
+
+
+@pytest.mark.parametrize("prefer", [None, "asymmetric", "half_pixel"])
+def test_a_cubic_node_of_two_inputs_has_one_reading(prefer):
+    broken = small(13, 'y = Resize <mode = "cubic"> (x, s)', SCALES).to_proto()
+    meant = small(13, 'y = Resize <mode = "cubic"> (x, "", s)', SCALES).to_proto()
+    made = resizefix.repair(broken, prefer=prefer).model
+    image = {"x": np.random.default_rng(0).random((1, 3, 8, 8), np.float32)}
+    assert session(made).run(None, image)[0].tobytes() == session(meant).run(None, image)[0].tobytes()

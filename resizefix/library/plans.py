@@ -132,7 +132,9 @@ class Plans:
     def _runs(self) -> list[bool]:
         """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules."""
         judged = [judge(ONNXRUNTIME, facts) for facts in facts_in(self._view)]
-        loads = not mixes_types(self._view)
+        from resizefix.faults.loading import stops_loading
+
+        loads = not mixes_types(self._view) and not stops_loading(self._view)
         return [loads and all(broken.effect is not Effect.REJECTED for broken in found) for found in judged]
 
     @cached_property
@@ -169,18 +171,15 @@ class Plans:
 
 
 def repair_helps(model: Model, indices: Collection[int]) -> bool:
-    """Whether one of these sites has a fault that `repair` fixes, and `repair` leaves a model that loads."""
-    from resizefix.faults.table import faults_of, resize_nodes
+    """Whether one of these sites has a fault that `repair` fixes, or any site one that keeps the model from loading,
+    and `repair` leaves a model that loads."""
+    from resizefix.faults.table import faults_in
     from resizefix.operations.sites import sites_in
 
     view = ModelView(opened(model))
-    faulty = (
-        fault.change is not None
-        for index, node in enumerate(resize_nodes(view))
-        if index in indices
-        for fault in faults_of(node)
-    )
-    return any(faulty) and Plans(view, sites_in(view)).repairs
+    faults = [(index, fault) for index, found in enumerate(faults_in(view)) for fault in found]
+    in_the_way = (fault.change is not None and (fault.stops_loading or index in indices) for index, fault in faults)
+    return any(in_the_way) and Plans(view, sites_in(view)).repairs
 
 
 def mixes_types(view: ModelView) -> bool:

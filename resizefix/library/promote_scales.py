@@ -13,6 +13,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
+from resizefix.faults.loading import stops_loading
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import named_in_original, without_coupled
@@ -242,6 +243,8 @@ class _Call:
         words = outcome.retry_args
         if not self.verify or not words:
             return outcome
+        if stops_loading(self.view):
+            return replace(outcome, retry_args=())
         for_tensorrt = self.integers is not None and "--for" not in words
         if for_tensorrt and not (self._taken[site.index] and _is_taken(self.view.document)):
             return replace(outcome, retry_args=())

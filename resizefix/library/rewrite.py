@@ -12,6 +12,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError, UsageError, VerificationFailedError
+from resizefix.faults.loading import stops_loading
 from resizefix.interop import Model, opened, returned
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
@@ -158,7 +159,7 @@ def _advised(
     has no word for how it samples, and runtimes guess."""
     refused = {outcome.index for outcome in outcomes if outcome.status is Happened.REFUSED}
     opset = default_opset(document.proto.opset_import, fallback=1)
-    if not refused or opset >= _FIRST_WITH_COORDINATES:
+    if not refused or opset >= _FIRST_WITH_COORDINATES or stops_loading(ModelView(document)):
         return outcomes
     try:
         later = raised(document, _FIRST_WITH_COORDINATES)

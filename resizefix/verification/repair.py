@@ -48,8 +48,8 @@ class RepairedNode:
 class Repair:
     """What was repaired: `nodes` are those that can be run alone.
 
-    `keeps_numbers`: every fix leaves the numbers of a file that runs as they were. `left`: of each resize of `after` that
-    is broken yet, why it was not repaired.
+    `keeps_numbers`: every fix leaves the numbers of a file that runs as they were. `left`: of each resize of `after`
+    that is broken yet, why it was not repaired.
     """
 
     before: Document

@@ -202,7 +202,7 @@ def test_a_node_whose_sizes_the_repair_of_another_tells_is_repaired_too():
 
 def test_a_file_that_does_not_load_for_a_resize_that_was_not_selected_names_it():
     with pytest.raises(
-        resizefix.VerificationFailedError, match="second was not repaired: both .*; it was not selected"
+        resizefix.VerificationFailedError, match=r"second was not repaired: both .*; it was not selected"
     ):
         resizefix.repair(onnx.parser.parse_model(TWO_EXTENTS_TWICE), node="first")
 

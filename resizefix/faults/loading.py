@@ -22,5 +22,5 @@ def not_loaded(target: Target, node: str, faults: Iterable[Fault]) -> Iterator[V
     """A violation for each of the node's faults with which the target does not load the model."""
     for fault in faults if target is ONNXRUNTIME else ():
         if fault.stops_loading:
-            fix = f"run resizefix repair ({fault.fix})" if fault.change is not None else fault.fix
+            fix = f"repair the node: {fault.fix}" if fault.change is not None else fault.fix
             yield Violation(node=node, rule=f"fault-{fault.name}", because=fault.because, source=_SOURCE, fix=fix)

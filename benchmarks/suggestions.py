@@ -50,7 +50,7 @@ _OPTION = re.compile(
     r"(?<![\w-])(--[a-z][a-z-]*[a-z])"
     r"(?: (?=[\w#/]*[=,\d])([^\s;,)][^\s;)]*)| (factor|spatial|sizes|scales|tensorrt|onnxruntime)\b)?"
 )
-_COMMAND = re.compile(r"\bresizefix ((?:promote|freeze|legalize|trt|check|repair)[^();,]*)")
+_COMMAND = re.compile(r"\bresizefix ((?:promote|freeze|legalize|trt|check)[^();,]*)")
 
 
 class Suggestion(NamedTuple):

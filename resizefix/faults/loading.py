@@ -1,4 +1,4 @@
-"""Faults that keep onnxruntime from loading a model, as violations of its rules, which judge a node by itself."""
+"""What the faults of a model's resizes mean for everything else: which come first, and what does not load."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from resizefix.targets.target import Target, Violation
 _SOURCE = "measured on onnxruntime 1.32.0, which does not load such a model"
 
 
-def stops_loading(view: ModelView) -> bool:
-    """Whether a fault of a resize keeps onnxruntime from loading the model, whatever else is changed in it."""
-    return any(fault.stops_loading for faults in faults_in(view) for fault in faults)
+def repaired_first(view: ModelView) -> list[bool]:
+    """Of each resize of the model, whether `repair` comes before any other change: it has a fault that `repair` fixes,
+    or a fault of any keeps onnxruntime from loading the model."""
+    faults = faults_in(view)
+    stopped = any(fault.stops_loading for found in faults for fault in found)
+    return [stopped or any(fault.change is not None for fault in found) for found in faults]
 
 
 def not_loaded(target: Target, node: str, faults: Iterable[Fault]) -> Iterator[Violation]:

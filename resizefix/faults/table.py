@@ -8,6 +8,7 @@ from resizefix.faults import (
     channels,
     conversions,
     extents,
+    external,
     operators,
     quantised_scales,
     types,
@@ -30,7 +31,7 @@ FINDERS: tuple[Finder, ...] = (
     operators.too_new_for_the_model,
     attributes.misspelt_value,
     attributes.of_another_opset,
-    # operands: quantised, absent, of another type
+    # operands: quantised, absent, of another type, in another file
     conversions.quantised_extent,
     operators.missing_operand,
     types.empty_operand,
@@ -38,6 +39,7 @@ FINDERS: tuple[Finder, ...] = (
     types.scales_of_another_type,
     types.rounded_to_half,
     types.sizes_of_another_type,
+    external.external_extent,
     # what they say
     whole_numbers.not_a_vector,
     extents.both_extents,

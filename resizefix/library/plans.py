@@ -130,12 +130,16 @@ class Plans:
 
     @cached_property
     def _runs(self) -> list[bool]:
-        """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules."""
-        judged = [judge(ONNXRUNTIME, facts) for facts in facts_in(self._view)]
-        from resizefix.faults.loading import stops_loading
+        """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules; `repair`
+        comes before any change of a site with a fault that it fixes."""
+        from resizefix.faults.loading import repaired_first
 
-        loads = not mixes_types(self._view) and not stops_loading(self._view)
-        return [loads and all(broken.effect is not Effect.REJECTED for broken in found) for found in judged]
+        judged = [judge(ONNXRUNTIME, facts) for facts in facts_in(self._view)]
+        loads = not mixes_types(self._view)
+        return [
+            loads and not broken and all(violation.effect is not Effect.REJECTED for violation in violations)
+            for violations, broken in zip(judged, repaired_first(self._view), strict=True)
+        ]
 
     @cached_property
     def _freezing(self) -> Mapping[int, tuple[str, ...]]:

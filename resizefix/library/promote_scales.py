@@ -13,7 +13,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
-from resizefix.faults.loading import stops_loading
+from resizefix.faults.loading import repaired_first
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import named_in_original, without_coupled
@@ -238,12 +238,17 @@ class _Call:
         judged = (judge(_NEWEST, facts) for facts in facts_in(self.view))
         return [all(violation.effect is not Effect.REJECTED for violation in violations) for violations in judged]
 
+    @cached_property
+    def _broken(self) -> list[bool]:
+        """Of each site of the model, whether `repair` comes first."""
+        return repaired_first(self.view)
+
     def _advised(self, outcome: Outcome, site: Site) -> Outcome:
         """With the options of another form, and what they need besides where the promotion is verified."""
         words = outcome.retry_args
         if not self.verify or not words:
             return outcome
-        if stops_loading(self.view):
+        if self._broken[site.index]:
             return replace(outcome, retry_args=())
         for_tensorrt = self.integers is not None and "--for" not in words
         if for_tensorrt and not (self._taken[site.index] and _is_taken(self.view.document)):

@@ -12,7 +12,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError, UsageError, VerificationFailedError
-from resizefix.faults.loading import stops_loading
+from resizefix.faults.loading import repaired_first
 from resizefix.interop import Model, opened, returned
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
@@ -159,7 +159,7 @@ def _advised(
     has no word for how it samples, and runtimes guess."""
     refused = {outcome.index for outcome in outcomes if outcome.status is Happened.REFUSED}
     opset = default_opset(document.proto.opset_import, fallback=1)
-    if not refused or opset >= _FIRST_WITH_COORDINATES or stops_loading(ModelView(document)):
+    if not refused or opset >= _FIRST_WITH_COORDINATES:
         return outcomes
     try:
         later = raised(document, _FIRST_WITH_COORDINATES)
@@ -167,7 +167,8 @@ def _advised(
         return outcomes
     sites = [site for site in find_sites(later) if site.index in refused]
     made = make_legal(later, sites, target, allowance=allowance)
-    helped = {outcome.index for outcome in made.outcomes if outcome.status is not Happened.REFUSED}
+    broken = repaired_first(ModelView(document))
+    helped = {one.index for one in made.outcomes if one.status is not Happened.REFUSED and not broken[one.index]}
     advice = ("--opset", str(_FIRST_WITH_COORDINATES))
     return tuple(replace(one, retry_args=advice) if one.index in helped else one for one in outcomes)
 

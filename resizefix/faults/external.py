@@ -1,0 +1,33 @@
+"""Scales or sizes in a data file beside the model, as `onnx.save_model(size_threshold=0)` leaves them.
+
+onnxruntime infers the output's shape from them before it opens that file, and does not load the model.
+"""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from resizefix.document.payloads import THRESHOLD
+from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.resize_node import ResizeNode
+from resizefix.faults.types import places
+
+EXTERNAL_EXTENT = "external-extent"
+
+
+def external_extent(node: ResizeNode, _: Preferences) -> Fault | None:
+    """Constant scales or sizes whose values stand in another file."""
+    where = places(node)
+    for what in ("scales", "sizes"):
+        operand = node.operands.get(where.get(what, -1))
+        made = None if operand is None else node.definition(operand.name)
+        if operand is None or operand.value is None or made is None or made.tensor is None:
+            continue
+        # Longer payloads of any model are references in memory.
+        if made.tensor.data_location != TensorProto.EXTERNAL or operand.value.nbytes >= THRESHOLD:
+            continue
+        tensor = node.constant(what, operand.value)
+        change = Change(node.with_input(operand.position, tensor.name), initializers=[tensor])
+        because = f"its {what} stand in another file, which onnxruntime does not open before it needs them"
+        return Fault(EXTERNAL_EXTENT, because, "the model itself holds them", change, stops_loading=True)
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
@@ -28,6 +29,9 @@ from resizefix.targets.sampling import (
     samples_alike,
     samplings,
 )
+from resizefix.targets.shared_deviations import INTEGERS
+
+_WIDE = frozenset({TensorProto.INT32, TensorProto.INT64})
 
 
 def _dimensions(f: SiteFacts) -> int | None:
@@ -59,6 +63,12 @@ def is_volume(f: SiteFacts, mode: str) -> bool:
 def computed_mode(f: SiteFacts) -> str:
     """Without the attribute Resize is linear."""
     return f.mode if f.is_upsample or "mode" in f.attributes else "linear"
+
+
+def is_misread(f: SiteFacts) -> bool:
+    """Integers that Interp has no kernel for: linear takes those of one byte, cubic none."""
+    mode = computed_mode(f)
+    return f.elem_type in INTEGERS and (mode == "cubic" or (mode == "linear" and f.elem_type in _WIDE))
 
 
 def upsamples_images(f: SiteFacts) -> bool:
@@ -131,9 +141,9 @@ def kept_channels(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 
 def crops(f: SiteFacts) -> bool:
-    """Where no length changes, onnxruntime copies, as MNN does."""
+    """Where no scale changes a length, onnxruntime copies, as MNN does."""
     crops = f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
-    return crops and any(True for _ in resized(f))
+    return crops and (f.by_sizes or any(True for _ in resized(f)))
 
 
 def _between(x: Floats) -> Floats:

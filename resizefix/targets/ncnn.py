@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import FED
+from resizefix.targets.conditions import FED, S
 from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.operators import OperatorLimit
@@ -20,6 +20,7 @@ from resizefix.targets.sampling import (
     Sampling,
     by,
     copied,
+    copies_alike,
     gives_samples,
     moved_axes,
     reads_between,
@@ -59,7 +60,9 @@ def _line_by_scales(f: SiteFacts) -> bool:
 
 
 def _net_has_layers(f: SiteFacts) -> bool:
-    if not f.is_at_the_edges or not f.by_sizes:
+    # Sizes of an initializer were measured both ways: copied, and as a net without a layer.
+    computed = f.by_sizes and f.source in (S.CONSTANT, S.FOLDED, S.SHAPE)
+    if not f.is_at_the_edges or (not computed and f.keep_aspect_ratio_policy == "stretch"):
         return True
     return any(True for _ in resized(f)) or not gives_samples(f)
 
@@ -90,6 +93,8 @@ def _interpolated(f: SiteFacts, sampling: Sampling) -> Sampling:
     corners = sampling.form[0] is Coordinates.ALIGN_CORNERS
     return sampling if corners else by("half_pixel")(sampling)
 
+
+_COPIES = copies_alike()
 
 NCNN = targets_of(
     "ncnn",
@@ -210,6 +215,14 @@ NCNN = targets_of(
         antialias_ignored(_PNNX),
         exclusion_ignored(_PNNX, (without_antialias,)),
         coefficient_fixed(_LAYER, (without_antialias, without_exclusion)),
+        Rule(
+            name="cubic-copies-are-sampled",
+            holds=lambda f: f.mode != "cubic" or _COPIES(f),
+            because="no length changes, and cubic samples by the scales {f.values}; onnxruntime copies",
+            source=_LAYER,
+            fix="write 1 where a copy is meant",
+            effect=Effect.DIFFERENT,
+        ),
         Rule(
             name="other-modes-are-half-pixel",
             holds=samples_alike(_interpolated, after=(without_antialias, without_exclusion)),

@@ -32,7 +32,6 @@ from resizefix.targets.opencv_conditions import (
     linear_is_known,
     linear_of_pytorch,
     nearest_4,
-    reads_on,
     steps_alike_5,
     takes_rank,
     takes_rank_5,
@@ -52,6 +51,7 @@ from resizefix.targets.shared_deviations import (
     open_batch_of_sizes,
     policy_ignored,
     ratio_instead_of_scales,
+    reads_on,
     symmetric_is_asymmetric,
 )
 from resizefix.targets.shared_rules import constant_is_a_tensor, mode_is_written, output_is_not_empty

@@ -104,11 +104,6 @@ def takes_rank_5(f: SiteFacts) -> bool:
     return f.rank in (None, 4) and f.length in ((None, 4) if is_constant(f) or f.is_upsample else (None, 2, 4))
 
 
-def reads_on(f: SiteFacts) -> bool:
-    """Half a sample further on lies another sample."""
-    return f.mode != "nearest" or f.nearest_mode in ("ceil", "round_prefer_ceil")
-
-
 def fed_in_order(f: SiteFacts) -> bool:
     """Two fed values are those of height and width, in this order."""
     if is_constant(f) or f.axes is None or f.rank != 4 or len(f.axes) != 2:

@@ -20,6 +20,7 @@ from resizefix.targets.sampling import (
     Deviation,
     copies_alike,
     fed_fractions,
+    gives_samples,
     policy_is_stretch,
     positions_read,
     reads_between,
@@ -121,8 +122,9 @@ def crop_is_not_computed(source: str, follows: Callable[[SiteFacts], bool] = lam
     onnxruntime copies and the others crop. The roi of the whole tensor crops nothing."""
 
     def holds(f: SiteFacts) -> bool:
-        changes = any(size != out for _, size, out, _ in resized(f))
-        return not _crops(f) or (follows(f) and changes)
+        return not _crops(f) or (
+            follows(f) and cut_axes(f) <= {axis for axis, size, out, _ in resized(f) if size != out}
+        )
 
     return Rule(
         name="crop-is-not-computed",
@@ -135,15 +137,18 @@ def crop_is_not_computed(source: str, follows: Callable[[SiteFacts], bool] = lam
 
 
 def _crops(f: SiteFacts) -> bool:
+    return bool(cut_axes(f))
+
+
+def cut_axes(f: SiteFacts) -> set[int]:
+    """The axes that tf_crop_and_resize crops; of an axis of length 1 every crop reads its one sample."""
     if not f.has_coordinates or f.coordinate_transformation_mode != "tf_crop_and_resize" or f.roi_values is None:
-        return False
-    half = len(f.roi_values) // 2
+        return set()
+    half, rank = len(f.roi_values) // 2, f.rank or 0
     axes = f.axes if f.axes is not None and len(f.axes) == half else tuple(range(half))
     ends = zip(axes, f.roi_values, f.roi_values[half:], strict=False)
-    shape = f.input_shape if f.input_shape is not None and len(f.input_shape) == f.rank else None
-    # Of an axis of length 1 every crop reads its one sample.
-    cut = [axis for axis, start, end in ends if (start, end) != (0, 1)]
-    return any(shape is None or not -len(shape) <= axis < len(shape) or shape[axis] != 1 for axis in cut)
+    cut = {axis % rank for axis, start, end in ends if (start, end) != (0, 1) and -rank <= axis < rank}
+    return {axis for axis in cut if f.input_shape is None or f.input_shape[axis] != 1}
 
 
 def factors_are_not_known(source: str, *deviations: Deviation, since: str = "", until: str = "") -> Rule:
@@ -165,14 +170,24 @@ def _interpolates(f: SiteFacts) -> bool:
     return f.mode != "nearest"
 
 
+def reads_on(f: SiteFacts) -> bool:
+    """Half a sample further on lies another sample."""
+    return f.mode != "nearest" or f.nearest_mode in ("ceil", "round_prefer_ceil")
+
+
 def kept_axes_are_sampled(
-    source: str, of: Callable[[SiteFacts], bool] = _interpolates, *, since: str = "", until: str = ""
+    source: str,
+    of: Callable[[SiteFacts], bool] = _interpolates,
+    *,
+    copies: bool = True,
+    since: str = "",
+    until: str = "",
 ) -> Rule:
     """tf_half_pixel_for_nn reads half a sample further on, on an axis of the image that keeps its length too; `of`:
-    which nodes."""
+    which nodes; `copies`: a node that changes no length is copied."""
     return Rule(
         name="equal-lengths-are-sampled",
-        holds=lambda f: not of(f) or _keeps_no_axis(f),
+        holds=lambda f: not of(f) or _keeps_no_axis(f, copies),
         because="tf_half_pixel_for_nn with mode {f.mode} reads half a sample further on an axis that keeps its length, "
         "which onnxruntime copies",
         source=source,
@@ -183,12 +198,14 @@ def kept_axes_are_sampled(
     )
 
 
-def _keeps_no_axis(f: SiteFacts) -> bool:
+def _keeps_no_axis(f: SiteFacts, copies: bool) -> bool:
     if not f.has_coordinates or f.coordinate_transformation_mode != "tf_half_pixel_for_nn":
         return True
     scaled = {axis for axis, *_ in resized(f)}
     shape = f.input_shape or ()
-    return not scaled or all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 2), len(shape)))
+    if not scaled and (copies or not gives_samples(f)):
+        return True
+    return all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 2), len(shape)))
 
 
 def kept_axes_may_be_sampled(

@@ -70,13 +70,9 @@ def _one_pixel(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 
 def _is_whole(f: SiteFacts) -> bool:
-    """No in·scale has a fraction, and every axis that is cropped is resized, too."""
-    roi, found = f.roi_values or (), list(resized(f))
-    half = len(roi) // 2
-    axes = f.axes if f.axes is not None and len(f.axes) == half else tuple(range(half))
-    cut = {axis % (f.rank or 1) for axis, *ends in zip(axes, roi, roi[half:], strict=False) if ends != [0, 1]}
-    whole = f.by_sizes or all(float(np.float32(scale) * np.float32(size)).is_integer() for _, size, _, scale in found)
-    return whole and cut <= {axis for axis, *_ in found}
+    """No in·scale has a fraction."""
+    found = list(resized(f))
+    return f.by_sizes or all(float(np.float32(scale) * np.float32(size)).is_integer() for _, size, _, scale in found)
 
 
 def _declutters(f: SiteFacts) -> bool:

@@ -18,9 +18,12 @@ from resizefix.targets.shared_deviations import (
     crop_is_not_computed,
     factors_are_not_known,
     integers_are_summed_otherwise,
+    kept_axes_are_sampled,
+    kept_axes_may_be_sampled,
     open_batch_of_sizes,
     policy_ignored,
     ratio_instead_of_scales,
+    reads_on,
 )
 from resizefix.targets.shared_rules import constant_is_a_tensor, output_is_not_empty
 from resizefix.targets.target import Effect, Release, Rule, targets_of
@@ -244,6 +247,8 @@ TVM = targets_of(
             fix="half_pixel is the same where in·scale is whole; else replace the node",
         ),
         crop_is_not_computed(f"measured on {_RELEASE}"),
+        kept_axes_are_sampled(_KERNEL, reads_on, copies=False),
+        kept_axes_may_be_sampled(_KERNEL, reads_on),
         policy_ignored(_FRONTEND),
         Rule(
             name="image-axes-alone",

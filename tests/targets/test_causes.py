@@ -87,8 +87,20 @@ LISTED = {"opset": "18", "axes": "3,2,1,0", "nm": "floor"}
             for name in ("opencv-4", "tvm")
         ),
         *((name, {"form": "scales_list", "nm": "floor", "ct": "asymmetric"}, []) for name in ("opencv-5", "tract")),
+        *(
+            ("tvm", {**TF_HALF, "nm": "ceil", "values": values}, ["equal-lengths-are-sampled"])
+            for values in ("1,1,1,2", "1,1,1,1")
+        ),
+        ("mnn", {**TF_HALF, "mode": "linear", "values": "1,1,1,1"}, ["equal-lengths-are-sampled"]),
+        ("mnn", {"dtype": "int32", "mode": "linear", "values": "1,1,1,1"}, ["no-interpolated-integers"]),
+        (
+            "mnn",
+            {"dtype": "uint8", "mode": "cubic", "form": "sizes", "values": "1,2,5,7"},
+            ["no-interpolated-integers"],
+        ),
+        ("tvm", {**CROPPED, "values": "1,1,2,1"}, ["crop-is-not-computed"]),
+        ("ncnn", {"mode": "cubic", "ct": "half_pixel", "values": "1,1,1.001,1.001"}, ["cubic-copies-are-sampled"]),
         # others
-        ("ncnn", {"mode": "linear", "form": "sizes", "values": "1,2,5,7"}, ["net-has-layers"]),
         ("openvino", {"mode": "cubic", "ct": "half_pixel", "values": "1,1.001,1,1"}, ["cubic-last-two-axes"]),
         ("coreml", {"mode": "linear", "form": "sizes", "values": "1,2,9,9", "dyn": "d0"}, ["other-lengths-are-known"]),
         ("coreml", {"mode": "linear", "form": "sizes", "values": "1,2,9,9", "dyn": "1"}, []),

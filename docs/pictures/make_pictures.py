@@ -189,6 +189,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
     for name, data in pictures().items():
         (folder / name).write_bytes(data)
+        print(f"wrote {folder / name}")
 
 
 if __name__ == "__main__":

@@ -90,6 +90,10 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
     size = resolution.size if isinstance(resolution.size, str) else list(resolution.size)
 
     def show() -> None:
+        from resizefix.reports.wording import times
+
+        for name, old, new in resolution.shapes:
+            click.echo(Diagnostic("cli.shape-becomes", name=printable(name), old=times(old), new=times(new)))
         if resolution.rule:
             click.echo(resolution.rule)
         for sentence in resolution.inferred:
@@ -99,4 +103,5 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
 
     fields = {"size": size, "batch": resolution.batch, "rule": resolution.rule or None}
     lists = {"inferred": list(resolution.inferred), "approximate": list(resolution.approximate)}
-    return More({**fields, **lists}, show)
+    shapes = [{"name": name, "before": list(old), "after": list(new)} for name, old, new in resolution.shapes]
+    return More({**fields, **lists, "shapes": shapes}, show)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
 import onnx.printer
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 
@@ -15,6 +17,12 @@ _SHOWN_ELEMENTS = 16
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """`1 value`, `2 values`; `plural` where it is not the noun with an s."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def numbers_text(values: np.ndarray[Any, Any]) -> str:
+    """`[1.0, 1.0, 0.6, 0.5]`: the numbers of a tensor, each as short as its type allows."""
+    shown = [str(value) for value in values.reshape(-1)]
+    return f"[{', '.join(shown)}]" if values.ndim <= 1 else str(values.tolist())
 
 
 def node_text(node: NodeProto) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from onnx import helper
 
 from resizefix.dialects.resized_length import inference_length, kernel_length, sampled_scale
+from resizefix.document.text import numbers_text
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import empty_tensor, integers, shape_of_input
 from resizefix.faults.resize_node import Array, Operand, ResizeNode
@@ -92,7 +93,7 @@ def _whole(scales: Array, lengths: Sequence[int]) -> bool:
 
 
 def _text(operand: Operand) -> str:
-    return "computed at run time" if operand.value is None else str(operand.value.tolist())
+    return "computed at run time" if operand.value is None else numbers_text(operand.value)
 
 
 def no_extent(node: ResizeNode, preferences: Preferences) -> Fault | None:
@@ -166,10 +167,10 @@ def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     because = f"it has {count} scales, and its input has {rank} axes"
     full = np.concatenate([np.ones(rank - count, np.float32), scales.value.astype(np.float32)])
     if node.input_dims is None or node.stored_dims is None or not _gives(full, node.input_dims, node.stored_dims):
-        fix = f"no stored shape says which axes they are of; if the last ones, write {full.tolist()}"
+        fix = f"no stored shape says which axes they are of; if the last ones, write {numbers_text(full)}"
         return Fault(SHORT_EXTENT, because, fix)
     return _new_scales(
-        node, scales, full, SHORT_EXTENT, because, f"they become {full.tolist()}, as the stored shape says"
+        node, scales, full, SHORT_EXTENT, because, f"they become {numbers_text(full)}, as the stored shape says"
     )
 
 
@@ -200,7 +201,7 @@ def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if scales is not None and sizes is None and scales.value is not None and scales.value.dtype.kind == "f":
         if all(0 < scale < math.inf for scale in scales.value.ravel().tolist()):
             return None
-        because = f"its scales {scales.value.tolist()} are not all finite and above 0"
+        because = f"its scales {numbers_text(scales.value)} are not all finite and above 0"
         out = _stored_sizes(node)
         if out is None or node.opset < 11:
             return Fault(IMPOSSIBLE, because, "no stored shape says what was meant; export the model again")
@@ -258,8 +259,10 @@ def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
             value[place] = 1
     if np.array_equal(value, scales.value):
         return None
-    because = f"its scales {scales.value.tolist()} are nearly 1 on an axis that keeps its size"
-    return _new_scales(node, scales, value, UNIT_SCALE, because, f"they become {value.tolist()}", keeps_numbers=False)
+    because = f"its scales {numbers_text(scales.value)} are nearly 1 on an axis that keeps its size"
+    return _new_scales(
+        node, scales, value, UNIT_SCALE, because, f"they become {numbers_text(value)}", keeps_numbers=False
+    )
 
 
 def _is_one(node: ResizeNode, axis: int, scale: float, scales: int) -> bool:
@@ -320,14 +323,16 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
                 lost = lost or wanted != made
     if np.array_equal(value, scales.value):
         return None
-    because = f"its scales {scales.value.tolist()} give another output size in some runtimes than in others"
+    because = f"its scales {numbers_text(scales.value)} give another output size in some runtimes than in others"
     if lost and preferences.extent == "sizes":
         because = (
-            f"its scales {scales.value.tolist()} give one pixel less than the quotients that they are rounded from"
+            f"its scales {numbers_text(scales.value)} give one pixel less than the quotients that they are rounded from"
         )
     elif lost:
-        because = f"its scales {scales.value.tolist()} give one pixel less than the stored output shape {_plain(node)}"
-    fix = f"they become {value.tolist()}, which give that size in every runtime"
+        because = (
+            f"its scales {numbers_text(scales.value)} give one pixel less than the stored output shape {_plain(node)}"
+        )
+    fix = f"they become {numbers_text(value)}, which give that size in every runtime"
     # A scale one unit in the last place higher moves the samples by as much.
     return _new_scales(node, scales, value, LOST_PIXEL, because, fix, keeps_numbers=False)
 

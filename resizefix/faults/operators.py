@@ -308,7 +308,8 @@ def missing_operand(node: ResizeNode, _: Preferences) -> Fault | None:
     for place in missing:
         inputs[place] = empty
     names = " and ".join(("", "roi", "scales")[place] for place in missing)
-    because = f"its input {names} has no name, and before opset 13 an unused one must be an empty tensor"
+    has = "input {} has" if len(missing) == 1 else "inputs {} have"
+    because = f"its {has.format(names)} no name, and before opset 13 an unused one must be an empty tensor"
     change = Change(node.rewritten(inputs=inputs), initializers=initializers)
     return Fault(OPERAND_SPELLING, because, "it reads an empty tensor", change)
 

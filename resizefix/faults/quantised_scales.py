@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from resizefix.dialects.resized_length import kernel_length
+from resizefix.document.text import numbers_text
 from resizefix.faults.conversions import QUANTISED_EXTENT
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.resize_node import Array, Operand, ResizeNode
@@ -31,7 +32,7 @@ def quantised_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     scales, step = read
     axes = node.axes_of(len(scales))
     found = [_factor(node, axis, scale, step) for axis, scale in zip(axes, scales.tolist(), strict=True)]
-    because = f"its scales are quantised, which makes them {scales.tolist()}"
+    because = f"its scales are quantised, which makes them {numbers_text(scales)}"
     if any(scale is None for scale in found):
         fix = f"each is within {step / 2:.3g} of what was meant, and no stored shape says which factor that is"
         return Fault(QUANTISED_EXTENT, because, fix, keeps_numbers=False)
@@ -40,7 +41,7 @@ def quantised_scales(node: ResizeNode, _: Preferences) -> Fault | None:
         return None  # it runs as it is; too few of them are another fault, which is seen of a constant alone
     tensor = node.constant("scales", value)
     change = Change(node.with_input(place, tensor.name), initializers=[tensor], resized=True)
-    return Fault(QUANTISED_EXTENT, because, f"they become {value.tolist()}", change, keeps_numbers=False)
+    return Fault(QUANTISED_EXTENT, because, f"they become {numbers_text(value)}", change, keeps_numbers=False)
 
 
 def _dequantised(node: ResizeNode, operand: Operand) -> tuple[Array, float] | None:

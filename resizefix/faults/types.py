@@ -11,6 +11,7 @@ from onnx import NodeProto, TensorProto, helper
 
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.text import numbers_text
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import empty_tensor
 from resizefix.faults.resize_node import FLOAT, FLOAT16, INT64, ONE_TYPE, SAME_TYPE, Array, Operand, ResizeNode
@@ -74,7 +75,7 @@ def scales_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
     value, why = _unrounded(node, operand.value)
     if value is None:
         return Fault(name, because, why)
-    return _replaced(node, operand, value, name, because, f"they become float32 {value.tolist()}{why}")
+    return _replaced(node, operand, value, name, because, f"they become float32 {numbers_text(value)}{why}")
 
 
 def rounded_to_half(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -90,10 +91,10 @@ def rounded_to_half(node: ResizeNode, _: Preferences) -> Fault | None:
     value, why = _unrounded(node, operand.value.astype(np.float16))
     if value is not None and np.array_equal(value, operand.value):
         return None
-    because = f"its scales {operand.value.tolist()} were rounded to float16"
+    because = f"its scales {numbers_text(operand.value)} were rounded to float16"
     if value is None:
         return Fault(FLOAT16_EXTENT, because, why, keeps_numbers=False)
-    fault = _replaced(node, operand, value, FLOAT16_EXTENT, because, f"they become {value.tolist()}{why}")
+    fault = _replaced(node, operand, value, FLOAT16_EXTENT, because, f"they become {numbers_text(value)}{why}")
     return Fault(fault.name, fault.because, fault.fix, fault.change, keeps_numbers=False)
 
 
@@ -109,7 +110,7 @@ def _unrounded(node: ResizeNode, value: Array) -> tuple[Array | None, str]:
         found.append(scale)
     scales = np.array(found, np.float32)
     rounded = not np.array_equal(scales, value.astype(np.float32))
-    return scales, ", whose float16 is stored" if rounded else ""
+    return scales, "; the file holds them rounded to float16" if rounded else ""
 
 
 def _factor(node: ResizeNode, axis: int | None, half: np.float16) -> tuple[float | None, str]:
@@ -162,7 +163,7 @@ def sizes_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
         return _cast(node, operand, INT64, OPERAND_TYPE, because)
     whole = operand.value.astype(np.int64)
     if not np.array_equal(whole, operand.value):
-        return Fault(OPERAND_TYPE, because, f"{operand.value.tolist()} are not whole numbers; correct them")
+        return Fault(OPERAND_TYPE, because, f"{numbers_text(operand.value)} are not whole numbers; correct them")
     return _replaced(node, operand, whole, OPERAND_TYPE, because, "they become int64")
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from onnx import ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.text import node_text
+from resizefix.document.values import Dims, dims_of
 from resizefix.errors import UsageError, VerificationFailedError
 from resizefix.interop import opened, returned
 from resizefix.library.bounded import bounded
@@ -78,7 +81,13 @@ def input_size(
     if work.document is document:
         nothing = Verification(Status.SKIPPED, SAME_SIZE)
         return Result(returned(document, model), (), (), nothing, resolution=resolution)
-    resolution = replace(resolution, inferred=tuple(work.inferred), rule=work.rule, approximate=tuple(work.approximate))
+    resolution = replace(
+        resolution,
+        inferred=tuple(work.inferred),
+        rule=work.rule,
+        approximate=tuple(work.approximate),
+        shapes=_changed_shapes(document, work.document),
+    )
     if not verify:
         skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
         return Result(returned(work.document, model), work.outcomes, (), skipped, resolution=resolution)
@@ -95,6 +104,23 @@ def input_size(
     if not all(outcome.exact for outcome in outcomes) and size == ANY:
         outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
     return Result(returned(work.document, model), outcomes, (), verification, resolution=resolution)
+
+
+def _changed_shapes(before: Document, after: Document) -> tuple[tuple[str, Dims, Dims], ...]:
+    """The graph inputs whose stored shape changed, and the outputs that have other numbers."""
+    old, new = before.proto.graph, after.proto.graph
+    inputs, outputs = _pairs(old.input, new.input), _pairs(old.output, new.output)
+    changed = [pair for pair in inputs if pair[1] != pair[2]]
+    for name, was, now in outputs:
+        numbers = [isinstance(left, int) and isinstance(right, int) for left, right in zip(was, now, strict=False)]
+        if was != now and all(numbers):
+            changed.append((name, was, now))
+    return tuple(changed)
+
+
+def _pairs(old: Iterable[ValueInfoProto], new: Iterable[ValueInfoProto]) -> list[tuple[str, Dims, Dims]]:
+    stored = {value.name: value.type for value in old}
+    return [(one.name, dims_of(stored[one.name]), dims_of(one.type)) for one in new if one.name in stored]
 
 
 def _require_nodes(document: Document, choices: Choices) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.values import Dims
 from resizefix.library.speed import Speed
 from resizefix.library.tensorrt_profile import Range
 from resizefix.opsets.verdict import Blocker
@@ -30,14 +31,15 @@ else:
 @dataclass(frozen=True)
 class Resolution:
     """What `input_size` was asked for: (height, width) or "any", and the batch; what it took for granted, a sentence
-    for each; which sizes the model takes, where not all; and the nodes whose learned positions were interpolated,
-    which is an approximation."""
+    for each; which sizes the model takes, where not all; the nodes whose learned positions were interpolated, which is
+    an approximation; and graph inputs whose stored shape changed and outputs of other numbers, before and after."""
 
     size: tuple[int, int] | str
     batch: int | str | None = None
     rule: str = ""
     inferred: tuple[str, ...] = ()
     approximate: tuple[str, ...] = ()
+    shapes: tuple[tuple[str, Dims, Dims], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

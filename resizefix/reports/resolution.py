@@ -19,7 +19,7 @@ def resolution_line(found: InputResolution) -> str | None:
     more = len(found.nodes) - _MOST_NAMED
     named = f"{nodes} and {more} more" if more > 0 else nodes
     if found.freedom is Freedom.FREE:
-        return "resolution: free"
+        return "resolution: not fixed by the file"
     if found.freedom is Freedom.FIXED:
         return f"resolution: fixed at {size}; resizefix input-size says whether it can change"
     if found.freedom is Freedom.IMPOSSIBLE:

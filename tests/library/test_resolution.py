@@ -46,7 +46,7 @@ def test_an_open_input_is_free():
     model = built(plain, OLD)
     for axis, name in ((2, "h"), (3, "w")):
         model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = name
-    assert resolution_line(seen(model)) == "resolution: free"
+    assert resolution_line(seen(model)) == "resolution: not fixed by the file"
 
 
 def test_a_large_model_is_not_followed():

@@ -35,6 +35,7 @@ SENTENCES = {
     "cli.explain-first-example": "two commands fix it, first (put your own values after {option}):",
     "cli.explain-rest": "then:",
     "cli.explain-then": "then, to feed them again as an integer:",
+    "cli.shape-becomes": "{name}: {old} becomes {new}",
     "cli.stdin-twice": "standard input holds one model; name a file for the other",
     "cli.stdin-is-terminal": "standard input is a terminal; pipe a model into the command, or name a file",
     "cli.stdin-unreadable": "the model on standard input cannot be read: {why}",

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds
-from resizefix.runtimes.ort_session import Session, open_session
+from resizefix.runtimes.ort_session import CannotRunError, Session, open_session
 from resizefix.verification.compare import Comparison
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
@@ -86,6 +88,18 @@ class Engine:
         """Feeds that the model runs with, and what it makes of them. Raises what `fit_feeds` and `Feeder` raise."""
         feeder = self.feeder(session.inputs, hints, shapes=shapes)
         return fit_feeds(session, feeder, budget=budget or MemoryBudget(document, self.conditions.limits))
+
+    def fit_as_declared(self, document: Document, session: Session, budget: MemoryBudget) -> Fitted:
+        """`fit` with what the file says of inputs that decide a size, or without."""
+        declared = feeds_from_declared_shapes(document, self.conditions.shapes)
+        if declared:
+            try:
+                fitted = self.fit(document, session, declared, budget=budget)
+            except (CannotRunError, UsageError):
+                return self.fit(document, session, budget=budget)
+            if not session.contradicts(fitted.outputs):
+                return fitted
+        return self.fit(document, session, budget=budget)
 
 
 def shapes_of_feeds(feeds: Feeds) -> dict[str, list[int]]:

@@ -16,7 +16,6 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
-from resizefix.errors import UsageError
 from resizefix.promotion import Coupling, PromotedInput
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import (
@@ -30,10 +29,8 @@ from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import Engine, shapes_of_feeds
-from resizefix.verification.fitting import Fitted
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.probe import MOST_ALONE, Prober
 from resizefix.verification.reference_model import ConstantOperand, Operand
@@ -50,6 +47,7 @@ from resizefix.verification.verification import Reference, Run
 
 Outputs = Mapping[str, Value]
 Tried = list[tuple[Trial, Mapping[str, Value] | CannotRunError]]  # a trial, and what the promoted model made of it
+Expected = Mapping[str, Value] | CannotRunError | CannotLoadError  # what the original makes, or why it makes nothing
 _USUAL_TRIALS = 2
 _MOST_SAID = 8
 
@@ -71,7 +69,7 @@ class PromotionComparison:
         self._progress = self._engine.progress
         self._progress.expect(2 * (1 + _USUAL_TRIALS))  # at two levels, the old scales and others
         session = self._open(original, optimized=False)
-        fitted = self._fitted(session)
+        fitted = self._engine.fit_as_declared(original, session, self._budget)
         self._feeds = fitted.feeds
         self._probed: tuple[Document, Session] | None = None  # the last promoted model that was probed
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
@@ -81,22 +79,6 @@ class PromotionComparison:
         self._by_sizes: list[tuple[Trial, float]] = []  # that differ from the original with scales, and by how much
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
         self.notes: list[str] = []  # differences that the promotion brings with it and that the report states
-
-    def _fitted(self, session: Session) -> Fitted:
-        """Feeds at which the original runs: with what the file says of inputs that decide a size, or without."""
-
-        def fit(hints: Mapping[str, object]) -> Fitted:
-            return self._engine.fit(self._original, session, hints, budget=self._budget)
-
-        declared = feeds_from_declared_shapes(self._original, self._conditions.shapes)
-        if declared:
-            try:
-                fitted = fit(declared)
-            except (CannotRunError, UsageError):
-                return fit({})
-            if not session.contradicts(fitted.outputs):
-                return fitted
-        return fit({})
 
     def require_fed_by(self, promoted: Document) -> None:
         """Raises CannotRunError where the original's scales follow an input that the promoted model has not: they
@@ -123,39 +105,62 @@ class PromotionComparison:
     def runs(self, promoted: Document, inputs: Sequence[PromotedInput]) -> Iterator[Run | str]:
         """All comparisons that the proof consists of; a sentence instead of a run says what differs, and ends it.
 
-        Those with optimisation disabled come first.
+        Those with optimisation disabled come first. What the promoted model makes at the default level is compared with
+        what the original makes there, unless every bit is that of the level before.
         """
         asked = asked_trials(inputs, self._conditions.at)
         old = at_old_values(inputs)
         # What a node reads that a trial does not move, also where the original computes it from a size that moves.
         as_exported = old.baked()
-        tried: Tried = []
         references: dict[int, PreparedModel] = {}
+        known: list[tuple[Trial, Expected]] = []  # what the original makes of each trial, at the level before
         for optimized in (False, True):
-            try:
-                baseline = self._baseline(optimized)
-            except (CannotLoadError, CannotRunError) as error:  # what it is without optimisation is known
-                self.notes.append(only_without_optimisation("the original", error.reason))
+            opens_original = not optimized or self._is_alone  # a session of a few nodes costs next to nothing
+            if opens_original and not self._has_baseline(optimized):
                 return
-            session = self._promoted(promoted, optimized)
+            try:
+                session = self._promoted(promoted, optimized)
+            except CannotLoadError:
+                if not self._has_baseline(optimized):
+                    return
+                raise
             if optimized and session.maps_weights:
                 self.notes.append(UNCHANGED_LAYOUT)
-            at_old = self._result(session, old, inputs)
+            tried = [(old, self._result(session, old, inputs))]
             if optimized:
-                tried = [(trial, self._result(session, trial, inputs)) for trial, _ in tried]
+                tried += [(trial, self._result(session, trial, inputs)) for trial, _ in known[1:]]
             else:
-                tried = self._tried(session, inputs, asked)
-                self._progress.expect(2 * (len(tried) - _USUAL_TRIALS))
+                tried += self._tried(session, inputs, asked)
+                self._progress.expect(2 * (len(tried) - 1 - _USUAL_TRIALS))
             del session  # before the next one is opened: each maps or holds all weights
-            for number, (trial, found) in enumerate(((old, at_old), *tried)):
-                if trial is old:
-                    expected: Outputs | CannotRunError | CannotLoadError = baseline
+            same = not opens_original and _are_same(known, tried)
+            if same:
+                self._bounds = default_level_bounds(self._outputs[False], self._outputs[False])
+            elif not self._has_baseline(optimized):
+                return
+            before, known = known, []
+            for number, (trial, found) in enumerate(tried):
+                if same:
+                    expected = before[number][1]
+                elif trial is old:
+                    expected = self._outputs[optimized]
                 else:
                     if number not in references:
                         references[number] = self._reference({**as_exported, **trial.baked()})
                     expected = self._expected(references[number], optimized)
+                known.append((trial, expected))
                 yield from self._against(found, trial, expected, inputs, as_exported, optimized)
         self._note_sizes(promoted, inputs)
+
+    def _has_baseline(self, optimized: bool) -> bool:
+        """Whether the original runs at this level; if not, the proof says so, and what it is without optimisation is
+        known."""
+        try:
+            self._baseline(optimized)
+        except (CannotLoadError, CannotRunError) as error:
+            self.notes.append(only_without_optimisation("the original", error.reason))
+            return False
+        return True
 
     def _result(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Outputs | CannotRunError:
         too_large = self._budget.reject_reason_at(self._feeds, trial)
@@ -189,7 +194,7 @@ class PromotionComparison:
         """The original that holds these scales or sizes as constants."""
         return self._budget.references.prepared(self._prepared_of(self._original), operands)
 
-    def _expected(self, reference: PreparedModel, optimized: bool) -> Outputs | CannotRunError | CannotLoadError:
+    def _expected(self, reference: PreparedModel, optimized: bool) -> Expected:
         """What a reference model makes, or why it makes nothing.
 
         Where constants make it contradict itself when optimised, what its nodes compute counts.
@@ -230,7 +235,8 @@ class PromotionComparison:
     def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
         return self._engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
 
-    def _baseline(self, optimized: bool) -> Outputs:
+    def _baseline(self, optimized: bool) -> None:
+        """Run the original at this level, and find out how far the level may move a promotion."""
         if optimized not in self._outputs:
             self._outputs[optimized] = self._open(self._original, optimized=optimized).run(self._feeds)
             plain = self._outputs[False]
@@ -239,7 +245,6 @@ class PromotionComparison:
             # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
             if level.max_rel_diff == np.inf:
                 self._outputs[optimized] = plain
-        return self._outputs[optimized]
 
     def _tried(self, session: Session, inputs: Sequence[PromotedInput], asked: Sequence[Trial]) -> Tried:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
@@ -280,7 +285,7 @@ class PromotionComparison:
         self,
         found: Outputs | CannotRunError,
         trial: Trial,
-        expected: Outputs | CannotRunError | CannotLoadError,
+        expected: Expected,
         inputs: Sequence[PromotedInput],
         as_exported: Mapping[Key, ConstantOperand],
         optimized: bool,
@@ -374,6 +379,14 @@ class _Judged:
 
 def _relative(bound: Bound) -> float:
     return bound.relative
+
+
+def _are_same(known: Sequence[tuple[Trial, Expected]], tried: Tried) -> bool:
+    """Whether the promoted model made what the original is known to make, bit for bit."""
+    pairs = ((old, new) for (_, old), (_, new) in zip(known, tried, strict=True))
+    return all(
+        isinstance(old, Mapping) and isinstance(new, Mapping) and compare(old, new).bitwise for old, new in pairs
+    )
 
 
 def _said(values: Mapping[str, Sequence[float]]) -> str:

@@ -7,6 +7,7 @@ the work grows with it: small ones are a row of their own, preferred to a deconv
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -61,12 +62,24 @@ def _matrix(subject: ResizeSpec, axis: Axis) -> Floats:
     return matrix(subject.interpolation, axis.size, axis.out, axis.scale)
 
 
+Multiply = Callable[[str, Floats, int, list[int | None], NodeBuilder], str]
+"""Writes the product of a value with a matrix along an axis."""
+
+
 def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
+    return _write_by(_multiply, subject, x, builder)
+
+
+def _write_transposed(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
+    return _write_by(_multiply_transposed, subject, x, builder)
+
+
+def _write_by(multiply: Multiply, subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     sizes = [axis.size for axis in subject.axes]
     gains, taps = [], []
     for axis in reversed(subject.scaled):  # the last axis first, as the cubic and antialias kernels do
         weights = _matrix(subject, axis)
-        x = _multiply(x, weights, axis.index, sizes, builder)
+        x = multiply(x, weights, axis.index, sizes, builder)
         sizes[axis.index] = axis.out
         gains.append(float(np.abs(weights).sum(axis=1).max()))
         taps.append(int(np.count_nonzero(weights, axis=1).max()))
@@ -89,6 +102,22 @@ def _multiply(x: str, weights: Floats, axis: int, sizes: list[int | None], build
     return builder.reshape(builder.add("MatMul", constant, flat), [0] * axis + [weights.shape[0], *behind])
 
 
+def _multiply_transposed(x: str, weights: Floats, axis: int, sizes: list[int | None], builder: NodeBuilder) -> str:
+    """`_multiply`, with the axis last between two Transposes where it is before the last two."""
+    if axis >= len(sizes) - 2:
+        return _multiply(x, weights, axis, sizes, builder)
+    order = [*(at for at in range(len(sizes)) if at != axis), axis]
+    moved = builder.add("Transpose", x, perm=order)
+    grown = builder.add("MatMul", moved, builder.value(weights.T, "weights", np.float32))
+    return builder.add("Transpose", grown, perm=[order.index(at) for at in range(len(sizes))])
+
+
+def _why_not_transposed(subject: ResizeSpec) -> str | None:
+    if subject.scaled[0].index >= len(subject.axes) - 2:
+        return Diagnostic("lowerings.nothing-to-transpose")
+    return _why_not(subject)
+
+
 SMALL_MATMUL = Lowering(
     name="small_matmul",
     operators=frozenset({"MatMul", "Reshape"}),
@@ -104,5 +133,14 @@ MATMUL = Lowering(
     computes=True,
     condition=_why_not,
     write=_write,
+    first_full_axis=0,
+)
+
+TRANSPOSED_MATMUL = Lowering(
+    name="transposed_matmul",
+    operators=frozenset({"MatMul", "Transpose"}),
+    computes=True,
+    condition=_why_not_transposed,
+    write=_write_transposed,
     first_full_axis=0,
 )

@@ -13,7 +13,7 @@ from resizefix.lowerings.depthwise_conv_transpose import DEPTHWISE_CONV_TRANSPOS
 from resizefix.lowerings.gather import GATHER
 from resizefix.lowerings.identity import IDENTITY
 from resizefix.lowerings.lowering import Lowered, Lowering
-from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL
+from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL, TRANSPOSED_MATMUL
 from resizefix.lowerings.native import why_not_native
 from resizefix.lowerings.pad_upsample_slice import PAD_UPSAMPLE_SLICE
 from resizefix.lowerings.repeat import REPEAT
@@ -33,6 +33,8 @@ LOWERINGS: tuple[Lowering, ...] = (
     SMALL_MATMUL,
     CONV_TRANSPOSE,
     MATMUL,
+    # The same without a Reshape, for volumes where a target has none of five axes.
+    TRANSPOSED_MATMUL,
     # Keeps an interpolation node, though a simpler one.
     PAD_UPSAMPLE_SLICE,
 )
@@ -40,7 +42,7 @@ LOWERINGS: tuple[Lowering, ...] = (
 _NUMBERS = (AVERAGE_POOL, SMALL_MATMUL, MATMUL)
 BY_TARGET: Mapping[str, tuple[Lowering, ...]] = {
     # pnnx leaves Gather, and refuses the reshapes of `repeat` and slices with steps.
-    "ncnn": (IDENTITY, DEPTHWISE_CONV_TRANSPOSE, *_NUMBERS),
+    "ncnn": (IDENTITY, DEPTHWISE_CONV_TRANSPOSE, *_NUMBERS, TRANSPOSED_MATMUL),
     # No Unsqueeze of two axes ("repeat"), no deconvolution with other padding at the end than at the beginning.
     "opencv-4": (IDENTITY, STRIDED_SLICE, GATHER, DEPTHWISE_CONV_TRANSPOSE, *_NUMBERS),
 }
@@ -64,6 +66,7 @@ _IN_WORDS: Mapping[str, str] = {
     "small_matmul": "lowerings.by-small-matmul",
     "conv_transpose": "lowerings.by-conv-transpose",
     "matmul": "lowerings.by-matmul",
+    "transposed_matmul": "lowerings.by-transposed-matmul",
     "pad_upsample_slice": "lowerings.by-pad-upsample-slice",
     "two_4d_resizes": "lowerings.by-two-4d-resizes",
 }

@@ -24,6 +24,17 @@ def test_the_depth_of_a_volume_is_flattened_with_what_lies_behind_it():
     ]
 
 
+def test_the_depth_of_a_volume_may_be_moved_behind_instead():
+    subject = by_scales(linear(), (1, 2, 3, 4, 5), 2, 1.5, 2)
+    lowered = build("transposed_matmul", subject)
+    assert {node.op_type for node in lowered.nodes} == {"MatMul", "Transpose"}
+    x = sample(subject, (1, 2, 3, 4, 5))
+    for opset in (9, 13):
+        assert difference(*run(ROW["transposed_matmul"], subject, x, opset), native(subject, x)) is None
+    image = by_scales(linear(), (1, 2, 4, 5), 2, 2)
+    assert ROW["transposed_matmul"].applies(image, 13).startswith("only the last two axes are scaled")
+
+
 @pytest.mark.parametrize("interpolation", [linear("align_corners"), cubic(exclude_outside=True), cubic(antialias=True)])
 def test_what_no_other_lowering_says_is_within_its_bound(interpolation):
     subject = by_scales(interpolation, (2, 3, 9, 7), 1.7, 0.4)

@@ -6,6 +6,7 @@ SENTENCES = {
     "lowerings.not-exact": "it is not exact, and only an exact replacement is allowed",
     "lowerings.needs-opset": "it needs opset {since}, the model has {opset}",
     "lowerings.nothing-scaled": "nothing is scaled",
+    "lowerings.nothing-to-transpose": "only the last two axes are scaled, which MatMul multiplies as they stand",
     "lowerings.computes-floats": "it computes with floats, the tensor is {kind}",
     "lowerings.mode": "the mode is {mode}, not {wanted}",
     "lowerings.mode-with-antialias": "the mode is {mode} with antialias, not {wanted}",
@@ -61,6 +62,7 @@ SENTENCES = {
     "lowerings.by-small-matmul": "MatMul with small constant matrices",
     "lowerings.by-conv-transpose": "ConvTranspose behind repeated edges",
     "lowerings.by-matmul": "MatMul with constant matrices",
+    "lowerings.by-transposed-matmul": "MatMul with constant matrices, between Transposes",
     "lowerings.by-pad-upsample-slice": "Pad, a simpler resize and Slice",
     "lowerings.by-two-4d-resizes": "two resizes of four axes",
 }

@@ -368,3 +368,42 @@ def test_scales_that_are_not_followed_are_refused() -> None:
         return n.add("Reshape", up, n.const([1, 2, h * w]))
 
     assert refused(built(unknown, OLD), NEW)[0].startswith(("Resize", "Div"))
+
+
+# ---- masks of shifted windows ----
+
+
+def window_mask(h: int, w: int, window: int) -> np.ndarray:
+    """As Swin makes it: samples of a window that come from other ends of the map do not see each other."""
+    regions = np.zeros((h, w))
+    cuts = [slice(0, -window), slice(-window, -window // 2), slice(-window // 2, None)]
+    for at, (rows, columns) in enumerate((a, b) for a in cuts for b in cuts):
+        regions[rows, columns] = at
+    windows = regions.reshape(h // window, window, w // window, window).transpose(0, 2, 1, 3).reshape(-1, window**2)
+    return np.where(windows[:, None] != windows[:, :, None], -100, 0).astype(np.float32)
+
+
+def shifted_windows(n: Net, h: int, w: int) -> str:
+    h, w, window = h // 4, w // 4, 4
+    windows = h // window * (w // window)
+    y = n.add("Transpose", n.conv(n.conv("x", 3, 4, 2), 4, 4, 2), perm=[0, 2, 3, 1])
+    y = n.add("Reshape", y, n.const([1, h // window, window, w // window, window, 4]))
+    y = n.add("Reshape", n.add("Transpose", y, perm=[0, 1, 3, 2, 4, 5]), n.const([windows, window**2, 4]))
+    score = n.add("MatMul", y, n.add("Transpose", y, perm=[0, 2, 1]))
+    score = n.add("Reshape", score, n.const([1, windows, window**2, window**2]))
+    score = n.add("Softmax", n.add("Add", score, n.const(window_mask(h, w, window)[None], np.float32)), axis=3)
+    y = n.add("MatMul", n.add("Reshape", score, n.const([windows, window**2, window**2])), y)
+    y = n.add("Reshape", y, n.const([1, h // window, w // window, window, window, 4]))
+    return n.add("Reshape", n.add("Transpose", y, perm=[0, 1, 3, 2, 4, 5]), n.const([1, h, w, 4]))
+
+
+def test_masks_of_shifted_windows() -> None:
+    old, new = (48, 64), (80, 96)
+    for asked in (new, "any"):
+        found = followed(built(shifted_windows, old), asked)
+        np.testing.assert_array_equal(run(found, new), run(built(shifted_windows, new), new))
+
+
+def test_masks_of_two_rows_of_windows_are_refused() -> None:
+    """Which of two rows is like the others of a larger map is not in the file."""
+    assert refused(built(shifted_windows, (32, 64)), (48, 64))[1] != "origins.input-size-split"

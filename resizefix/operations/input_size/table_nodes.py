@@ -13,6 +13,7 @@ from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import SHARES, ScalarUse
 from resizefix.origins.input_sizes.sequences import Sequence
 from resizefix.origins.input_sizes.tables import Grid, Joined, Table
+from resizefix.origins.input_sizes.window_masks import WindowMasks
 
 _BOTH_ENDS = ("linspace", "inner")
 _FIRST_RANGE = 11
@@ -34,7 +35,18 @@ class TableNodes:
             raise refuse(self._label, "origins.input-size-no-range")
         if isinstance(table, Joined):
             return self._builder.add("Concat", *(self.table(part) for part in table.parts), axis=table.axis)
-        return self._grid(table)
+        return self._masks(table) if isinstance(table, WindowMasks) else self._grid(table)
+
+    def _masks(self, table: WindowMasks) -> str:
+        """For each window the mask of the last or of all others."""
+        made = self._builder.value(np.ascontiguousarray(table.masks), "masks", table.masks.dtype)
+        for axis in table.moving:
+            size = self._sizes.one(table.dims[axis], self._label)
+            last = self._builder.add("Equal", self._positions_up_to(size), self._builder.add("Sub", size, self._one()))
+            made = self._builder.add(
+                "Gather", made, self._builder.add("Cast", last, to=_type(np.dtype(np.int64))), axis=axis
+            )
+        return self._merged(made, table)
 
     def _positions(self, table: Positions) -> str:
         """A learned table, resized when the model runs."""
@@ -117,7 +129,7 @@ class TableNodes:
             made = self._builder.add("Mul", made, self._sizes.one(grid.dims[axis], self._label))
         return made
 
-    def _merged(self, made: str, grid: Grid) -> str:
+    def _merged(self, made: str, grid: Grid | WindowMasks) -> str:
         """The factors of axes put together again."""
         if all(len(factors) == 1 for factors in grid.shape):
             return made
@@ -208,12 +220,7 @@ class TableNodes:
         assert sequence is not None
         add, value = self._builder.add, self._builder.value
         size = count or self._sizes.one(grid.dims[grid.moving[at]], self._label)
-        if self._builder.opset < _FIRST_RANGE:
-            ones = add("ConstantOfShape", size, value=numpy_helper.from_array(np.ones(1, np.int64)))
-            made = self._builder.reshape(add("NonZero", ones), [-1])
-        else:
-            scalar = self._builder.reshape(size, [])
-            made = add("Range", value(0, "first", np.int64), scalar, value(1, "step", np.int64), wanted="positions")
+        made = self._positions_up_to(size)
         kind = np.dtype(sequence.dtype)
         if kind != np.int64:
             made = add("Cast", made, to=_type(kind))
@@ -226,6 +233,15 @@ class TableNodes:
         if count is not None:
             return made
         return self._builder.reshape(made, [-1 if axis == grid.moving[at] else 1 for axis in range(len(grid.dims))])
+
+    def _positions_up_to(self, size: str) -> str:
+        """0, 1, 2, … as int64, as many as a size is."""
+        add, value = self._builder.add, self._builder.value
+        if self._builder.opset < _FIRST_RANGE:
+            ones = add("ConstantOfShape", size, value=numpy_helper.from_array(np.ones(1, np.int64)))
+            return self._builder.reshape(add("NonZero", ones), [-1])
+        scalar = self._builder.reshape(size, [])
+        return add("Range", value(0, "first", np.int64), scalar, value(1, "step", np.int64), wanted="positions")
 
     def _cast(self, made: str, grid: Grid) -> str:
         kinds = {c.sequence.dtype for c in grid.channels if c.sequence is not None}

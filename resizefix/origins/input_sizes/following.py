@@ -24,12 +24,12 @@ from resizefix.origins.input_sizes.refusal import SizeRefusedError, refuse
 from resizefix.origins.input_sizes.rules import SizeRule, broken_at, rule_of
 from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
-from resizefix.origins.input_sizes.sequences import Sequence
-from resizefix.origins.input_sizes.tables import NoGridError, Table, recognised
+from resizefix.origins.input_sizes.tables import Known, NoGridError, Table, recognised, shares_that_stay
 
 Array = npt.NDArray[Any]
 Symbols = Mapping[str, int]
 _TRIALS = 3
+_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def follow(
     flow.walk()
     inferred = decide(flow, choices)
     found = Following(flow, ())
-    known: list[Sequence] = []
+    known = Known()
     moving = [
         (place, use)
         for place, use in flow.operands.tables.items()
@@ -199,14 +199,17 @@ def follow(
     ]
     # The largest first: what is certain of them decides about the small ones.
     for place, _ in sorted(moving, key=lambda item: -int(np.prod(flow.operands.shape_of(item[1].name)))):
-        found.tables[place] = _table(flow, place, known)
+        found.tables[place] = table = _table(flow, place, known)
+        shares = sorted({f"{value:.4g}" for value in shares_that_stay(table)})
+        if shares:
+            inferred.append(f"{flow.labels[place.node]}: its numbers {', '.join(shares[:_SHOWN])} stay at any size")
     formulas = {place: table for place, table in found.tables.items() if not isinstance(table, Positions)}
     found.scalars.update(scalars(flow, formulas, choices, inferred))
     found.inferred = tuple(inferred)
     return found
 
 
-def _table(flow: Flow, place: Place, known: list[Sequence]) -> Table | Positions:
+def _table(flow: Flow, place: Place, known: Known) -> Table | Positions:
     use = flow.operands.tables[place]
     label = flow.labels[place.node]
     array = flow.operands.array(use.name)

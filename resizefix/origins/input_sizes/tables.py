@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,13 @@ import numpy.typing as npt
 
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.sequences import Sequence, chosen, readings
+from resizefix.origins.input_sizes.window_masks import WindowMasks, may_be_masks, window_masks
 
 Array = npt.NDArray[Any]
 Length = Callable[[Dim], int]
 
 
+_MIDDLE = 0.5
 _WHOLE = 1e-3  # a share of so many pixels is taken for a whole number of them
 _SURE = 4  # of so many samples, all multiples of the second
 
@@ -74,27 +76,39 @@ class Joined:
     """Tables one after another on an axis."""
 
     axis: int
-    parts: tuple[Grid | Joined, ...]
+    parts: tuple[Table, ...]
 
     def make(self, length: Length) -> Array:
         """The table at the lengths of another size."""
         return np.concatenate([part.make(length) for part in self.parts], self.axis)
 
 
-Table = Grid | Joined
+@dataclass
+class Known:
+    """What the tables of a model are made of, so far as they are recognised: what is certain of one decides about
+    another."""
+
+    sequences: list[Sequence] = field(default_factory=list)
+    masks: list[bytes] = field(default_factory=list)
 
 
-def recognised(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[Sequence]) -> Table:
-    """How a table is made. Raises NoGridError. `known` are the sequences found so far, and gets those found here."""
+Table = Grid | Joined | WindowMasks
+
+
+def recognised(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: Known) -> Table:
+    """How a table is made. Raises NoGridError. `known` gets what is found here."""
     for axis, dim in enumerate(dims):
         found = sizes.resolve(dim)
         if found.kind == "joined" and sizes.varies(found):
             return _joined(sizes, array, dims, axis, found.parts, known)
+    masks = window_masks(sizes, array, dims, known.masks)
+    if masks is not None:
+        return masks
     return _grid(sizes, array, dims, known)
 
 
 def _joined(
-    sizes: Sizes, array: Array, dims: tuple[Dim, ...], axis: int, parts: tuple[Dim, ...], known: list[Sequence]
+    sizes: Sizes, array: Array, dims: tuple[Dim, ...], axis: int, parts: tuple[Dim, ...], known: Known
 ) -> Table:
     if any(part.old is None or part.old < 1 for part in parts):
         raise NoGridError
@@ -109,7 +123,7 @@ def _joined(
     return Joined(axis, tuple(made[place] for place in range(len(parts))))
 
 
-def _grid(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[Sequence]) -> Grid:
+def _grid(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: Known) -> Grid:
     shape = tuple(tuple(sizes.atoms(dim)) for dim in dims)
     factors = tuple(itertools.chain(*shape))
     if any(factor.old is None for factor in factors):
@@ -129,8 +143,18 @@ def _grid(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[Sequenc
     return Grid(shape, factors, moving, tuple(channels), array.dtype, merged)
 
 
+def shares_that_stay(table: object) -> set[float]:
+    """The numbers below 1 that stand everywhere in a table, and were not taken for shares of the image."""
+    if isinstance(table, Joined):
+        return set().union(*(shares_that_stay(part) for part in table.parts))
+    if not isinstance(table, Grid):
+        return set()
+    values = {float(one.value) for one in table.channels if one.sequence is None}
+    return {value for value in values if 0 < abs(value) < 1 and abs(value) != _MIDDLE}
+
+
 def _of_one_kind(
-    sizes: Sizes, blocks: list[Array], factors: tuple[Dim, ...], moving: tuple[int, ...], known: list[Sequence]
+    sizes: Sizes, blocks: list[Array], factors: tuple[Dim, ...], moving: tuple[int, ...], known: Known
 ) -> list[Channel]:
     """All channels in the arithmetic of one type, where one makes them all: nodes for any size compute in one."""
     made = _channels(sizes, blocks, factors, moving, known)
@@ -147,7 +171,7 @@ def _channels(
     blocks: list[Array],
     factors: tuple[Dim, ...],
     moving: tuple[int, ...],
-    known: list[Sequence],
+    known: Known,
     kind: str | None = None,
 ) -> list[Channel]:
     """Each channel by itself; beside one that counts positions, another is these times a number (frequencies), not a
@@ -193,7 +217,7 @@ def _channel(
     block: Array,
     factors: tuple[Dim, ...],
     moving: tuple[int, ...],
-    known: list[Sequence],
+    known: Known,
     kind: str | None,
 ) -> Channel:
     value = block.flat[0]
@@ -205,19 +229,25 @@ def _channel(
         row = block[tuple(slice(None) if at == axis else 0 for at in range(len(moving)))]
         around = row.reshape([-1 if at == axis else 1 for at in range(len(moving))])
         if np.all(block == around):
-            sequence = chosen(row, known, kind)
-            if sequence is None:
+            sequence = chosen(row, known.sequences, kind)
+            if sequence is None or not _is_told(sizes, sequence, len(row), factors[moving[axis]], known):
                 raise NoGridError
             if len(row) > 3:
-                known.append(sequence)
+                known.sequences.append(sequence)
             return Channel(value, axis, sequence)
     raise NoGridError
+
+
+def _is_told(sizes: Sizes, sequence: Sequence, length: int, dim: Dim, known: Known) -> bool:
+    """Whether a row counts in steps. Any two numbers make a step: it must be 1, the stride, or that of another row."""
+    steps = {1.0, sizes.stride(dim), *(other.factor for other in known.sequences if other.is_absolute)}
+    return length > 2 or not sequence.is_absolute or sequence.factor in steps
 
 
 def _is_size_free(sizes: Sizes, value: float, dims: list[Dim]) -> bool:
     """Whether a number that stands everywhere is no share of the image or the map. A share is below 1, and a whole
     number of pixels or samples, as 30 of 300."""
-    if value in (0.0, 0.5, -0.5) or abs(value) >= 1 or not np.isfinite(value):
+    if abs(value) in (0.0, _MIDDLE) or abs(value) >= 1 or not np.isfinite(value):
         return True
     sides = {*sizes.symbols.values(), *(dim.old or 1 for dim in dims)}
     return all(abs(value * side - round(value * side)) > _WHOLE for side in sides)
@@ -227,6 +257,8 @@ def may_be_grid(array: Array, axis: int, lengths: tuple[int, ...]) -> bool:
     """Whether a constant could be a table of positions on an axis of these factors: linear in each, or the same."""
     if array.dtype.kind not in "fiu" or any(length < 1 for length in lengths):
         return False
+    if may_be_masks(array, axis, lengths):
+        return True
     shape = (*array.shape[:axis], *lengths, *array.shape[axis + 1 :])
     spread = array.reshape(shape).astype(np.float64)
     for place, length in enumerate(lengths):

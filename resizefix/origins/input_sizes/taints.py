@@ -197,7 +197,9 @@ def _joined(flow: Flow, index: int, node: NodeProto, taints: Sequence[Taint | No
 
 
 def _grids(table: Table) -> list[Grid]:
-    return [grid for part in table.parts for grid in _grids(part)] if isinstance(table, Joined) else [table]
+    if isinstance(table, Joined):
+        return [grid for part in table.parts for grid in _grids(part)]
+    return [table] if isinstance(table, Grid) else []
 
 
 def _is_pixel(sizes: Sizes, table: Table) -> bool:

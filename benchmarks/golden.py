@@ -159,7 +159,9 @@ def fill(options: argparse.Namespace) -> int:
     source = options.source.resolve()
     if not (source / "resizefix").is_dir():
         raise SystemExit(f"{source} holds no folder resizefix")
-    os.environ["PYTHONPATH"] = str(source)  # for the processes that a command starts
+    options.store, options.folder = options.store.resolve(), [folder.resolve() for folder in options.folder]
+    os.environ["PYTHONPATH"] = str(source)  # for the processes that a command starts,
+    os.chdir(source)  # which look for modules where they are first
     sys.path.insert(0, str(source))  # for the workers, which get this list
     spawn.set_executable(options.python)
     known = {key for key, run in load(options.store).items() if run["exit"] is not None}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto
@@ -326,7 +326,7 @@ def _scope(
 
 def reads(scope: Scope) -> Iterator[tuple[str, Reader]]:
     """Every name that the nodes of a scope and its outputs read, bodies inside it not counted."""
-    made = Reader._make  # for a hundred thousand nodes
+    made = partial(tuple.__new__, Reader)  # for a hundred thousand nodes
     for index, node in enumerate(scope.body.node):
         for position, name in enumerate(node.input):
             if name:

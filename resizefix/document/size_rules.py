@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -235,12 +235,12 @@ class _Known:
 
     def _but_names(self, path: ScopePath, node: NodeProto, source: Dims, claimed: Dims) -> tuple[object, ...]:
         """All that decides whether a claim can stand: nodes have names, and sizes have symbols, that do not."""
-        constants = self._constants
+        constants, visible = self._constants, path.visible
         operands = tuple(
-            name if any((scope, name) in constants for scope in path.visible) else bool(name) for name in node.input[1:]
+            [name if any((scope, name) in constants for scope in visible) else bool(name) for name in node.input[1:]]
         )
-        sizes = tuple(tuple(size if isinstance(size, int) else None for size in dims) for dims in (source, claimed))
-        return path, node.op_type, operands, sizes, tuple(one.SerializeToString() for one in node.attribute)
+        attributes = tuple([attribute.SerializeToString() for attribute in node.attribute])
+        return path, node.op_type, operands, _numbers_in(source), _numbers_in(claimed), attributes
 
     def keys_behind(self, model: ModelProto, wrong: Mapping[Key, object]) -> list[Key]:
         """The outputs of the rule's nodes that depend on the wrong ones."""
@@ -297,6 +297,11 @@ class _Known:
             values += [None if caller.function else given(caller, call) for call in calls]
         known = [value for value in values if value is not None and value.ndim == 1]
         return np.concatenate(known) if known and len(known) == len(values) else None
+
+
+@lru_cache(maxsize=1024)
+def _numbers_in(dims: Dims) -> Dims:
+    return tuple(size if isinstance(size, int) else None for size in dims)
 
 
 def _array(tensor: TensorProto) -> Array | None:

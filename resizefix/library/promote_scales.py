@@ -13,7 +13,6 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError, VerificationFailedError
-from resizefix.faults.loading import repaired_first
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import named_in_original, without_coupled
@@ -241,6 +240,8 @@ class _Call:
     @cached_property
     def _broken(self) -> list[bool]:
         """Of each site of the model, whether `repair` comes first."""
+        from resizefix.faults.loading import repaired_first  # few sites are advised
+
         return repaired_first(self.view)
 
     def _advised(self, outcome: Outcome, site: Site) -> Outcome:

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.values import Dims
-from resizefix.library.speed import Speed
-from resizefix.library.tensorrt_profile import Range
-from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
 from resizefix.verification.verification import Verification
-from resizefix.verification.views import View
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
+
+    from resizefix.library.speed import Speed
+    from resizefix.library.tensorrt_profile import Range
+    from resizefix.opsets.verdict import Blocker
+    from resizefix.verification.views import View
 
     ModelT = TypeVar("ModelT", default=Any)
 else:

@@ -12,7 +12,7 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import Dialect, dialect_of
+from resizefix.dialects.dialect import Dialect, Operands, dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import Reading, read
 from resizefix.document.constants import Constant
@@ -126,6 +126,7 @@ class _Finder:
     def _like(self, first: ReadSite, constant: Constant, index: int, node: NodeProto, dims: Dims | None) -> ReadSite:
         """A node whose operands and attributes are those of another, which reads that constant."""
         scope, operands = first.scope, first.reading.operands
+        operands_but_data = operands.roi, operands.scales, operands.sizes, operands.scales_attribute
         assert first.slot is not None
         return ReadSite(
             index,
@@ -142,7 +143,7 @@ class _Finder:
             first.reason,
             first.warning,
             first.dialect,
-            Reading(first.interpolation, replace(operands, x=node.input[0])),
+            Reading(first.interpolation, Operands(node.input[0], *operands_but_data)),
             first.slot,
         )
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from typing import TYPE_CHECKING
 
 from resizefix.document.text import counted
-from resizefix.faults.fault import Fault
 from resizefix.library.result import Result
-from resizefix.library.verdict import Verdict
-from resizefix.opsets.verdict import Blocker
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.printable import printable
@@ -17,9 +15,14 @@ from resizefix.reports import proof
 from resizefix.reports.measured import measured_lines, output_lines
 from resizefix.reports.screen import Part, Screen, screen
 from resizefix.reports.wording import count, listed, live_verdict, reason, runs_of_targets
-from resizefix.runtimes.tensorrt import LiveVerdict
-from resizefix.targets.target import Target
 from resizefix.verification.verification import Status, Verification
+
+if TYPE_CHECKING:
+    from resizefix.faults.fault import Fault
+    from resizefix.library.verdict import Verdict
+    from resizefix.opsets.verdict import Blocker
+    from resizefix.runtimes.tensorrt import LiveVerdict
+    from resizefix.targets.target import Target
 
 _STYLES = {Happened.CHANGED: "green", Happened.UNCHANGED: "dim", Happened.REFUSED: "yellow"}
 _COLOURS = {"accepted": "green", "rejected": "red", "different": "yellow"}

@@ -182,6 +182,7 @@ class _Collector:
             opset=scope.opset,
             ir_version=self._document.proto.ir_version,
             producer_name=self._document.proto.producer_name,
+            names_its_domain=bool(node.domain),
             attributes=frozenset(written),
             **spelled,
             n_inputs=len(node.input),

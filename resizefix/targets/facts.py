@@ -53,6 +53,7 @@ class SiteFacts:
     opset: int  # that the model (or function) imports
     ir_version: int
     producer_name: str = ""  # of the model: OpenCV reads files of `pytorch` otherwise
+    names_its_domain: bool = False  # "ai.onnx", which is the same as none
     attributes: frozenset[str] = frozenset()  # names of those written
     mode: str = "nearest"
     coordinate_transformation_mode: str = "half_pixel"

@@ -19,6 +19,7 @@ from resizefix.targets.opencv_conditions import (
     SYMMETRIC,
     SYMMETRIC_5,
     TF_LINEAR,
+    becomes_upsample,
     by_scales_4,
     crop_is_seen,
     crops,
@@ -167,6 +168,16 @@ RULES = (
         source=_4,
         fix="replace the node, or take OpenCV 5",
         until="4",
+    ),
+    Rule(
+        name="fused-chains-are-not-cubic",
+        holds=lambda f: f.mode != "cubic" or not becomes_upsample(f),
+        because="the sizes are computed as torch writes it at opset 11; the importer takes the chain for one Upsample, "
+        'which is not cubic ("interpolation == "nearest" || interpolation == "opencv_linear"")',
+        source="opencv 00b409c, modules/dnn/src/onnx/onnx_graph_simplifier.cpp, ResizeSubgraph3; measured on OpenCV "
+        "5.0.0",
+        fix="freeze the scales",
+        since="5",
     ),
     Rule(
         name="linear-names-its-coordinates",

@@ -36,19 +36,20 @@ from resizefix.targets.sampling import (
 _HALF = frozenset({"half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn"})
 CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.CONSTANT_LIST, S.UNKNOWN})
 _FUSED = frozenset({"Cast", "Concat", "Constant", "Gather", "Shape", "Unsqueeze"})
+_FIRST_WITH_AXES = 13
 _FUSED_CHAINS = (_FUSED | {"Floor", "Mul"}, _FUSED | {"Floor", "Mul", "Slice"}, _FUSED | {"Slice"})
 
 
-def _becomes_upsample(f: SiteFacts) -> bool:
+def becomes_upsample(f: SiteFacts) -> bool:
     """The importer takes Resize and the chain from shapes to sizes, as torch writes it at opset 11, for one Upsample
-    (ResizeSubgraph1 to 3)."""
+    (ResizeSubgraph1 to 3). From opset 13 on Unsqueeze has its axes as an input, which the pattern does not have."""
     empty = f.by_sizes and f.n_inputs == 4 and f.roi is Roi.EMPTY and not f.unnamed_scales
-    return empty and f.computed_by in _FUSED_CHAINS
+    return empty and f.opset < _FIRST_WITH_AXES and f.computed_by in _FUSED_CHAINS
 
 
 def has_whole_factors(f: SiteFacts) -> bool:
     """Factors of that Upsample are stored as integers."""
-    if not _becomes_upsample(f) or "Mul" not in f.computed_by or not f.is_computable:
+    if not becomes_upsample(f) or "Mul" not in f.computed_by or not f.is_computable:
         return True
     return all(out % size == 0 for _, size, out, _ in resized(f))
 
@@ -60,13 +61,13 @@ def is_constant(f: SiteFacts) -> bool:
     known = shape is not None and None not in shape[int(len(shape) > 2) :]
     of_another = f.computed_by == {"Shape"} and f.static_values is not None
     folded = f.source is S.SHAPE and (known or of_another)
-    return f.source in CONSTANTS or f.values is not None or folded or _becomes_upsample(f)
+    return f.source in CONSTANTS or f.values is not None or folded or becomes_upsample(f)
 
 
 def is_whole(f: SiteFacts) -> bool:
     """Not a single length that Gather took: a Cast leaves it whole, and arithmetic refuses it beside a float."""
     mixed = f.computed_by >= {"Gather", "Cast"} and bool(f.computed_by & {"Add", "Div", "Mul", "Sub"})
-    return not mixed or f.values is not None or _becomes_upsample(f)
+    return not mixed or f.values is not None or becomes_upsample(f)
 
 
 def _has_coordinate_attribute(f: SiteFacts) -> bool:

@@ -104,6 +104,17 @@ def constant_is_a_tensor(says: str, source: str, *, since: str = "", until: str 
     )
 
 
+def domain_is_empty(says: str, source: str) -> Rule:
+    """The standard's operators belong to the domain "", which may be written as "ai.onnx"."""
+    return Rule(
+        name="domain-is-empty",
+        holds=lambda f: not f.names_its_domain,
+        because=f'the node names its domain, ai.onnx ("{says}")',
+        source=source,
+        fix="leave the domain of the node empty",
+    )
+
+
 def not_inside(containers: Collection[str], source: str, *, since: str = "", until: str = "") -> Rule:
     """Bodies that a parser does not enter."""
     return Rule(

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import onnx
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2]))
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT))
 
-from benchmarks.runtime_cases import model_of
-from resizefix.interop import opened
-from resizefix.targets.catalogue import TARGETS
-from resizefix.targets.collect_facts import facts_of
-from resizefix.targets.target import Effect, judge
+from benchmarks.runtime_cases import model_of  # noqa: E402
+from resizefix.interop import opened  # noqa: E402
+from resizefix.targets.catalogue import TARGETS  # noqa: E402
+from resizefix.targets.collect_facts import facts_of  # noqa: E402
+from resizefix.targets.facts import OperandSource, Roi  # noqa: E402
+from resizefix.targets.target import Effect, judge  # noqa: E402
+
+CASE = {
+    "id": "",
+    "op": "Resize",
+    "opset": "13",
+    "mode": "nearest",
+    "form": "scales",
+    "values": "1,1,2,2",
+    "shape": "1x2x5x7",
+}
 
 
 def judged(name, columns):
-    case = {
-        "id": "",
-        "op": "Resize",
-        "opset": "13",
-        "mode": "nearest",
-        "form": "scales",
-        "values": "1,1,2,2",
-        "shape": "1x2x5x7",
-        **columns,
-    }
-    (found,) = facts_of(opened(model_of(case)[0]))
+    (found,) = facts_of(opened(model_of({**CASE, **columns})[0]))
     return judge(next(target for target in TARGETS if target.name == name), found)
 
 
@@ -131,3 +135,31 @@ def test_what_only_some_lengths_show_is_noted(name, columns, note):
     assert any(rule.startswith(note) for rule in noted), noted
     closed = [one.rule for one in judged(name, {**columns, "dyn": "0", "form": columns.get("form", "scales")})]
     assert columns.get("form") == "scales_in" or not any(rule.startswith(note) for rule in closed)
+
+
+@pytest.mark.parametrize(("name", "takes"), [("openvino", False), ("ncnn", False), ("mnn", True), ("tract", True)])
+def test_a_node_that_names_the_domain_of_the_standard(name, takes):
+    model = onnx.load(ROOT / "fixtures" / "handmade" / "explicit_ai_onnx_domain.onnx")
+    (found,) = facts_of(opened(model))
+    target = next(target for target in TARGETS if target.name == name)
+    assert ("domain-is-empty" not in {broken.rule for broken in judge(target, found)}) is takes
+
+
+@pytest.mark.parametrize(("opset", "rules"), [(11, []), (13, ["lengths-stay-whole"])])
+def test_opencv_takes_the_chain_of_shapes_for_one_node_below_opset_13_alone(opset, rules):
+    chain = frozenset({"Cast", "Concat", "Constant", "Floor", "Gather", "Mul", "Shape", "Slice", "Unsqueeze"})
+    (known,) = facts_of(opened(model_of({**CASE, "form": "sizes", "values": "1,2,10,14", "opset": str(opset)})[0]))
+    found = replace(
+        known,
+        source=OperandSource.SHAPE,
+        values=None,
+        computed_by=chain,
+        n_inputs=4,
+        roi=Roi.EMPTY,
+        unnamed_scales=False,
+    )
+    broken = [one.rule for one in judge(next(target for target in TARGETS if target.name == "opencv-5"), found)]
+    assert [rule for rule in broken if rule == "lengths-stay-whole"] == rules
+    cubic = replace(found, mode="cubic")
+    broken = [one.rule for one in judge(next(target for target in TARGETS if target.name == "opencv-5"), cubic)]
+    assert ("fused-chains-are-not-cubic" in broken) is (not rules)

@@ -125,11 +125,20 @@ def broken(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Sequence[Any
 
 
 def _fed(inputs: Sequence[Any], step: float) -> dict[str, np.ndarray]:
-    """Values for the new inputs at which every axis that is scaled is scaled by `step` times as much."""
+    """Values for the new inputs at which every axis that they may scale is scaled by `step` times as much.
+
+    An input for all four or five axes scales what was not scaled before, too, except batch and channels.
+    """
     feeds = {}
     for source in inputs:
         value, driven = list(source.value), source.sites[0]
-        for position in range(len(value)) if len(value) < len(driven.base) else driven.scaled or driven.entries:
+        positions: Sequence[int] = driven.scaled or driven.entries
+        if len(value) < len(driven.base):
+            positions = range(len(value))
+        elif len(value) > 3:
+            kept = {0, len(value) - 1 if 1 in driven.scaled else 1} - set(driven.scaled)
+            positions = [position for position in range(len(value)) if position not in kept]
+        for position in positions:
             value[position] *= step
         feeds[source.name] = np.array(value, np.int64 if source.elem_type == "int64" else np.float32)
     return feeds

@@ -8,6 +8,7 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from resizefix.document.payloads import THRESHOLD
+from resizefix.document.scopes import Definition
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.faults.types import places
@@ -20,14 +21,23 @@ def external_extent(node: ResizeNode, _: Preferences) -> Fault | None:
     where = places(node)
     for what in ("scales", "sizes"):
         operand = node.operands.get(where.get(what, -1))
-        made = None if operand is None else node.definition(operand.name)
-        if operand is None or operand.value is None or made is None or made.tensor is None:
+        stored = None if operand is None else _stored(node.definition(operand.name))
+        if operand is None or operand.value is None or stored is None:
             continue
         # Longer payloads of any model are references in memory.
-        if made.tensor.data_location != TensorProto.EXTERNAL or operand.value.nbytes >= THRESHOLD:
+        if stored.data_location != TensorProto.EXTERNAL or operand.value.nbytes >= THRESHOLD:
             continue
         tensor = node.constant(what, operand.value)
         change = Change(node.with_input(operand.position, tensor.name), initializers=[tensor])
         because = f"its {what} stand in another file, which onnxruntime does not open before it needs them"
         return Fault(EXTERNAL_EXTENT, because, "the model itself holds them", change, stops_loading=True)
     return None
+
+
+def _stored(made: Definition | None) -> TensorProto | None:
+    """The initializer, or the tensor of a Constant node."""
+    if made is None or made.tensor is not None:
+        return None if made is None else made.tensor
+    if made.node is None or made.node.op_type != "Constant":
+        return None
+    return next((attribute.t for attribute in made.node.attribute if attribute.name == "value"), None)

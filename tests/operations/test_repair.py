@@ -346,3 +346,27 @@ def test_a_stored_shape_with_a_size_of_0_is_not_what_was_meant():
     assert made.outcomes[0].fault == "unit-scale"
     (output,) = session(made.model).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
     assert output.shape == (1, 3, 16, 16)
+
+
+@pytest.mark.parametrize("kind", ["initializer", "Constant"])
+@pytest.mark.parametrize("opset", [11, 13, 18])
+def test_values_of_a_data_file_are_put_into_the_model(kind, opset, tmp_path):
+    roi = "e" if opset == 11 else '""'
+    rest = "float[4] s = {1, 1, 2, 2}, float[0] e = {}"
+    model = small(opset, f"y = Resize (x, {roi}, s)", rest).to_proto()
+    for tensor in model.graph.initializer:
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))
+    if kind == "Constant":
+        node = onnx.helper.make_node("Constant", [], ["s"], value=model.graph.initializer[0])
+        model.graph.node.insert(0, node)
+        del model.graph.initializer[0]
+    path = tmp_path / "model.onnx"
+    external = {"save_as_external_data": True, "size_threshold": 0, "convert_attribute": True}
+    onnx.save_model(model, path, **external)
+    with pytest.raises(Exception, match="Cannot parse data from external tensors"):
+        session(onnx.load(path, load_external_data=False))
+    result = resizefix.repair(path)
+    assert result.outcomes[0].fault == "external-extent"
+    result.model.save(tmp_path / "fixed.onnx")
+    (output,) = session(onnx.load(tmp_path / "fixed.onnx")).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    assert output.shape == (1, 3, 16, 16)

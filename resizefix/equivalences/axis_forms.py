@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 from resizefix.equivalences.index_map import Form, samples
 from resizefix.equivalences.resize_spec import Axis
@@ -95,9 +95,13 @@ def legacy_shrinking(axis: Axis, form: Form, interpolation: Interpolation) -> fr
 
 def unscaled(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
     """E4: tf_half_pixel_for_nn is half a pixel off the grid by the spec's formula, so only where that rounds back."""
-    back = (None, FLOOR, ROUND_PREFER_FLOOR) if interpolation.mode is Mode.NEAREST else ()
-    family = [f for f in forms_of(interpolation.mode) if f[0] is not TF_HALF_PIXEL_FOR_NN or f[1] in back]
-    return _if_member(form, family) if axis.scale == 1 else NOTHING
+    return _if_member(form, _on_the_grid(interpolation.mode)) if axis.scale == 1 else NOTHING
+
+
+@cache
+def _on_the_grid(mode: Mode) -> frozenset[Form]:
+    back = (None, FLOOR, ROUND_PREFER_FLOOR) if mode is Mode.NEAREST else ()
+    return frozenset(form for form in forms_of(mode) if form[0] is not TF_HALF_PIXEL_FOR_NN or form[1] in back)
 
 
 def repeats(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
@@ -158,9 +162,18 @@ def same_samples(axis: Axis, form: Form, interpolation: Interpolation) -> frozen
     mode, antialias = interpolation.mode, interpolation.antialias
     if axis.size is None or axis.out is None or axis.scale is None or axis.size < 1 or form[0] is TF_CROP_AND_RESIZE:
         return NOTHING
-    known = (axis.scale, axis.size, axis.out)
-    wanted = samples(mode, antialias, form, *known)
-    return frozenset(other for other in forms_of(mode) if samples(mode, antialias, other, *known) == wanted)
+    alike = _by_samples(mode, antialias, axis.scale, axis.size, axis.out)
+    return alike.get(samples(mode, antialias, form, axis.scale, axis.size, axis.out), NOTHING)
+
+
+@lru_cache(maxsize=256)
+def _by_samples(mode: Mode, antialias: bool, scale: float, size: int, out: int) -> dict[bytes, frozenset[Form]]:
+    """The forms that read the same samples of an axis, by the digest of these."""
+    found: dict[bytes, frozenset[Form]] = {}
+    for form in forms_of(mode):
+        digest = samples(mode, antialias, form, scale, size, out)
+        found[digest] = found.get(digest, NOTHING) | {form}
+    return found
 
 
 def grown_by_an_integer(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:

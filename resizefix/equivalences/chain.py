@@ -15,6 +15,9 @@ from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import Interpolation
 
+_ROWS = tuple(row for row in EQUIVALENCES if isinstance(row, AxisEquivalence))
+_EXACT_ROWS = tuple(row for row in _ROWS if row.exact)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -105,13 +108,14 @@ def _reachable(
 ) -> dict[Form, frozenset[AxisEquivalence]]:
     """Every form this axis may take, with the equivalences that lead there: the exact ones first."""
     found: dict[Form, frozenset[AxisEquivalence]] = {start: frozenset()}
-    rows = [row for row in EQUIVALENCES if isinstance(row, AxisEquivalence)]
-    for usable in ([row for row in rows if row.exact], rows if allow_inexact else []):
+    for usable in (_EXACT_ROWS, _ROWS if allow_inexact else ()):
         frontier = list(found)
         while frontier:
             form = frontier.pop(0)
             for row in usable:
-                for other in sorted(row.alike(axis, form, interpolation) - found.keys()):
-                    found[other] = found[form] | {row}
-                    frontier.append(other)
+                others = row.alike(axis, form, interpolation)
+                if not others <= found.keys():
+                    for other in sorted(others - found.keys()):
+                        found[other] = found[form] | {row}
+                        frontier.append(other)
     return found

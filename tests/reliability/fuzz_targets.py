@@ -106,7 +106,7 @@ def _inspected_and_promoted(opened: Document, place: Path) -> None:
 def _reported(opened: Document, place: Path) -> None:
     survey = Survey(opened)
     for page in (inspect_page("in.onnx", survey), inspect_markdown("in.onnx", survey)):
-        raw = {hex(ord(c)) for c in page if c not in "\n\t" and unicodedata.category(c) in HIDDEN}
+        raw = {hex(ord(c)) for c in set(page) if c not in "\n\t" and unicodedata.category(c) in HIDDEN}
         assert not raw, f"raw in a report: {raw}"
 
 

@@ -52,7 +52,7 @@ HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"}
 
 def raw_characters(text: str) -> list[str]:
     """What a terminal or a reader would act on instead of showing it."""
-    return sorted({hex(ord(c)) for c in text if c not in "\n\t" and unicodedata.category(c) in HIDDEN})
+    return sorted({hex(ord(c)) for c in set(text) if c not in "\n\t" and unicodedata.category(c) in HIDDEN})
 
 
 def complaints(run: Run) -> list[str]:

@@ -58,6 +58,7 @@ def built(build: Build, size: tuple[int, int]) -> ModelProto:
 
 def run(model: ModelProto, size: tuple[int, int], batch: int = 1) -> np.ndarray:
     options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(model.SerializeToString(), options)
     x = np.random.default_rng(1).random((batch, 3, *size), np.float32)

@@ -27,6 +27,7 @@ CALLS = {
 
 def run(model: onnx.ModelProto) -> np.ndarray:
     options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(model.SerializeToString(), options)
     x = np.random.default_rng(0).random((1, 3, *SIZE), np.float32)

@@ -17,6 +17,7 @@ PAIRS = json.loads((FOLDER / "index.json").read_text())["pairs"]
 
 def outputs(model: onnx.ModelProto, shape: list[int]) -> list[np.ndarray]:
     options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(model.SerializeToString(), options)
     values = np.random.default_rng(11).random(shape, np.float32)

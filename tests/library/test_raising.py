@@ -30,6 +30,7 @@ CALLS = {
 
 def outputs(model):
     options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
     options.log_severity_level = 4
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -29,6 +29,7 @@ REPAIRED = [name for name, case in CASES.items() if case["expected"] == "repaire
 
 def session(model: onnx.ModelProto, *, optimized: bool = True) -> ort.InferenceSession:
     options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
     options.log_severity_level = 4
     if not optimized:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL

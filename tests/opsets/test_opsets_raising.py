@@ -147,6 +147,7 @@ def in_half(name: str, opset: int) -> onnx.ModelProto:
 def operators_run(before: onnx.ModelProto, path) -> list[str]:
     """The operators that onnxruntime runs without optimisation."""
     options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.optimized_model_filepath = str(path)
     ort.InferenceSession(before.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -61,6 +61,7 @@ def ran(node: onnx.NodeProto, arrays: list[np.ndarray[Any, Any]]) -> list[tuple[
     graph = helper.make_graph([node], "row", inputs, outputs)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
     quiet = onnxruntime.SessionOptions()
+    quiet.intra_op_num_threads = 1
     quiet.log_severity_level = 4
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), quiet, providers=["CPUExecutionProvider"])

@@ -20,6 +20,7 @@ SIZES = ((8, 10), (12, 6))
 def outputs(model: ModelProto, size: tuple[int, int]) -> list[np.ndarray] | str:
     """What a model computes; open sizes are 2 for the batch and `size` for the image. The error's text if it fails."""
     options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
     options.log_severity_level = 4
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:

@@ -51,6 +51,7 @@ class Verdict:
 
 def session(model: ModelProto) -> ort.InferenceSession:
     options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
     options.log_severity_level = 4
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -51,6 +51,7 @@ def promoted_srcnn(runtime: Runtime, mode: str) -> tuple[list[np.ndarray], list[
     assert answer.ending is Ending.RAN, answer.message
     (output,) = answer.results[0]
     options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(result.model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return [found[output] for found in answer.results], [session.run([output], one)[0] for one in feeds]

@@ -19,8 +19,10 @@ import resizefix
 from resizefix.errors import ResizefixError, VerificationFailedError
 from resizefix.origins.input_sizes.input_axes import open_images
 from resizefix.outcome import Outcome, Status
+from resizefix.reports.sentences.operations import SENTENCES
 
-NO_CONSTANT = "are no constant"
+# What the refusal says after "its sizes" or "its scales", in any command.
+NO_CONSTANT = SENTENCES["operations.extent-not-constant"].partition("{value}")[2]
 _AXES = ("height", "width")
 
 

@@ -70,6 +70,8 @@ def _fed(value: ort.NodeArg, sizes: dict[str, int], old: dict[str, int], random:
     if value.type == "tensor(string)":
         return np.full(shape, "", object)
     kind = np.dtype({"float16": "f2", "float": "f4", "double": "f8"}.get(value.type[7:-1], value.type[7:-1]))
+    if 0 in shape:
+        return np.zeros(shape, kind)
     if len(shape) < 2:  # a factor, or factors of all axes or of two
         return np.asarray(([1] * (shape[0] - 2) + [2, 2])[-shape[0] :] if shape else 2, kind)
     return np.asarray(random.random(shape) * (1 if kind.kind == "f" else 100), kind)

@@ -407,3 +407,18 @@ def test_masks_of_shifted_windows() -> None:
 def test_masks_of_two_rows_of_windows_are_refused() -> None:
     """Which of two rows is like the others of a larger map is not in the file."""
     assert refused(built(shifted_windows, (32, 64)), (48, 64))[1] != "origins.input-size-split"
+
+
+def small_pool(n: Net, h: int, w: int) -> str:
+    """What a pool of two by two samples meets is always so large: it would have to be an adaptive pool."""
+    corner = n.add("Slice", "x", n.const([0, 0]), n.const([4, 6]), n.const([2, 3]))
+    sides = n.add("Slice", n.add("Shape", corner), n.const([2]), n.const([4]))
+    size = n.add("Concat", n.const([1, 3]), n.add("Mul", sides, n.const([4])), axis=0)
+    corner = n.add("Resize", corner, "", "", size, mode="nearest")
+    return n.add("Add", n.add("AveragePool", "x", kernel_shape=[2, 2], strides=[2, 2]), corner)
+
+
+def test_a_step_down_is_no_adaptive_pool_unless_the_user_says_so() -> None:
+    assert refused(built(small_pool, OLD), NEW) == ("AveragePool_6", "origins.input-size-pool")
+    found = followed(built(small_pool, OLD), (64, 96), follow_input=["AveragePool_6"])
+    assert run(found, (64, 96)).shape == (1, 3, OLD[0] // 2, OLD[1] // 2)

@@ -40,6 +40,7 @@ def decide(flow: Flow, choices: Choices) -> list[str]:
             raise refuse(label, "origins.input-size-indices", old=dim.old)
     _rest(flow)
     flow.solver.settle()
+    _refuse_steps_down(flow, choices)
     return inferred
 
 
@@ -116,18 +117,31 @@ def _fixed_part_of_one(split: Split, others: Sequence[Split]) -> int | None:
 def _pools(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     sizes = flow.sizes
     for index, source, bins, windows in flow.pools:
-        if not any(flow.is_open(size) for size in bins):
-            continue
         label = flow.labels[index]
         kernel = [k for a in flow.view.model.graph.node[index].attribute if a.name == "kernel_shape" for k in a.ints]
         said = choices.of(label)
+        if not any(flow.is_open(size) for size in bins):
+            continue
         adaptive = {"keep": False, "follow": True}.get(said or "", _is_adaptive(flow, source, bins, kernel))
         if adaptive is None:
             raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=[size.old for size in bins])
         for size, window in zip(bins, windows, strict=True):
             flow.bind(size, sizes.const(size.old or 1) if adaptive else window)
         if adaptive:
+            flow.adaptive.add(index)
             inferred.append(f"{label}: an adaptive pool of {[size.old for size in bins]} bins")
+
+
+def _refuse_steps_down(flow: Flow, choices: Choices) -> None:
+    """Raises SizeRefusedError for a pool of few samples that what it meets would make an adaptive one."""
+    sizes = flow.sizes
+    for index, _, bins, windows in flow.pools:
+        label, always = flow.labels[index], [sizes.fixed(size) for size in bins]
+        kernel = [k for a in flow.view.model.graph.node[index].attribute if a.name == "kernel_shape" for k in a.ints]
+        small = max(kernel) <= _STEP_DOWN and None not in always and max(size or 0 for size in always) > 1
+        decided = index in flow.adaptive or choices.of(label) == "follow"
+        if small and not decided and any(sizes.varies(window) for window in windows):
+            raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=always)
 
 
 def _is_adaptive(flow: Flow, source: str, bins: Sequence[Dim], kernel: Sequence[int]) -> bool | None:

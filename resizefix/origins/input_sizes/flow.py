@@ -112,6 +112,7 @@ class Flow:
         self.quotients: list[tuple[str, Dim, Dim]] = []
         self.halves: list[tuple[str, Dim, Dim]] = []
         self.pools: list[tuple[int, str, tuple[Dim, ...], tuple[Dim, ...]]] = []
+        self.adaptive: set[int] = set()
         self.labels = [node_label(node, index) for index, node in enumerate(view.model.graph.node)]
         self._moving: set[str] = set()
 

@@ -20,7 +20,7 @@ from resizefix.cli.options import (
     target_option,
     writing,
 )
-from resizefix.cli.piped_model import DASH, PipedModel, model_argument
+from resizefix.cli.piped_model import DASH, PipedModel, model_argument, shown
 from resizefix.cli.written import More, No, written
 from resizefix.diagnostics import Diagnostic
 from resizefix.outcome import Status
@@ -71,13 +71,24 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
     def verdicts(result: Result, path: str | None, made: bool) -> More:
         from resizefix.library.check import check_all
         from resizefix.reports.json import verdict_json
-        from resizefix.reports.text import show_verdicts
 
         found = check_all(result.model, _TARGETS) if made else ()
         fields = {verdict.target.name: verdict_json(verdict) for verdict in found}
-        shown = {"target": options["target"], "targets": fields}
+        answer = {"target": options["target"], "targets": fields}
         verdicts = [verdict for verdict in found if verbose or verdict.target.name == options["target"]]
-        return More(shown, lambda: show_verdicts(verdicts, chosen=options["target"]))
+
+        def show() -> None:
+            from resizefix.document.document import Document
+            from resizefix.reports.next_step import after_check
+            from resizefix.reports.terminal import show_step
+            from resizefix.reports.text import show_verdicts
+
+            show_verdicts(verdicts, chosen=options["target"])
+            chosen = [verdict for verdict in verdicts if verdict.target.name == options["target"]]
+            if not all(verdict.accepted for verdict in chosen):  # `legalize` may replace what no form of Upsample is
+                show_step(after_check(shown(model), Document.open(model), chosen))
+
+        return More(answer, show)
 
     out = DASH if isinstance(model, PipedModel) else os.path.splitext(model)[0] + ".trt-legacy.onnx"
     return written(model, options, make, _why_not, verbose=verbose, out=out, more=verdicts)

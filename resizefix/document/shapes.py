@@ -90,7 +90,7 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule
         return
     derived = _derive_from(model, seeds, rule)
     renamed: dict[str, str] = {}
-    known_symbols = _symbols(model)
+    known_symbols = _symbols(model) | {size for dims in seeds.values() for size in dims or () if isinstance(size, str)}
     for key, tensor, old in stored:
         dims = derived.inner_dims(key)
         named: list[int | str | None] = []

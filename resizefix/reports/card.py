@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from resizefix.library.verdict import Verdict
+from resizefix.operations.site import Extent
 from resizefix.reports.drawing import drawing
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Neighbourhood
@@ -27,7 +28,7 @@ from resizefix.targets.target import Effect
 
 _EFFECTS = {
     Effect.REJECTED: ("no", "rejected by"),
-    Effect.DIFFERENT: ("no", "computed otherwise by"),
+    Effect.DIFFERENT: ("no", "computed differently by"),
     Effect.NOTED: ("care", "taken, with a note, by"),
 }
 
@@ -106,7 +107,7 @@ def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
     site = surveyed.site
     facts: dict[str, Markup | str] = {
         "Computes": f"{operator(site)}, {meaning(site.interpolation)}",
-        "Extent": extent(site.extent),
+        "Resizes by": extent(site.extent) if site.extent.values is not None else _open(site.extent),
         "Comes from": origin(site.origin),
         "Reads": join(_code(site.input), f" {tensor(site.input_dims, site.elem_type)}"),
         "Makes": join(_code(site.output), f" {tensor(site.output_dims, site.elem_type)}"),
@@ -147,7 +148,17 @@ def verdicts(found: Sequence[Verdict], broken: Sequence[Broken], heading: str, *
         rules = element(
             "details", element("summary", f"{count(len(broken), 'rule')} broken: what and why"), listed, open=is_open
         )
-    return element("div", element(heading, "Targets"), badges, rules)
+    return element("div", element(heading, "Targets"), badges, _legend(found), rules)
+
+
+def _legend(found: Sequence[Verdict]) -> Markup | None:
+    """What the marks mean that do not explain themselves."""
+    signs = []
+    if any(verdict.word == "different" for verdict in found):
+        signs.append("≠ loads, and computes something else")
+    if any(verdict.accepted and verdict.violations for verdict in found):
+        signs.append("yellow: accepted, with a note below")
+    return element("p", "; ".join(signs), class_="quiet") if signs else None
 
 
 def _badge(verdict: Verdict) -> Markup:
@@ -186,7 +197,12 @@ def _breakable(name: str) -> list[Markup | str]:
 
 def _sentence(text: str, *, raised: bool = True) -> str:
     stop = "" if text.endswith((".", "!", "?")) else "."
-    return (text[:1].upper() + text[1:] if raised else text) + stop
+    is_name = "_" in text.partition(" ")[0]
+    return (text[:1].upper() + text[1:] if raised and not is_name else text) + stop
+
+
+def _open(found: Extent) -> str:
+    return f"{found.kind.value}, known when the model runs"
 
 
 def _code(name: str) -> Markup:

@@ -79,7 +79,7 @@ def matrix_markdown(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]
     parts = [f"### {code(PurePath(model).name)}: {count(len(rows), 'node')}, {_accepted(verdicts)}"]
     if rows:
         headings = ["node", *(one.target.name for one in verdicts)]
-        cells = [[code(row.title), *("✓" if one.accepted else "✕" for one in row.verdicts)] for row in rows]
+        cells = [[code(row.title), *(_mark(one) for one in row.verdicts)] for row in rows]
         parts.append(table(headings, cells))
     lines = [
         f"- {code(row.title)}: {code(broken.rule)} ({listed([code(run) for run in runs_of_targets(broken.targets)])}): "
@@ -108,8 +108,12 @@ def _headline(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Headline:
 
 
 def _cell(verdict: Verdict) -> Markup:
-    mark, style = ("✓", "yes") if verdict.accepted else ("✕", "no")
-    return element("td", mark, class_=style, data_label=verdict.target.name)
+    style = "yes" if verdict.accepted else "no"
+    return element("td", _mark(verdict), class_=style, data_label=verdict.target.name)
+
+
+def _mark(verdict: Verdict) -> str:
+    return {"accepted": "✓", "different": "≠"}.get(verdict.word, "✕")
 
 
 def _live(verdicts: Sequence[Verdict]) -> list[str]:

@@ -112,10 +112,10 @@ def show_profile(flags: str) -> None:
 
 
 def show_verdicts(verdicts: Sequence[Verdict], *, chosen: str | None) -> None:
-    """A line for each target, with the rules that are broken; `chosen` is marked."""
+    """A line for each target, with the rules that are broken; among several `chosen` is marked."""
     out = screen(4)
     for verdict in verdicts:
-        mark = "*" if verdict.target.name == chosen else " "
+        mark = "*" if verdict.target.name == chosen and len(verdicts) > 1 else " "
         out.line(f"{mark} {verdict.target.name:<13} ", (verdict.word, _COLOURS[verdict.word]))
         for violation in verdict.violations:
             out.below(printable(f"{violation.node}: {violation.because} [{violation.rule}; {violation.source}]"))

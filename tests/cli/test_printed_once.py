@@ -86,7 +86,7 @@ def test_no_reason_is_said_twice(run):
 
 def test_trt_legacy_reports_the_verdict_of_the_version_that_was_asked_for(run):
     _, out, _ = run("trt-legacy", BISENET, "a.onnx", "--target", "tensorrt-7.0")
-    assert [line.split()[1] for line in out.splitlines() if "tensorrt" in line] == ["tensorrt-7.0"]
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("  tensorrt")] == ["tensorrt-7.0"]
     _, out, _ = run("trt-legacy", BISENET, "b.onnx", "-v")
     assert sum(line.startswith(("* tensorrt", "  tensorrt")) for line in out.splitlines()) == 6
 

@@ -290,3 +290,20 @@ def test_a_choice_for_no_node_and_two_for_one_are_wrong_arguments():
     for choices in ({"keep": ["atc"]}, {"follow_input": ["Resize_*"]}, {"keep": ["*"], "follow_input": ["act"]}):
         with pytest.raises(UsageError, match=r"no node has such a name|both name act"):
             resizefix.input_size(model, size=(16, 16), verify=False, **choices)
+
+
+def test_the_answer_has_the_shapes_and_sizes_that_stay_keep_their_names():
+    model = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Relu", ["x"], ["y"])],
+            "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, "h", "w"])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3, "h", "w"])],
+        ),
+        opset_imports=[helper.make_opsetid("", 13)],
+        ir_version=8,
+    )
+    result = resizefix.input_size(model, size=(24, 32))
+    assert result.resolution.shapes[0] == ("x", ("n", 3, "h", "w"), ("n", 3, 24, 32))
+    (output,) = result.model.graph.output
+    assert [dim.dim_param or dim.dim_value for dim in output.type.tensor_type.shape.dim] == ["n", 3, 24, 32]

@@ -11,16 +11,13 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 def printable(text: str, *, keep_lines: bool = False) -> str:
     """`text` with every character that a terminal would act on replaced by its escape, `\\x1b` for the escape
     character."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     import unicodedata  # a library of its own, for names that few files have
 
-    return "".join(
-        character
-        if unicodedata.category(character) not in _HIDDEN or (keep_lines and character in "\n\t")
-        else character.encode("unicode_escape", "surrogatepass").decode("ascii")
-        for character in text
-    )
+    kept = "\n\t" if keep_lines else ""
+    hidden = [one for one in set(text).difference(kept) if unicodedata.category(one) in _HIDDEN]
+    return text.translate({ord(one): one.encode("unicode_escape", "surrogatepass").decode("ascii") for one in hidden})
 
 
 def one_paragraph(text: str) -> str:

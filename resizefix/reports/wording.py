@@ -213,6 +213,8 @@ def _of_run(run: Sequence[str]) -> list[str]:
 
 def columns(text: str) -> int:
     """How many columns of a fixed-width font the text takes."""
+    if text.isascii():
+        return len(text)
     return sum(
         0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
         for character in text

@@ -422,3 +422,18 @@ def test_a_step_down_is_no_adaptive_pool_unless_the_user_says_so() -> None:
     assert refused(built(small_pool, OLD), NEW) == ("AveragePool_6", "origins.input-size-pool")
     found = followed(built(small_pool, OLD), (64, 96), follow_input=["AveragePool_6"])
     assert run(found, (64, 96)).shape == (1, 3, OLD[0] // 2, OLD[1] // 2)
+
+
+def doubled(n: Net, h: int, w: int) -> str:
+    """Twice the input, which is four times the map at even sizes."""
+    small = n.add("MaxPool", "x", kernel_shape=[2, 2], strides=[2, 2])
+    return n.add("Resize", small, "", "", n.const([1, 3, 2 * h, 2 * w]), mode="nearest")
+
+
+def test_two_shares_are_taken_where_they_agree() -> None:
+    odd = (33, 49)
+    found = followed(built(doubled, OLD), NEW)
+    np.testing.assert_array_equal(run(found, NEW), run(built(doubled, NEW), NEW))
+    assert refused(built(doubled, OLD), odd) == ("Resize_1", "origins.input-size-misfit")
+    found = followed(built(doubled, OLD), odd, follow_input=["Resize_1"])
+    np.testing.assert_array_equal(run(found, odd), run(built(doubled, odd), odd))

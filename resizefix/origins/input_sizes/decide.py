@@ -228,12 +228,24 @@ def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]],
             raise refuse(
                 use.label, "origins.input-size-resize", sizes=[after.old for _, _, after in moving], share=str(share)
             )
-        return [_share(sizes, symbol, share) for symbol in known]
+        targets = [_share(sizes, symbol, share) for symbol in known]
+        if share != 1 and choices.of(use.label) != "follow":
+            _note_own_share(flow, use, moving, targets)
+        return targets
     own = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
     if all(sizes.varies(before) for _, before, _ in moving) and len(own) == 1 and _is_simple(next(iter(own))):
         share = own.pop()
         return [_share(sizes, before, share) for _, before, _ in moving]
     return None
+
+
+def _note_own_share(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]], targets: Sequence[Dim]) -> None:
+    """Where the sizes are a share of the resized map as well: at which sizes of the input both are the same."""
+    own = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
+    if len(own) == 1 and _is_simple(next(iter(own))) and all(flow.sizes.varies(before) for _, before, _ in moving):
+        share = own.pop()
+        for (_, before, _), target in zip(moving, targets, strict=True):
+            flow.readings.append((use.label, target, _share(flow.sizes, before, share)))
 
 
 def _common_factor(sizes: Sizes, moving: Sequence[tuple[int, Dim, Dim]]) -> Fraction | None:

@@ -108,6 +108,8 @@ class Flow:
         self.limits: list[tuple[str, Dim, int]] = []
         self.cuts: list[tuple[str, Dim, Dim, Dim]] = []
         self.parities: list[PadRule] = []
+        self.readings: list[tuple[str, Dim, Dim]] = []
+        """Nodes whose size follows the input, or the map that is resized: only where both are equal is it known."""
         self.even_pads: list[tuple[str, Dim, int, int, int]] = []
         self.quotients: list[tuple[str, Dim, Dim]] = []
         self.halves: list[tuple[str, Dim, Dim]] = []

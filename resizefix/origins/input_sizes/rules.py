@@ -42,6 +42,10 @@ def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
         if one is not None and other is not None and one[0] != other[0]:
             why = Diagnostic("origins.input-size-apart", one=int(one[0]), other=int(other[0]))
             return Broken(meeting.node, why)
+    for node, first, second in flow.readings:
+        one, other = (flow.sizes.at(dim, point, memo) for dim in (first, second))
+        if one is not None and other is not None and one[0] != other[0]:
+            return Broken(node, Diagnostic("origins.input-size-two-shares", one=int(one[0]), other=int(other[0])))
     for rule in flow.parities:
         found = flow.sizes.at(rule.dim, point, memo)
         if found is not None and (found[0] - (rule.dim.old or 0)) % rule.step:
@@ -103,6 +107,10 @@ def _fits(flow: Flow, sizes: Mapping[str, Lengths]) -> npt.NDArray[np.bool_]:
     good = np.ones(next(iter(sizes.values())).shape, bool)
     for meeting in flow.solver.meetings:
         one, other = (flow.sizes.at(dim, sizes, memo) for dim in meeting.sizes)
+        if one is not None and other is not None:
+            good &= one == other
+    for _, first, second in flow.readings:
+        one, other = (flow.sizes.at(dim, sizes, memo) for dim in (first, second))
         if one is not None and other is not None:
             good &= one == other
     for rule in flow.parities:

@@ -30,6 +30,7 @@ _NO_NUMBERS = (
 )  # onnxruntime casts these to no number
 _NO_NUMBERS_FIX = "these are not numbers that a Cast makes; export the model again, or correct it"
 _HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+_HALF_DTYPES = tuple(np.dtype(helper.tensor_dtype_to_np_dtype(half)) for half in _HALVES)
 
 
 def places(node: ResizeNode) -> dict[str, int]:
@@ -70,7 +71,7 @@ def scales_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
     because = f"its scales are {_type_name(operand.elem_type)}; ONNX wants float32 there"
     if operand.elem_type in _NO_NUMBERS:
         return Fault(name, because, _NO_NUMBERS_FIX)
-    if operand.value is None or operand.value.dtype.kind not in "fiu":
+    if operand.value is None or not (operand.value.dtype.kind in "fiu" or operand.value.dtype in _HALF_DTYPES):
         return _cast(node, operand, FLOAT, name, because)
     value, why = _unrounded(node, operand.value)
     if value is None:
@@ -100,11 +101,11 @@ def rounded_to_half(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def _unrounded(node: ResizeNode, value: Array) -> tuple[Array | None, str]:
     """The float32 scales that were rounded to what is stored, and how they were found; None, and why not."""
-    if value.dtype != np.float16:
+    if value.dtype not in _HALF_DTYPES:
         return value.astype(np.float32), ""
     found = []
     for axis, half in zip(node.axes_of(value.size), value.reshape(-1), strict=True):
-        scale, evidence = _factor(node, axis, np.float16(half))
+        scale, evidence = _factor(node, axis, half)
         if scale is None:
             return None, evidence
         found.append(scale)
@@ -113,8 +114,10 @@ def _unrounded(node: ResizeNode, value: Array) -> tuple[Array | None, str]:
     return scales, "; the file holds them rounded to float16" if rounded else ""
 
 
-def _factor(node: ResizeNode, axis: int | None, half: np.float16) -> tuple[float | None, str]:
-    exact = float(half) if np.isfinite(half) else 0.0
+def _factor(node: ResizeNode, axis: int | None, half: np.generic) -> tuple[float | None, str]:
+    """The factor that a float16 or bfloat16 was rounded from, and why it is not known where it is not."""
+    rounded = half.dtype.type
+    exact = float(half) if np.isfinite(float(half)) else 0.0
     if exact <= 0:
         return float(half), ""
     numerator, _ = exact.as_integer_ratio()
@@ -125,18 +128,19 @@ def _factor(node: ResizeNode, axis: int | None, half: np.float16) -> tuple[float
     plain = _plain_factor(half)
     if size is None or out is None:
         return plain, ""
-    if np.float16(out / size) == half:
+    if rounded(out / size) == half:
         return out / size, ""
     if kernel_length(plain, size) == out:  # the output is the integer part of the product
         return plain, ""
     return None, f"the stored shapes say {out / size:.6g} on axis {axis}; which of the two is meant is not known"
 
 
-def _plain_factor(half: np.float16) -> float:
-    """The fraction of small numbers whose float16 this is, else the shortest decimal number."""
+def _plain_factor(half: np.generic) -> float:
+    """The fraction of small numbers whose float16 or bfloat16 this is, else the shortest decimal number."""
+    rounded = half.dtype.type
     for denominator in range(1, _LARGEST_DENOMINATOR + 1):
         numerator = round(float(half) * denominator)
-        if numerator > 0 and np.float16(numerator / denominator) == half:
+        if numerator > 0 and rounded(numerator / denominator) == half:
             return numerator / denominator
     return float(str(half))
 

@@ -370,3 +370,15 @@ def test_values_of_a_data_file_are_put_into_the_model(kind, opset, tmp_path):
     result.model.save(tmp_path / "fixed.onnx")
     (output,) = session(onnx.load(tmp_path / "fixed.onnx")).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
     assert output.shape == (1, 3, 16, 16)
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18])  # Cast takes bfloat16 from opset 13 on
+def test_bfloat16_scales_are_the_factors_that_were_rounded(opset):
+    document = small(opset, f"y = Resize (x, {'e' if opset == 11 else chr(34) * 2}, s)", f"{SCALES}, float[0] e = {{}}")
+    stored = onnx.helper.make_tensor("s", onnx.TensorProto.BFLOAT16, [4], [1, 1, 1.2, 2.5])
+    document.proto.graph.initializer[0].CopyFrom(stored)
+    result = resizefix.repair(document.to_proto())
+    assert result.outcomes[0].fault == "float16-extent"
+    (scales,) = (numpy_helper.to_array(tensor) for tensor in result.model.graph.initializer if tensor.dims == [4])
+    assert scales.tolist() == np.array([1, 1, 1.2, 2.5], np.float32).tolist()
+    session(result.model)

@@ -7,8 +7,9 @@ Right: every output within 1e-4 of its largest value, or within the last bits of
 sizes is run before and after, and what is not right afterwards is laid to somebody:
 
 - refused: a resize was refused, with the reason, and not because the model must be raised first (`--opset`);
-- other operator: the runtime does not run the model without its resizes either, which become inputs and outputs; or it
-  computes something else though what took the place of each resize is right alone, fed what it is fed in the model;
+- other operator: the runtime does not run the model without its resizes either, which become inputs and outputs (of a
+  model that is nothing but resizes, it does not add its tensors); or it computes something else though what took the
+  place of each resize is right alone, fed what it is fed in the model;
 - resize wrong, resize not run: neither. It is a fault of the rules or of a lowering.
 
 The part that is right is of the models that the runtime takes apart from their resizes: of all but "other operator".
@@ -168,11 +169,28 @@ def laid_to(before: Document, after: Document, runtime: Runtime, ending: str, va
     here = runtime.folder / "cut.onnx"
     cut.save(here, overwrite=True)
     names = [value.name for value in cut.proto.graph.output]
-    if not names:
-        return "resize not run"
+    if not names:  # the model is nothing but resizes
+        return "resize not run" if takes_tensors(before, runtime, values) else "other operator"
     answer = runtime.run(here, [fed(cut, values)], names)
     ran = isinstance(answer, RuntimeAnswer) and answer.ending is Ending.RAN
     return "resize not run" if ran else "other operator"
+
+
+def takes_tensors(document: Document, runtime: Runtime, values: Mapping[str, Any]) -> bool:
+    """Whether the runtime takes the tensors that are resized at all: it runs a model that adds each to itself."""
+    names = [name for name in dict.fromkeys(site.input for site in find_sites(document)) if name in values]
+    model = document.copy()
+    graph = model.proto.graph
+    del graph.node[:], graph.input[:], graph.output[:], graph.initializer[:], graph.value_info[:]
+    for name in names:
+        kind = helper.np_dtype_to_tensor_dtype(values[name].dtype)
+        graph.node.append(helper.make_node("Add", [name, name], [f"{name}_sum"], f"{name}_sum"))
+        graph.input.append(helper.make_tensor_value_info(name, kind, values[name].shape))
+        graph.output.append(helper.make_tensor_value_info(f"{name}_sum", kind, values[name].shape))
+    here = runtime.folder / "tensors.onnx"
+    model.save(here, overwrite=True)
+    answer = runtime.run(here, [{name: values[name] for name in names}], [f"{name}_sum" for name in names])
+    return isinstance(answer, RuntimeAnswer) and answer.ending is Ending.RAN
 
 
 def resizes_alone(before: Document, after: Document, runtime: Runtime, values: Mapping[str, Any]) -> str:

@@ -20,10 +20,11 @@ def by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 def without_antialias(f: SiteFacts, sampling: Sampling) -> Sampling:
     """`antialias` is not read."""
+    sampling = kept_is_sampled(f, sampling)
     keeps = sampling.exclude_outside and sampling.mode == "cubic"
     if not sampling.antialias and sampling.exclude_outside == keeps:
         return sampling
-    return replace(kept_is_sampled(f, sampling), antialias=False, exclude_outside=keeps)
+    return replace(sampling, antialias=False, exclude_outside=keeps)
 
 
 def kept_is_sampled(f: SiteFacts, sampling: Sampling) -> Sampling:

@@ -137,7 +137,8 @@ def has_a_mode(f: SiteFacts) -> bool:
 
 def kept_channels(f: SiteFacts, sampling: Sampling) -> Sampling:
     """Batch and channels that keep their length are copied, whatever their scale."""
-    return copied(sampling) if sampling.axis < 2 and sampling.size == sampling.out else sampling
+    kept = sampling.axis < 2 < (f.rank or 0) and sampling.size == sampling.out
+    return copied(sampling) if kept else sampling
 
 
 def crops(f: SiteFacts) -> bool:

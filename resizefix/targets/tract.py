@@ -72,7 +72,8 @@ def _one_pixel(f: SiteFacts, sampling: Sampling) -> Sampling:
 def _is_whole(f: SiteFacts) -> bool:
     """No in·scale has a fraction."""
     found = list(resized(f))
-    return f.by_sizes or all(float(np.float32(scale) * np.float32(size)).is_integer() for _, size, _, scale in found)
+    by_lengths = f.by_sizes and f.keep_aspect_ratio_policy == "stretch"
+    return by_lengths or all(float(np.float32(scale) * np.float32(size)).is_integer() for _, size, _, scale in found)
 
 
 def _declutters(f: SiteFacts) -> bool:
@@ -195,7 +196,7 @@ TRACT = targets_of(
             fix="replace the node",
             effect=Effect.DIFFERENT,
         ),
-        whole_copies_are_sampled(_OPERATOR, _corners, _one_pixel, _OLD),
+        whole_copies_are_sampled(_OPERATOR, kept_is_sampled, _corners, _one_pixel, _OLD),
         crop_is_not_computed(f"measured on {_RELEASE}", _is_whole),
         Rule(
             name="symmetric-ties",

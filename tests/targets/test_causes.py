@@ -68,6 +68,9 @@ LISTED = {"opset": "18", "axes": "3,2,1,0", "nm": "floor"}
         ("mnn", {"dtype": "uint8", "values": "1,1,2,2,2", "shape": "1x1x2x3x4"}, ["no-integer-volumes"]),
         ("mnn", {"ct": "pytorch_half_pixel", "values": "1,1,2,2,2", "shape": "1x1x1x3x4"}, []),
         ("mnn", {**CROPPED, "values": "1,1,1,1"}, []),
+        ("mnn", {"opset": "18", "mode": "linear", "aa": "1", "values": "1,1,2,1.1"}, ["antialias-ignored"]),
+        ("mnn", {"opset": "18", "mode": "linear", "aa": "1", "values": "1,1,2,1"}, []),
+        ("mnn", {"mode": "linear", "values": "1,1.25", "shape": "1x3"}, ["unchanged-sizes-are-sampled"]),
         # tract
         ("tract", {**LISTED, "values": "2,2,1,1"}, ["all-axes-in-order"]),
         ("tract", {**LISTED, "values": "2,2,1,1", "dyn": "d0d1d2d3"}, ["all-open-axes-in-order"]),

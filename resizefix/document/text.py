@@ -19,6 +19,11 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def each_of(number: int, kind: str) -> str:
+    """`the repaired node`, or `each of the 3 repaired nodes`."""
+    return f"the {kind} node" if number == 1 else f"each of the {number} {kind} nodes"
+
+
 def numbers_text(values: np.ndarray[Any, Any]) -> str:
     """`[1.0, 1.0, 0.6, 0.5]`: the numbers of a tensor, each as short as its type allows."""
     shown = [str(value) for value in values.reshape(-1)]

@@ -282,7 +282,7 @@ MESSAGES = (
         "MIGraphX",
         "migraphx",
         ("PARSE_RESIZE: only nearest and linear modes are supported!",),
-        "MIGraphX has no cubic interpolation. At a fixed size, other operators compute it.",
+        "Older releases of MIGraphX have no cubic interpolation. At a fixed size, other operators compute it.",
         "interpolation-is-cubic",
     ),
     _row(

@@ -75,7 +75,8 @@ class Replacement:
     def outcome(self, site: Site, also: str | None = None) -> Outcome:
         """The outcome of the site: how it was rewritten, how near that comes, under which condition, and `also`."""
         within = Diagnostic("operations.within", bound=f"{self.bound:.2g}") if self.bound and not self.exact else ""
-        parts = (self.description or self.how, self.why, within, self.note, *self.conditions, also)
+        near = ", ".join(part for part in (*self.conditions, within) if part)
+        parts = (self.description or self.how, self.why, near, self.note, also)
         reason = "; ".join(part for part in parts if part)
         before, after = node_text(site.node), tuple(node_text(node) for node in self.nodes)
         how_near = (self.exact, self.condition, self.bound)

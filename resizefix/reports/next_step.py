@@ -83,8 +83,8 @@ def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> 
     for target in refusing:
         chosen = [site for site in sites if survey.plans.is_rewritable(site, target)]
         if chosen:
-            whole = len(sites) > 1 and (len(chosen) == len(sites) or survey.plans.every_rewrite_passes)
-            return rewriting(model, target.name, [] if whole else chosen)
+            whole = len(chosen) == len(sites) or survey.plans.every_rewrite_passes
+            return rewriting(model, target.name, [] if whole else chosen, len(sites if whole else chosen))
         if survey.plans.has_legacy_form(target):
             return NextStep(f"write the model for {target.name}", ("trt-legacy", model, beside(model, "trt-legacy")))
     steps = (_freezing(model, surveyed, survey) for surveyed in survey.sites)
@@ -103,14 +103,14 @@ def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:
     newest_first = list(reversed(surveyed.verdicts))
     for verdict in [verdict for verdict in newest_first if verdict.target.runtime == "tensorrt"] or newest_first:
         if not verdict.accepted and survey.plans.is_rewritable(site, verdict.target):
-            return [*steps, rewriting(model, verdict.target.name, [site])]
+            return [*steps, rewriting(model, verdict.target.name, [site], 1)]
     return steps
 
 
-def rewriting(model: str, target: str, sites: Sequence[Site]) -> NextStep:
-    """The command that rewrites these sites, or all that it can where none are named."""
+def rewriting(model: str, target: str, sites: Sequence[Site], number: int) -> NextStep:
+    """The command that rewrites these sites, or all that it can where none are named; `number` of them."""
     patterns = [word for site in sites for word in ("-n", f"#{site.index}")]
-    whom = "it" if len(sites) == 1 else "them"
+    whom = "it" if number == 1 else "them"
     return NextStep(
         f"rewrite {whom} for {target}", ("legalize", model, beside(model, target), "--target", target, *patterns)
     )
@@ -128,7 +128,8 @@ def _freezing(model: str, surveyed: Surveyed, survey: Survey) -> NextStep | None
     setting = survey.plans.freezing(site)
     if setting is None:
         return None
-    words = ("freeze-scales", model, beside(model, "frozen"), *setting, "-n", f"#{site.index}")
+    only = () if len(survey.sites) == 1 else ("-n", f"#{site.index}")
+    words = ("freeze-scales", model, beside(model, "frozen"), *setting, *only)
     return NextStep(f"make its {site.extent.kind.value} constant{', for example' if setting else ''}", words)
 
 
@@ -136,5 +137,5 @@ def _rewriting_for_modern(model: str, surveyed: Surveyed, survey: Survey) -> Nex
     for verdict in surveyed.verdicts:
         if verdict.target.name == _MODERN and not verdict.accepted:
             is_rewritable = survey.plans.is_rewritable(surveyed.site, verdict.target)
-            return rewriting(model, _MODERN, [surveyed.site]) if is_rewritable else None
+            return rewriting(model, _MODERN, [surveyed.site], 1) if is_rewritable else None
     return None

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.intended import IntendedNode
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.text import counted
+from resizefix.document.text import each_of
 from resizefix.errors import DiagnosedError, RefusedError
 from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Feeds, Value
@@ -101,10 +102,12 @@ def measure_change(change: Change, conditions: Conditions) -> Measured:
 
 def _reason(nodes: Sequence[IntendedNode]) -> str:
     kept = sum(node.keeps for node in nodes)
-    parts = [f"{counted(len(nodes), 'changed node')} alone compared with what was asked for"]
+    asked = each_of(len(nodes), "changed")
+    if kept == len(nodes):
+        return Diagnostic("verification.changed-alone-all-kept", nodes=asked)
     if kept:
-        parts.append(f"{kept} of them with the original")
-    return ", ".join(parts)
+        return Diagnostic("verification.changed-alone-some-kept", nodes=asked, kept=kept)
+    return Diagnostic("verification.changed-alone", nodes=asked)
 
 
 class _Work:

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from onnx import helper, numpy_helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.row import Operands
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
-from resizefix.document.text import counted
+from resizefix.document.text import each_of
 from resizefix.errors import DiagnosedError, UsageError
 from resizefix.interpolation import Interpolation, NearestMode
 from resizefix.runtimes.inputs import Value
@@ -116,7 +117,7 @@ class _Proof:
         self._alone()
         nodes = self._repair.nodes
         self.notes.append(
-            f"{counted(len(nodes), 'repaired node')} compared alone with the intended meaning"
+            Diagnostic("verification.repaired-alone", nodes=each_of(len(nodes), "repaired"))
             if nodes
             else "no repaired node stands in the main graph, so none was compared alone"
         )

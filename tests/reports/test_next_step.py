@@ -38,7 +38,7 @@ def test_sites_that_only_change_together_share_one_input():
 
 def test_a_fed_input_can_be_frozen_at_an_example():
     assert step(FED.replace("<float[4] s = {1, 1, 2, 2}>", "")) == (
-        "resizefix freeze-scales m.onnx m.frozen.onnx --set t=1,1,2,2 -n '#0'"
+        "resizefix freeze-scales m.onnx m.frozen.onnx --set t=1,1,2,2"
     )
 
 

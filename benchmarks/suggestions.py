@@ -42,9 +42,11 @@ ASKED = [
     *(("legalize", "MODEL", "out.onnx", "--target", target) for target in TARGETS),
     ("check", "MODEL", *(word for target in TARGETS for word in ("--target", target))),
 ]
-# Options that a text may name without advising them; `retry_args` are run as they are.
+# Options that a text may name without advising them (`retry_args` are run as they are), that take a file which only
+# the user has, or that belong to another command, after the one that is advised.
 _TOLD = re.compile(
     r"; it works with .*|\([^()]*switched off[^()]*\)|which --no-lower forbids|--\w[\w-]* (?:sets|replaces|forbids)"
+    r"|Give its library with --custom-op-library|promote the frozen scales with --for tensorrt"
 )
 _OPTION = re.compile(
     r"(?<![\w-])(--[a-z][a-z-]*[a-z])"

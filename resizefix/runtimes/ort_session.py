@@ -18,7 +18,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from resizefix.document.scopes import bodies
 from resizefix.errors import ResizefixError, UsageError
-from resizefix.runtimes.inputs import Array, Feeds, Value
+from resizefix.runtimes.inputs import Array, Feeds, TensorInput, Value
 from resizefix.runtimes.limits import Limits, OutOfMemoryError
 from resizefix.runtimes.ort_error import read_ort_error
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
@@ -108,15 +108,19 @@ class Session:
         self._brief = brief
         self._limits = limits
         self.maps_weights = maps_weights
-        self.inputs = model.inputs
+        self._prepared = model
         self.outputs = model.outputs
         self._model = model.serialized
         self._options = options
         self._random = model.random
         self._session = self._load()
-        self._declared = model.declared
         fed_and_made = (*self._session.get_inputs(), *self._session.get_outputs())
         self._rare = {node.name: _WITHOUT_NUMPY[kind] for node in fed_and_made if (kind := node.type) in _WITHOUT_NUMPY}
+
+    @property
+    def inputs(self) -> tuple[TensorInput, ...]:
+        """What to feed."""
+        return self._prepared.inputs
 
     def _load(self) -> ort.InferenceSession:
         # enable_fallback would print to stdout and try again.
@@ -159,12 +163,13 @@ class Session:
 
     def contradicts(self, results: Mapping[str, Value]) -> bool:
         """Whether an output has another size than the file fixes, which onnxruntime believes when it optimises."""
+        declared = self._prepared.declared
         return any(
             isinstance(value, np.ndarray)
-            and name in self._declared
+            and name in declared
             and (
-                value.ndim != len(self._declared[name])
-                or any(size not in (None, found) for size, found in zip(self._declared[name], value.shape, strict=True))
+                value.ndim != len(declared[name])
+                or any(size not in (None, found) for size, found in zip(declared[name], value.shape, strict=True))
             )
             for name, value in results.items()
         )

@@ -58,7 +58,7 @@ def test_a_float_input_is_refused_with_the_way_to_an_integer_one(target: str) ->
     assert violation.effect is Effect.REJECTED
     assert "neither int32 nor int64" in violation.because
     assert "freeze them" in violation.fix
-    assert "int64 factor" in violation.fix
+    assert "--for tensorrt" in violation.fix
 
 
 @pytest.mark.parametrize("target", NAMES[6:])

@@ -111,7 +111,7 @@ def _unrounded(node: ResizeNode, value: Array) -> tuple[Array | None, str]:
         found.append(scale)
     scales = np.array(found, np.float32)
     rounded = not np.array_equal(scales, value.astype(np.float32))
-    return scales, "; the file holds them rounded to float16" if rounded else ""
+    return scales, f"; the file holds them rounded to {value.dtype.name}" if rounded else ""
 
 
 def _factor(node: ResizeNode, axis: int | None, half: np.generic) -> tuple[float | None, str]:

@@ -6,7 +6,6 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS
-from resizefix.faults.extents import both_operands
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import integers, shape_of_input
 from resizefix.faults.resize_node import INT64, Operand, ResizeNode
@@ -20,7 +19,7 @@ def lost_channels(node: ResizeNode, _: Preferences) -> Fault | None:
     torch/onnx/symbolic_opset11.py of torch 1.3 puts ones before the computed height and width; onnxruntime then keeps
     the first channel alone where the mode is nearest, and refuses the node otherwise.
     """
-    scales, sizes = both_operands(node)
+    scales, sizes = node.extents
     rank = node.rank
     if sizes is None or scales is not None or rank is None or rank < 3 or "axes" in node.attributes:
         return None

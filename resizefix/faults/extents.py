@@ -17,7 +17,7 @@ from resizefix.document.text import numbers_text
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import empty_tensor, integers, shape_of_input
 from resizefix.faults.resize_node import Array, Operand, ResizeNode
-from resizefix.faults.types import places, stored_pair
+from resizefix.faults.types import stored_pair
 
 BOTH_EXTENTS = "both-extents"
 NO_EXTENT = "no-extent"
@@ -33,19 +33,9 @@ _NEARLY_ONE = 1e-3  # farther than a 16-bit or fixed-point format moves 1
 _ONE_IN_8_BITS = 8e-3  # farther than 8 bits move 1; read as 1 only where a stored shape says so
 
 
-def both_operands(node: ResizeNode) -> tuple[Operand | None, Operand | None]:
-    """The scales and sizes that hold a value, or may."""
-    where = places(node)
-    scales, sizes = (node.operands.get(where.get(what, -1)) for what in ("scales", "sizes"))
-    return (
-        None if scales is not None and scales.is_empty else scales,
-        None if sizes is not None and sizes.is_empty else sizes,
-    )
-
-
 def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """Scales and sizes both hold a value; ONNX allows one of them."""
-    scales, sizes = both_operands(node)
+    scales, sizes = node.extents
     if scales is None or sizes is None:
         return None
     because = "both scales and sizes hold a value, and ONNX allows one of them"
@@ -56,7 +46,7 @@ def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
             "choose with --prefer scales or --prefer sizes"
         )
         return Fault(BOTH_EXTENTS, because, fix)
-    where = places(node)
+    where = node.places
     if kept == "scales":
         change = Change(node.with_input(where["sizes"], ""), resized=True)
     elif node.opset >= 13:
@@ -100,7 +90,7 @@ def no_extent(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """Neither scales nor sizes hold a value."""
     if node.node.op_type != "Resize" or node.opset < 11:
         return None
-    if both_operands(node) != (None, None) or (set(node.operands) == {1} and not node.operands[1].is_empty):
+    if node.extents != (None, None) or (set(node.operands) == {1} and not node.operands[1].is_empty):
         return None
     because = "neither scales nor sizes hold a value"
     out = _stored_sizes(node)
@@ -158,7 +148,7 @@ def _with_sizes(node: ResizeNode, name: str, because: str, out: Sequence[int], f
 
 def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales for the last axes alone: [2, 2] for an image of four axes."""
-    scales, sizes = both_operands(node)
+    scales, sizes = node.extents
     if scales is None or scales.value is None or sizes is not None or scales.value.ndim != 1:
         return None
     rank, count = node.rank, scales.value.size
@@ -197,7 +187,7 @@ def _new_scales(
 
 def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """Scales or sizes at which nothing can be computed; 0 and -1 among sizes are how Reshape says "as it was"."""
-    scales, sizes = both_operands(node)
+    scales, sizes = node.extents
     if scales is not None and sizes is None and scales.value is not None and scales.value.dtype.kind == "f":
         if all(0 < scale < math.inf for scale in scales.value.ravel().tolist()):
             return None
@@ -224,7 +214,7 @@ def _sizes_behind(
     node: ResizeNode, name: str, because: str, fix: str, kept: int, sizes: Array, *, keeps_numbers: bool = True
 ) -> Fault:
     """The first `kept` sizes become those of X at run time, the others stay."""
-    place = places(node)["sizes"]
+    place = node.places["sizes"]
     if node.opset >= 18:
         tail = integers(node, "sizes", *sizes[kept:].tolist())
         changed = node.with_input(place, tail.name)
@@ -245,7 +235,7 @@ def _sizes_behind(
 
 def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
     """1.0000153 or 0.9999999 on an axis that keeps its size: onnxruntime refuses it, or loses a channel."""
-    scales, sizes = both_operands(node)
+    scales, sizes = node.extents
     if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
         return None
     if not any(scale != 1 and abs(scale - 1) <= _ONE_IN_8_BITS for scale in scales.value.ravel().tolist()):
@@ -291,7 +281,7 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
     One that is float32(30/29), bit for bit, meant 30; where the exporter stored 29, as torch does up to opset 10, both
     readings are named.
     """
-    scales, sizes = both_operands(node)
+    scales, sizes = node.extents
     if scales is None or sizes is not None or scales.value is None or scales.value.dtype != np.float32:
         return None
     given = scales.value.ravel().tolist()
@@ -349,7 +339,7 @@ def _plain(node: ResizeNode) -> str:
 
 def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
     """Constant sizes that hold the batch of the export, in a model whose batch is free."""
-    scales, sizes = both_operands(node)
+    scales, sizes = node.extents
     if sizes is None or sizes.value is None or scales is not None or "axes" in node.attributes:
         return None
     dims, value = node.input_dims, sizes.value
@@ -367,7 +357,7 @@ def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def identity(node: ResizeNode, preferences: Preferences) -> Fault | None:
     """A resize by 1 on every axis, removed on request: an Identity takes its place."""
-    scales, sizes = both_operands(node)
+    scales, sizes = node.extents
     if not preferences.remove_identity or sizes is not None or scales is None or scales.value is None:
         return None
     if not np.all(scales.value == 1):

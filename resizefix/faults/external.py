@@ -11,14 +11,13 @@ from resizefix.document.payloads import THRESHOLD
 from resizefix.document.scopes import Definition
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.resize_node import ResizeNode
-from resizefix.faults.types import places
 
 EXTERNAL_EXTENT = "external-extent"
 
 
 def external_extent(node: ResizeNode, _: Preferences) -> Fault | None:
     """Constant scales or sizes whose values stand in another file."""
-    where = places(node)
+    where = node.places
     for what in ("scales", "sizes"):
         operand = node.operands.get(where.get(what, -1))
         stored = None if operand is None else _stored(node.definition(operand.name))

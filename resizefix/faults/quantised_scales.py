@@ -15,7 +15,7 @@ from resizefix.document.text import numbers_text
 from resizefix.faults.conversions import QUANTISED_EXTENT
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.resize_node import Array, Operand, ResizeNode
-from resizefix.faults.types import places, stored_pair
+from resizefix.faults.types import stored_pair
 
 _PLAIN = 4  # 2, 1.5, 1.25, 1/3: factors that are meant without a stored shape
 _LARGEST_DENOMINATOR = 16
@@ -24,7 +24,7 @@ _ROUNDING = 1 + 1e-3  # the step and the product are float32
 
 def quantised_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales that a DequantizeLinear makes of stored integers, and that rounding moved."""
-    place = 1 if set(node.operands) == {1} else places(node)["scales"]
+    place = 1 if set(node.operands) == {1} else node.places["scales"]
     operand = node.operands.get(place)
     read = None if operand is None else _dequantised(node, operand)
     if read is None:

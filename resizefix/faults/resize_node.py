@@ -153,6 +153,22 @@ class ResizeNode:
         """The inputs behind X that have a name, by position."""
         return {place: self._operand(place, name) for place, name in enumerate(self.node.input) if place and name}
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where the node's version of the operator has roi, scales and sizes."""
+        if self.node.op_type == "Upsample" or self.opset == 10:
+            return {"scales": 1}
+        return {"roi": 1, "scales": 2, "sizes": 3}
+
+    @cached_property
+    def extents(self) -> tuple[Operand | None, Operand | None]:
+        """The scales and sizes that hold a value, or may."""
+        scales, sizes = (self.operands.get(self.places.get(what, -1)) for what in ("scales", "sizes"))
+        return (
+            None if scales is not None and scales.is_empty else scales,
+            None if sizes is not None and sizes.is_empty else sizes,
+        )
+
     def _operand(self, position: int, name: str) -> Operand:
         definition = self.definition(name)
         value = self.value_of(name)

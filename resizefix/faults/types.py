@@ -33,19 +33,12 @@ _HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 _HALF_DTYPES = tuple(np.dtype(helper.tensor_dtype_to_np_dtype(half)) for half in _HALVES)
 
 
-def places(node: ResizeNode) -> dict[str, int]:
-    """Where the node's version of the operator has roi, scales and sizes."""
-    if node.node.op_type == "Upsample" or node.opset == 10:
-        return {"scales": 1}
-    return {"roi": 1, "scales": 2, "sizes": 3}
-
-
 def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
     """Empty scales or sizes that onnxruntime does not see to be empty: behind a Cast, or in float16.
 
     An empty roi does no harm: nothing reads it, and it may be of any floating-point type.
     """
-    for what, place in places(node).items():
+    for what, place in node.places.items():
         operand = node.operands.get(place)
         if what == "roi" or operand is None or operand.value is None or not operand.is_empty:
             continue
@@ -64,7 +57,7 @@ def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def scales_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales that are not float32, constant or computed."""
-    operand = node.operands.get(places(node)["scales"]) if node.opset >= 9 else None  # an attribute before
+    operand = node.operands.get(node.places["scales"]) if node.opset >= 9 else None  # an attribute before
     if operand is None or operand.elem_type in (None, FLOAT) or operand.is_empty:
         return None
     name = FLOAT16_EXTENT if operand.elem_type in _HALVES else OPERAND_TYPE
@@ -81,7 +74,7 @@ def scales_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def rounded_to_half(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales that went through float16 and lost digits: 1.2 stored as 1.2001953."""
-    operand = node.operands.get(places(node)["scales"])
+    operand = node.operands.get(node.places["scales"])
     if operand is None or operand.value is None or operand.is_direct or operand.elem_type != FLOAT or operand.is_empty:
         return None
     was_half = any(node.type_of(name) == FLOAT16 for _, link in node.chain(operand.name) for name in link.input if name)
@@ -156,7 +149,7 @@ def stored_pair(node: ResizeNode, axis: int | None) -> tuple[int | None, int | N
 
 def sizes_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
     """Sizes that are not int64."""
-    place = places(node).get("sizes")
+    place = node.places.get("sizes")
     operand = None if place is None else node.operands.get(place)
     if operand is None or operand.elem_type in (None, INT64) or operand.is_empty:
         return None

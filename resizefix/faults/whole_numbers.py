@@ -15,7 +15,6 @@ from resizefix.document.values import Dims
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import OPERAND_SPELLING, empty_roi, empty_tensor
 from resizefix.faults.resize_node import Array, Operand, ResizeNode
-from resizefix.faults.types import places
 
 _WHOLE = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.INT16, TensorProto.UINT8, TensorProto.INT8})
 
@@ -28,7 +27,7 @@ def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
     operand = _in_the_place_of_scales(node) if node.opset >= 9 else None  # before 9 the scales are an attribute
     if operand is None or (operand.elem_type not in _WHOLE and not _is_output_shape(node, operand)):
         return None
-    where = "roi" if operand.position != places(node)["scales"] else "scales"
+    where = "roi" if operand.position != node.places["scales"] else "scales"
     because = f"whole numbers stand in the place of {where}"
     meant = preferences.extent or (
         _said_by_shapes(node, operand) if operand.value is not None else _made(node, operand)
@@ -60,10 +59,10 @@ def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
 
 
 def _in_the_place_of_scales(node: ResizeNode) -> Operand | None:
-    place = places(node)["scales"]
+    place = node.places["scales"]
     if node.opset >= 11 and set(node.operands) == {1} and node.node.op_type == "Resize":
         place = 1
-    sizes = node.operands.get(places(node).get("sizes", -1))
+    sizes = node.operands.get(node.places.get("sizes", -1))
     operand = node.operands.get(place)
     if operand is None or operand.is_empty or operand.elem_type is None:
         return None
@@ -141,7 +140,7 @@ EXTENT_SHAPE = "extent-shape"
 def not_a_vector(node: ResizeNode, _: Preferences) -> Fault | None:
     """Scales or sizes of shape [4, 1] or [1, 4], as caffe2onnx writes them; ONNX wants a vector."""
     for what in ("scales", "sizes"):
-        operand = node.operands.get(places(node).get(what, -1))
+        operand = node.operands.get(node.places.get(what, -1))
         value: Array | None = None if operand is None else operand.value
         if operand is None or value is None or value.ndim < 2 or value.size == 0:
             continue

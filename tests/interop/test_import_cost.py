@@ -41,7 +41,7 @@ FOR_INSPECT = {
     "origins": {"classify", "origin", "output_lengths", "size_flow", "size_reach", "size_rows", "size_view"},
     "runtimes": {"inputs"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "operators", "target", "tensorrt"}
-    | {"conditions", "shared_rules"}
+    | {"conditions", "mnn_conditions", "opencv_conditions", "shared_rules"}
     | {f"tensorrt_{part}" for part in ("extent", "form", "sampling", "sources", "tensors")}
     | {"as_written", "deviations", "sampling", "shared_deviations", "static_values"}
     | {"migraphx", "mnn", "ncnn", "opencv", "openvino", "phone_providers", "qnn", "rknn", "tidl", "tract", "tvm"},

@@ -103,9 +103,10 @@ class SiteFacts:
     @property
     def is_computable(self) -> bool:
         """By how much each axis is resized is known: by scales, or by sizes of an input that has known ones."""
-        if self.by_sizes and self.values is not None:
+        known = self.values is not None or self.static_values is not None
+        if self.by_sizes and known:
             return self.input_shape is not None and None not in self.input_shape[min(2, len(self.input_shape) - 1) :]
-        return self.values is not None or self.static_values is not None or bool(self.usual_values)
+        return known or bool(self.usual_values)
 
     @property
     def shown_input_shape(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 import onnx
 
@@ -15,7 +16,6 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition
 from resizefix.document.shapes import dims_of
 from resizefix.errors import RefusedError, UsageError
-from resizefix.interop import Model, opened
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input, retry_args
 from resizefix.operations.site import ReadSite, Site
@@ -26,6 +26,9 @@ from resizefix.targets.collect_facts import facts_in, facts_of
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, accepted, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS
+
+if TYPE_CHECKING:
+    from resizefix.interop import Model
 
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
 _FACTORS = (2, 1, 2000, 1000)
@@ -178,6 +181,7 @@ def repair_helps(model: Model, indices: Collection[int]) -> bool:
     """Whether one of these sites has a fault that `repair` fixes, or any site one that keeps the model from loading,
     and `repair` leaves a model that loads."""
     from resizefix.faults.table import faults_in
+    from resizefix.interop import opened
     from resizefix.operations.sites import sites_in
 
     view = ModelView(opened(model))

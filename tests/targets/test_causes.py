@@ -127,7 +127,7 @@ def test_a_cause_is_a_row(name, columns, rules):
         ("mnn", {**TF_HALF, "mode": "linear", "form": "sizes", "values": "1,2,10,7", "dyn": "1"}, "equal-lengths-may"),
         *((name, {"values": "1,1,0.5,0.5", "dyn": "1"}, "short-inputs-are-empty") for name in ("opencv-4", "mnn")),
         ("openvino", {"mode": "linear", "values": "1,1,1.25,1.25", "dyn": "1"}, "short-inputs-are-copied"),
-        ("ncnn", {"nm": "floor", "form": "sizes_like", "values": "1,2,10,14", "dyn": "1"}, "fed-fractions"),
+        ("ncnn", {"form": "sizes_like", "values": "1,2,10,14", "dyn": "1"}, "fed-fractions"),
         *(
             (name, {"form": "sizes", "values": "2,2,10,14", "shape": "2x2x5x7", "dyn": "d0"}, "open-batch-of-sizes")
             for name in ("openvino", "opencv-5", "tvm", "ncnn")

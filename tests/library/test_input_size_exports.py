@@ -437,3 +437,47 @@ def test_two_shares_are_taken_where_they_agree() -> None:
     assert refused(built(doubled, OLD), odd) == ("Resize_1", "origins.input-size-misfit")
     found = followed(built(doubled, OLD), odd, follow_input=["Resize_1"])
     np.testing.assert_array_equal(run(found, odd), run(built(doubled, odd), odd))
+
+
+# ---- what TensorFlow folds ----
+
+
+def best_cell(n: Net, h: int, w: int) -> str:
+    """The largest sample of a map with channels last: its row and column, as shares of the map."""
+    h, w = h // 2, w // 2
+    y = n.add("Transpose", n.conv("x", 3, 2, 2), perm=[0, 2, 3, 1])
+    at = n.add("ArgMax", n.add("Reshape", y, n.const([1, h * w * 2])), axis=1)
+    cell = n.add("Div", at, n.const(2))
+    row = n.add("Div", cell, n.const(w))
+    column = n.add("Sub", cell, n.add("Mul", row, n.const(w)))
+    shares = [n.add("Mul", n.add("Cast", one, to=1), n.const(np.float32(1) / np.float32(size), np.float32))
+              for one, size in ((row, h), (column, w))]  # fmt: skip
+    return n.add("Concat", *shares, axis=1)
+
+
+@pytest.mark.parametrize("size", [NEW, "any"])
+def test_rows_and_columns_of_indices(size) -> None:
+    found = followed(built(best_cell, OLD), size)
+    np.testing.assert_array_equal(run(found, NEW), run(built(best_cell, NEW), NEW))
+
+
+def test_indices_that_are_divided_by_another_maps_size() -> None:
+    def other(n: Net, h: int, w: int) -> str:
+        y = n.add("Reshape", n.conv("x", 3, 1), n.const([1, h * w]))
+        beside = n.add("ReduceMean", n.conv("x", 3, 1, 2), axes=[2], keepdims=0)
+        column = n.add("Div", n.add("ArgMax", y, axis=1), n.const(w // 2))
+        return n.add("Add", n.add("Cast", column, to=1), beside)
+
+    assert refused(built(other, OLD), NEW) == ("Div_5", "origins.input-size-scalar-or")
+
+
+def test_boxes_in_shares_of_the_image_are_refused() -> None:
+    """Anchors in pixels over the image's size, folded to shares."""
+
+    def boxes(n: Net, h: int, w: int) -> str:
+        shares = np.array([[10, 13], [16, 30]], np.float32).reshape(4, 1, 1) / np.float32(OLD[0])
+        return n.add("Mul", n.add("Exp", n.conv("x", 3, 4)), n.const(shares, np.float32))
+
+    assert refused(built(boxes, OLD), NEW) == ("Mul_2", "origins.input-size-numbers")
+    found = followed(built(boxes, OLD), NEW, keep=["Mul_2"])
+    np.testing.assert_array_equal(run(found, NEW), run(built(boxes, NEW), NEW))

@@ -8,6 +8,7 @@ input elsewhere in the model, or where it has no other use ((W - 1) / 2 = 31.5).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,9 @@ from resizefix.origins.input_sizes.taints import Taint
 
 _SMALL = 4
 _LONGEST_LIST = 8
+_MOST_BOXES = 64  # numbers: the sizes of half as many anchors
+_WHOLE = 1e-4
+_USUAL = 16  # a fraction of a smaller denominator is one that somebody wrote
 _DIVIDING = frozenset({"Div", "Mul", "Reciprocal"})
 _SHIFTING = frozenset({"Add", "Sub", "Mod", "Min", "Max", "Clip", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _OF_PIXELS = (255.0, 127.5)
@@ -56,7 +60,20 @@ class PlainNumbers:
         operands = self.flow.operands
         if not operands.is_constant(name) or place in operands.lists:
             return False
-        return 1 < int(np.prod(operands.shape_of(name), dtype=object)) <= _LONGEST_LIST
+        count = int(np.prod(operands.shape_of(name), dtype=object))
+        return 1 < count <= _LONGEST_LIST or (1 < count <= _MOST_BOXES and self._are_pixel_shares(operands.array(name)))
+
+    def _are_pixel_shares(self, array: npt.NDArray[Any] | None) -> bool:
+        """Whether these are whole pixels over the image's height or width, as sizes of boxes: 10, 13, 16 of 416."""
+        if array is None or array.dtype.kind != "f" or array.size < 2 or np.any(array <= 0) or np.any(array >= 1):
+            return False
+        for side in (dim.old or 1 for dim in self._images()):
+            pixels = array.astype(np.float64) * side
+            whole = np.round(pixels)
+            fractions = {Fraction(int(number), side).denominator for number in whole.flat}
+            if np.all(np.abs(pixels - whole) < _WHOLE) and len(fractions) > 1 and max(fractions) > _USUAL:
+                return True
+        return False
 
     def look(self, meeting: int, place: Place, taint: Taint) -> None:
         """Remember a number that may be a size. Raises SizeRefusedError for lists that hold some sizes."""
@@ -74,6 +91,14 @@ class PlainNumbers:
         own = self.flow.dims.get(node.output[0]) or ()
         if not any(self._moves(dim) for dim in own) and not taint:
             return
+        if (
+            array.size > 1
+            and node.op_type == "Mul"
+            and self._are_pixel_shares(array)
+            and self.choices.of(label) is None
+        ):
+            numbers = [value.item() for value in array.ravel()[:_LONGEST_LIST]]
+            raise refuse(label, "origins.input-size-numbers", numbers=numbers)
         counts = self._counts(node, array, own, taint)
         if counts:
             found = counts

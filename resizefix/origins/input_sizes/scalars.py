@@ -84,6 +84,7 @@ class _Search:
                 listed = place.node == index and not self._is_number(node.input[place.position])
                 if not known and (listed or not (taint.along or taint.is_map)):
                     self.plain.look(index, place, taint)
+        self._outer_axes(node, taint)
         self._pass_on(index, node, taint, taints)
 
     def _pass_on(self, index: int, node: NodeProto, taint: Taint, taints: list[Taint | None]) -> None:
@@ -195,10 +196,32 @@ class _Search:
                 different.append(use)
         if len(different) > 1:
             raise refuse(label, "origins.input-size-scalar", value=value.item())
+        if not different and taint.is_index and said != "follow" and self._may_divide(node, array):
+            raise refuse(label, "origins.input-size-scalar-or", value=value.item())
         if different:
             self.found[place] = different[0]
             taint.is_share = taint.is_share or node.op_type in ("Div", "Reciprocal") or different[0].form in SHARES
         return bool(different)
+
+    def _may_divide(self, node: NodeProto, array: np.ndarray) -> bool:
+        """Whether a number that divides indices is as long as an axis of a map, though none that they count along."""
+        number = float(array.flat[0])
+        large = node.op_type in ("Div", "Mod") and number > _SMALL and number == np.floor(number)
+        return large and bool(self.flow.solver.seen.get(int(number)))
+
+    def _outer_axes(self, node: NodeProto, taint: Taint) -> None:
+        """Indices divided by the length of the last axes, as channels or columns: what is left counts along those
+        before them."""
+        numbers = [self.flow.operands.array(name) for name in node.input if self._is_number(name)]
+        if node.op_type != "Div" or not taint.is_index or len(numbers) != 1 or numbers[0] is None:
+            return
+        for dim in list(taint.along):
+            atoms, count = self.sizes.atoms(dim), 1
+            while atoms and count < numbers[0].flat[0]:
+                count *= atoms[-1].old or 1
+                atoms = atoms[:-1]
+            if count == numbers[0].flat[0] and any(self._moves(atom) for atom in atoms):
+                taint.along.add(self.sizes.product(atoms))
 
     def _may_be_offset(self, node: NodeProto, uses: list[ScalarUse], value: float) -> bool:
         """Whether a number that moves positions may be one of its own, as the middle of a stride: one that is added,
@@ -238,5 +261,6 @@ class _Search:
                 for form in FORMS:
                     least = 1 if dim in taint.summed else 2
                     use = reading(dim, less, form, array) if (dim.old or 0) - less >= least else None
-                    if use is not None and not (taint.is_index and (less or form != "whole")):
+                    share = form == "reciprocal" and array.dtype.kind == "f"
+                    if use is not None and (not taint.is_index or share or (not less and form == "whole")):
                         yield use

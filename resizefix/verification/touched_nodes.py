@@ -48,9 +48,12 @@ def unplanned(step: Step) -> Diagnostic | None:
     old, new = step.before.proto.graph, step.after.proto.graph
     moved = _other_constants(old, new)
     constants = _tensors(new) if step.numbers is not None else {}
-    after = {_key(node): node for node in new.node}
+    after: dict[str, list[NodeProto]] = {}
+    for node in reversed(new.node):  # a converter may have given two nodes one name: each is the next of that name
+        after.setdefault(_key(node), []).append(node)
     for index, node in enumerate(old.node):
-        found = after.get(_key(node))
+        left = after.get(_key(node))
+        found = left.pop() if left else None
         if found is None or (node.op_type == "Constant" and set(node.output) <= moved):
             continue  # unread by now, or compared where it is read
         if index not in step.nodes:

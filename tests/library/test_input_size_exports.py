@@ -481,3 +481,15 @@ def test_boxes_in_shares_of_the_image_are_refused() -> None:
     assert refused(built(boxes, OLD), NEW) == ("Mul_2", "origins.input-size-numbers")
     found = followed(built(boxes, OLD), NEW, keep=["Mul_2"])
     np.testing.assert_array_equal(run(found, NEW), run(built(boxes, NEW), NEW))
+
+
+def test_two_nodes_of_one_name_are_told_apart() -> None:
+    """A converter gave two casts one output: onnxruntime refuses the model, and so does input-size, with its reason."""
+
+    def casts(n: Net, h: int, w: int) -> str:
+        y = n.add("Cast", n.conv("x", 3, 2), to=TensorProto.FLOAT)
+        n.add("Cast", n.conv("x", 3, 2), to=TensorProto.FLOAT)
+        n.nodes[-1].output[0], n.nodes[-1].name = y, n.nodes[-3].name
+        return n.add("Reshape", y, n.const([1, 2 * h * w]))
+
+    assert refused(built(casts, OLD), NEW)[1] == "verification.input-size-original"

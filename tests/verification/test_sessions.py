@@ -82,3 +82,9 @@ def test_a_repair_counts_its_sessions():
         <float[4] s = {1, 1, 2, 2}, int64[4] sizes = {1, 1, 8, 8}> { y = Resize <mode = "nearest"> (x, , s, sizes) }"""
     )
     assert resizefix.repair(model, prefer="scales").verification.sessions > 0
+
+
+def test_an_original_whose_sizes_optimising_folds_otherwise_is_opened_at_both_levels():
+    """Its promoted model gives the same bits at both levels, and users run the original at the default one."""
+    with pytest.raises(resizefix.VerificationFailedError, match="default optimisation level"):
+        resizefix.promote_scales(SRCNN.parent / "handmade" / "size_rules_disagree.onnx")

@@ -6,6 +6,9 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+import resizefix
+from resizefix.outcome import Status
+
 OLD, NEW = (32, 48), (48, 64)
 Build = Callable[["Net", int, int], str]
 
@@ -64,3 +67,19 @@ def run(model: ModelProto, size: tuple[int, int], batch: int = 1) -> np.ndarray:
     x = np.random.default_rng(1).random((batch, 3, *size), np.float32)
     (found,) = session.run(None, {"x": x})
     return found
+
+
+def followed(model: ModelProto, size: tuple[int, int] | str, **options) -> ModelProto:
+    """The model of another size, its verification passed."""
+    result = resizefix.input_size(model, size=size, **options)
+    assert all(outcome.status is Status.CHANGED for outcome in result.outcomes), result.outcomes
+    assert result.verification.passed
+    return result.model
+
+
+def refused(model: ModelProto, size: tuple[int, int] | str, **options) -> tuple[str, str]:
+    """The node that is refused and the code of the reason."""
+    result = resizefix.input_size(model, size=size, **options)
+    (outcome,) = result.outcomes
+    assert outcome.status is Status.REFUSED
+    return outcome.node, outcome.reason.code

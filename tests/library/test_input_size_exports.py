@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from onnx import helper
 from size_networks import NEW, OLD, Net, built, followed, refused, run
 
 
@@ -63,6 +64,24 @@ def unfold_by_range(n: Net, h: int, w: int) -> str:
     return n.add("Reshape", rows, n.const([1, 8, h // 2, w]))
 
 
+def split_shape(n: Net, h: int, w: int) -> str:
+    """The height taken out of a shape by a Split, as Paddle does."""
+    y = n.conv("x", 3, 4)
+    n.nodes.append(helper.make_node("Split", [n.add("Shape", y)], ["n", "c", "height", "width"], axis=0))
+    line = n.add("Range", n.const(0), n.add("Sub", n.add("Squeeze", "height"), n.const(1)), n.const(2))
+    rows = n.add("Gather", y, n.add("Add", n.add("Unsqueeze", line, n.const([0])), n.const([[0], [1]])), axis=2)
+    return n.add("Reshape", rows, n.const([1, 8, h // 2, w]))
+
+
+def pixel_boxes(n: Net, h: int, w: int) -> str:
+    """Corners of boxes around positions in pixels: numbers that are as long as the map here."""
+    h, w = h // 2, w // 2
+    ys, xs = np.meshgrid(np.arange(h) * 2, np.arange(w) * 2, indexing="ij")
+    grid = n.const(np.stack([xs, ys, xs, ys])[None], np.float32)
+    corners = np.array([-OLD[0] // 2, -4, OLD[0] // 2, 4], np.float32).reshape(1, 4, 1, 1)
+    return n.add("Add", n.conv("x", 3, 4, 2), n.add("Add", n.add("Identity", grid), n.const(corners, np.float32)))
+
+
 def unfold_by_table(n: Net, h: int, w: int) -> str:
     """The same with the positions as a table."""
     y = n.conv("x", 3, 4)
@@ -88,7 +107,7 @@ def counted(n: Net, h: int, w: int) -> str:
 
 FOLLOWING = [
     anchors, patches, tiled_pattern, shifted, padded_pool, keras_layer_norm, unfold_by_range, unfold_by_table,
-    two_shares, counted,
+    two_shares, counted, split_shape, pixel_boxes,
 ]  # fmt: skip
 
 

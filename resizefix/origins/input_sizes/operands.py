@@ -242,6 +242,9 @@ class Operands:
         if node.op_type in _FUNCTIONS and node.output:
             self._compute_number(index, node)
             return
+        if node.op_type == "Split" and len(node.output) > 1:
+            self._split(index, node)
+            return
         if not has_row(node) or len(node.output) != 1 or self._counts_positions(node):
             return
         if node.op_type in SHAPE_READERS:
@@ -257,6 +260,14 @@ class Operands:
             return
         if int(np.prod(found.shape, dtype=object)) <= MOST_LISTED:
             self.values[node.output[0]] = found
+
+    def _split(self, index: int, node: NodeProto) -> None:
+        """A list taken apart into single numbers, as Paddle does with a shape."""
+        known = self.known(Place(index, 0), node.input[0])
+        if known is None or known.value is not None or known.shape != (len(node.output),):
+            return
+        for name, element in zip(node.output, known.elements, strict=True):
+            self.values[name] = Known.vector("int64", [element])
 
     def _counts_positions(self, node: NodeProto) -> bool:
         """Whether ones are made for their positions, as many as a size is: torch's arange before opset 11."""

@@ -192,7 +192,7 @@ class PlainNumbers:
     def _side_by_side(self, node: NodeProto, array: npt.NDArray[Any], taint: Taint) -> list[tuple[list[Dim], bool]]:
         """For each number of a list the sizes that it may be; where it meets one coordinate of several that stand side
         by side, only those that this counts along, and true."""
-        every = [*self._images(), *taint.along]
+        every = [*self._images(), *(() if taint.is_pixel else taint.along)]
         own = self.flow.dims.get(node.output[0]) or ()
         known, held = taint.channels, [axis for axis, length in enumerate(array.shape) if length > 1]
         aligned = known is not None and held == [known.axis - len(own) + array.ndim]

@@ -89,9 +89,9 @@ rules agreed with the cases of seeds 9, 10 and 12, which no rule had been correc
 | TVM | 97.8, 98.8, 98.8 | 98.4, 99.6, 100 |
 
 Of seed 12 every case that was said to be well and was not has a note (ncnn was not asked). The others have an extent
-that is fed, or lengths that are open: then a number decides that the file does not tell. `check` notes them, as `fed-
-fractions` or `short-inputs-are-empty`. With tract most of the rest are integers: a sum that is added in another order
-may fall on the other side of a whole number, and need not.
+that is fed, or lengths that are open: then a number decides that the file does not tell. `check` notes them, as
+`fed-fractions` or `short-inputs-are-empty`. With tract most of the rest are integers: a sum that is added in another
+order may fall on the other side of a whole number, and need not.
 """
 
 

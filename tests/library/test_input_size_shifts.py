@@ -210,3 +210,13 @@ def test_two_nodes_of_one_name_are_told_apart() -> None:
         return n.add("Reshape", y, n.const([1, 2 * h * w]))
 
     assert refused(built(casts, OLD), NEW)[1] == "verification.input-size-original"
+
+
+def test_an_operator_of_another_domain_is_no_function() -> None:
+    def custom(n: Net, h: int, w: int) -> str:
+        n.nodes.append(helper.make_node("Swish", [n.conv("x", 3, 2)], ["y"], name="swish", domain="custom"))
+        return "y"
+
+    model = built(custom, OLD)
+    model.opset_import.append(helper.make_opsetid("custom", 1))
+    assert refused(model, NEW) == ("swish", "origins.input-size-operator")

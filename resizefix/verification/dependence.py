@@ -10,15 +10,10 @@ from collections.abc import Collection, Mapping
 
 from onnx import ModelProto
 
-from resizefix.document.scopes import Scope, bodies, node_label, reads
+from resizefix.document.scopes import Scope, node_label, reads
 from resizefix.document.shapes import Key
 from resizefix.document.view import View
 from resizefix.scope_path import ScopePath
-
-
-def reads_sizes(model: ModelProto) -> bool:
-    """Whether a node, in whatever body, reads the size of a tensor: optimising may fold one that is wrong."""
-    return any(node.op_type in ("Shape", "Size") for _, body in bodies(model) for node in body.node)
 
 
 class Dependence:

@@ -29,7 +29,7 @@ from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
 from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.dependence import Dependence, reads_sizes
+from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import Engine, shapes_of_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.probe import MOST_ALONE, Prober
@@ -105,52 +105,33 @@ class PromotionComparison:
     def runs(self, promoted: Document, inputs: Sequence[PromotedInput]) -> Iterator[Run | str]:
         """All comparisons that the proof consists of; a sentence instead of a run says what differs, and ends it.
 
-        Those with optimisation disabled come first. What the promoted model makes at the default level is compared with
-        what the original makes there, unless every bit is that of the level before and no node reads a size: optimising
-        folds what is inferred of sizes, which may not be what the kernels make.
+        Those with optimisation disabled come first.
         """
         asked = asked_trials(inputs, self._conditions.at)
         old = at_old_values(inputs)
         # What a node reads that a trial does not move, also where the original computes it from a size that moves.
         as_exported = old.baked()
         references: dict[int, PreparedModel] = {}
-        known: list[tuple[Trial, Expected]] = []  # what the original makes of each trial, at the level before
+        tried: Tried = []
         for optimized in (False, True):
-            # A session of a few nodes costs next to nothing; where sizes are read, optimising may fold wrong ones.
-            opens_original = not optimized or self._is_alone or reads_sizes(self._original.proto)
-            if opens_original and not self._has_baseline(optimized):
+            if not self._has_baseline(optimized):
                 return
-            try:
-                session = self._promoted(promoted, optimized)
-            except CannotLoadError:
-                if not self._has_baseline(optimized):
-                    return
-                raise
+            session = self._promoted(promoted, optimized)
             if optimized and session.maps_weights:
                 self.notes.append(UNCHANGED_LAYOUT)
-            tried = [(old, self._result(session, old, inputs))]
+            at_old = (old, self._result(session, old, inputs))
             if optimized:
-                tried += [(trial, self._result(session, trial, inputs)) for trial, _ in known[1:]]
+                tried = [at_old, *((trial, self._result(session, trial, inputs)) for trial, _ in tried[1:])]
             else:
-                tried += self._tried(session, inputs, asked)
+                tried = [at_old, *self._tried(session, inputs, asked)]
                 self._progress.expect(2 * (len(tried) - 1 - _USUAL_TRIALS))
             del session  # before the next one is opened: each maps or holds all weights
-            same = not opens_original and _are_same(known, tried)
-            if same:
-                self._bounds = default_level_bounds(self._outputs[False], self._outputs[False])
-            elif not self._has_baseline(optimized):
-                return
-            before, known = known, []
             for number, (trial, found) in enumerate(tried):
-                if same:
-                    expected = before[number][1]
-                elif trial is old:
-                    expected = self._outputs[optimized]
-                else:
+                expected: Expected = self._outputs[optimized]
+                if trial is not old:
                     if number not in references:
                         references[number] = self._reference({**as_exported, **trial.baked()})
                     expected = self._expected(references[number], optimized)
-                known.append((trial, expected))
                 yield from self._against(found, trial, expected, inputs, as_exported, optimized)
         self._note_sizes(promoted, inputs)
 
@@ -381,14 +362,6 @@ class _Judged:
 
 def _relative(bound: Bound) -> float:
     return bound.relative
-
-
-def _are_same(known: Sequence[tuple[Trial, Expected]], tried: Tried) -> bool:
-    """Whether the promoted model made what the original is known to make, bit for bit."""
-    pairs = ((old, new) for (_, old), (_, new) in zip(known, tried, strict=True))
-    return all(
-        isinstance(old, Mapping) and isinstance(new, Mapping) and compare(old, new).bitwise for old, new in pairs
-    )
 
 
 def _said(values: Mapping[str, Sequence[float]]) -> str:

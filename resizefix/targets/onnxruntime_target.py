@@ -1,4 +1,4 @@
-"""Whether onnxruntime's CPU kernels run a node: rules of release 1.31.1, each measured, most also read in its source.
+"""Whether onnxruntime's CPU kernels run a node: rules of release 1.32.0, each measured, most also read in its source.
 
 The kernels' own checks stand in onnxruntime/core/providers/cpu/tensor/upsamplebase.h (constructor, ScalesValidation,
 ParseScalesData). That the graph is valid ONNX at its opset is asked of onnx's schemas, as onnxruntime asks it.
@@ -15,9 +15,9 @@ from onnx import TensorProto
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
-_RELEASE = "onnxruntime 1.31.1, CPU"
+_RELEASE = "onnxruntime 1.32.0, CPU"
 _KERNEL = f"measured on {_RELEASE}; upsamplebase.h"
-_LAST_OPSET = 26
+_LAST_OPSET = 28
 _MODES = frozenset({"nearest", "linear", "cubic"})
 _INTEGERS = frozenset({TensorProto.INT32, TensorProto.INT8, TensorProto.UINT8})
 _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16})

@@ -242,14 +242,19 @@ def bodies(model: ModelProto) -> Iterator[tuple[ScopePath, GraphProto | Function
 
 def _inside(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[ScopePath, GraphProto, int, int]]:
     """The bodies that nodes of a body hold: path, graph, which node, and which of that node's."""
-    # Most nodes of large models have no attribute at all.
-    holders = [(index, node) for index, node in enumerate(body.node) if node.attribute and _holds_graphs(node)]
+    # By attributes and not by nodes: most nodes of large models have none, and this is asked of every node, many times.
+    holders = {
+        index: node
+        for index, node in enumerate(body.node)
+        for attribute in node.attribute
+        if attribute.type not in _WITHOUT_GRAPHS and any(True for _ in subgraphs(node))
+    }
     if not holders:
         return []
     names = Counter(node.name for node in body.node)
     return [
         (ScopePath((*path, BodyName(_holder(node, names), name))), graph, index, position)
-        for index, node in holders
+        for index, node in holders.items()
         for position, (name, graph) in enumerate(subgraphs(node))
     ]
 
@@ -264,14 +269,6 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
         elif attribute.graphs:
             for index, graph in enumerate(attribute.graphs):
                 yield f"{attribute.name}[{index}]", graph
-
-
-def _holds_graphs(node: NodeProto) -> bool:
-    """Whether `subgraphs` gives any; asked of every node, many times."""
-    for attribute in node.attribute:
-        if attribute.type not in _WITHOUT_GRAPHS:
-            return any(True for _ in subgraphs(node))
-    return False
 
 
 def _holder(node: NodeProto, names: Counter[str]) -> str:

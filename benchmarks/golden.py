@@ -55,6 +55,11 @@ WRITING: dict[str, tuple[str, ...]] = {
         f"legalize {target}": ("legalize", IN, OUT, "--target", target)
         for target in ("tensorrt-7.2", "tensorrt-8.0", "tensorrt-10", "onnxruntime")
     },
+    "repair": ("repair", IN, OUT),
+    "input-size any": ("input-size", IN, OUT, "any"),
+    "input-size 256x320": ("input-size", IN, OUT, "256x320"),
+    "set mode": ("set", IN, OUT, "mode=nearest"),
+    "set form": ("set", IN, OUT, "form=sizes"),
 }
 _TARGETS = ["5.0", "5.1", "6.0", "7.0", "7.1", "7.2", "8.0", "8.4", "8.5", "9", "10", "rtx"]
 READING: dict[str, tuple[str, ...]] = {

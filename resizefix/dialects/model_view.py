@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.shapes import shapes_of
-from resizefix.document.constants import Constants
+from resizefix.document.constants import Constant, Constants
 from resizefix.document.document import Document
-from resizefix.document.shapes import Shapes
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope
+from resizefix.document.shapes import Dims, Shapes
+from resizefix.document.values import Array
 from resizefix.document.view import View
 
 
@@ -26,6 +29,33 @@ class ModelView(View):
     def constants(self) -> Constants:
         """The values that nothing at run time can change."""
         return Constants(self.document, self.scopes)
+
+    @cached_property
+    def resizes(self) -> list[tuple[Scope, int]]:
+        """Every Upsample and Resize by its scope and position there, in the order in which a reader of the file meets
+        them: that of the sites."""
+        found = [
+            (scope, index)
+            for scope in self.scopes.all
+            for index, node in enumerate(scope.body.node)
+            if node.op_type in RESIZES and node.domain in DEFAULT_DOMAINS  # for a hundred thousand nodes
+        ]
+        return sorted(found, key=lambda place: (*place[0].order, place[1]))
+
+    def value(self, scope: Scope, name: str) -> Array | None:
+        """The value of a tensor that nothing at run time can change; None for another."""
+        found = self.constants.value_of(scope, name)
+        return found.value if isinstance(found, Constant) else None
+
+    def dims(self, scope: Scope, name: str) -> Dims | None:
+        """The sizes of what `name`, read in `scope`, refers to, as far as they are known."""
+        home = self.scopes.definition(scope, name)
+        return None if home is None else self.shapes.dims(home.key)
+
+    def elem_type(self, scope: Scope, name: str) -> int | None:
+        """Its element type."""
+        home = self.scopes.definition(scope, name)
+        return None if home is None else self.shapes.elem_type(home.key)
 
     @cached_property
     def shapes(self) -> Shapes:

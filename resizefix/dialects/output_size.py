@@ -11,11 +11,11 @@ from math import frexp, isfinite
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.dialect import RESIZES, dialect_of
 from resizefix.dialects.read import Reading, read
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document.size_rules import Array, SizeRule, ValueOf
-from resizefix.document.values import Dims
+from resizefix.document.size_rules import SizeRule, ValueOf
+from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation
 
@@ -91,4 +91,4 @@ def _scales(reading: Reading, value_of: ValueOf) -> list[float] | None:
     return scales if all(isfinite(scale) and scale > 0 for scale in scales) else None
 
 
-RESIZED = SizeRule(frozenset({"Upsample", "Resize"}), _corrected, _may_mislead)
+RESIZED = SizeRule(RESIZES, _corrected, _may_mislead)

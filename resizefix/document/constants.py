@@ -14,11 +14,11 @@ from onnx import AttributeProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.expression import UntraceableError
-from resizefix.document.operator_semantics.operand import MOST_ELEMENTS, Array
+from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values
 from resizefix.document.provenance import operands_first
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, Scopes
-from resizefix.document.values import longest_extent
+from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes, is_operator
+from resizefix.document.values import Array, longest_extent
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Constants:
         pending = [definition]
         while pending:
             current = pending.pop()
-            if current.key in seen or current.node is None or _is_constant_node(current.node):
+            if current.key in seen or current.node is None or is_operator(current.node, "Constant"):
                 continue
             seen.add(current.key)
             chain.append(current.node)
@@ -84,19 +84,13 @@ class Constants:
             return []
         if definition.node.op_type in SHAPE_READERS:
             return self._direct_constants(definition)
-        found = (self._scopes.definition(definition.scope, name) for name in definition.node.input if name)
-        return [operand for operand in found if operand is not None]
+        return self._scopes.sources(definition.scope, definition.node)
 
     def _direct_constants(self, definition: Definition) -> list[Definition]:
         # The shape of a constant is one; behind any other tensor lies the network, and its weights are not to be read.
         assert definition.node is not None
-        found = (self._scopes.definition(definition.scope, name) for name in definition.node.input if name)
-        return [
-            operand
-            for operand in found
-            if operand is not None
-            and (operand.tensor is not None or (operand.node is not None and _is_constant_node(operand.node)))
-        ]
+        found = self._scopes.sources(definition.scope, definition.node)
+        return [one for one in found if one.tensor is not None or is_operator(one.node, "Constant")]
 
     def _fold(self, definition: Definition) -> Constant | NotConstant:
         if definition.kind is DefinitionKind.INPUT:
@@ -107,7 +101,7 @@ class Constants:
             return self._tensor(definition.tensor, definition)
         node = definition.node
         assert node is not None
-        if _is_constant_node(node):
+        if is_operator(node, "Constant"):
             return self._constant_node(node, definition)
         return self._computed(node, definition)
 
@@ -157,10 +151,6 @@ class Constants:
 
 def _circular(definition: Definition) -> NotConstant:
     return NotConstant(Diagnostic("document.depends-on-itself", name=repr(definition.name)))
-
-
-def _is_constant_node(node: NodeProto) -> bool:
-    return node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS
 
 
 def spelled_value(attribute: AttributeProto) -> Array | None:

@@ -199,8 +199,7 @@ def remove_unread(model: ModelProto, names: Iterable[Key]) -> list[str]:
                 continue
             dead_nodes[scope.path, scope.producers[definition.name]] = scope
             removed.update({output.key: None for output in outputs if output is not None})
-            sources = (scopes.definition(scope, name) for name in node.input if name)
-            pending.extend(source for source in sources if source is not None)
+            pending.extend(scopes.sources(scope, node))
 
     for (_, index), scope in sorted(dead_nodes.items(), key=lambda item: item[0][1], reverse=True):
         del scope.body.node[index]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto
 
@@ -175,6 +175,11 @@ class Scopes:
             self._definitions[key] = self._defined(scope, name)
         return self._definitions[key]
 
+    def sources(self, scope: Scope, node: NodeProto, first: int = 0) -> list[Definition]:
+        """What the inputs of a node of `scope` refer to, from input `first` on; without those that nothing defines."""
+        found = (self.definition(scope, name) for name in node.input[first:] if name)
+        return [definition for definition in found if definition is not None]
+
     def _defined(self, scope: Scope, name: str) -> Definition | None:
         current: Scope | None = scope
         while current is not None:
@@ -281,6 +286,11 @@ def _holder(node: NodeProto, names: Counter[str]) -> str:
 def node_label(node: NodeProto, index: int) -> str:
     """The node's name, or its operator and position where the exporter gave it none."""
     return node.name or f"{node.op_type}#{index}"
+
+
+def is_operator(node: NodeProto | None, *names: str) -> TypeGuard[NodeProto]:
+    """Whether a node is one of these operators of ai.onnx."""
+    return node is not None and node.op_type in names and node.domain in DEFAULT_DOMAINS
 
 
 def default_opset(imports: object, *, fallback: int) -> int:

@@ -11,10 +11,8 @@ import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from onnx import (
     AttributeProto,
     FunctionProto,
@@ -36,11 +34,10 @@ from resizefix.document.scopes import (
     bodies,
     default_opset,
 )
-from resizefix.document.values import Dims, dims_of, forget_shape, known_types, stored_values
+from resizefix.document.values import Array, Dims, dims_of, forget_shape, known_types, stored_values
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, FunctionName, Key, ScopePath
 
-Array = npt.NDArray[Any]
 ValueOf = Callable[[str], "Array | None"]
 
 # A domain of no operator set: inference passes over its nodes and takes what is stored of their outputs.

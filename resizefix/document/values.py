@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
+import numpy.typing as npt
 from onnx import FunctionProto, GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
 
+Array = npt.NDArray[Any]
 Dims = tuple[int | str | None, ...]
 
 

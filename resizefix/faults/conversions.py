@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.dialects.dialect import is_resize
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import SINCE_11, simple_rounding
 from resizefix.faults.resize_node import ResizeNode
@@ -144,8 +144,3 @@ def _rename(others: dict[int, NodeProto], nodes: object, index: int, side: str, 
     for place, name in enumerate(names):
         if name == old:
             names[place] = new
-
-
-def is_resize(node: NodeProto) -> bool:
-    """Whether it is an Upsample or Resize of ai.onnx."""
-    return node.op_type in ("Upsample", "Resize") and node.domain in DEFAULT_DOMAINS

@@ -12,8 +12,9 @@ import numpy as np
 from onnx import NodeProto, helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.values import Array
 from resizefix.faults.fault import Change, Fault, Preferences
-from resizefix.faults.resize_node import FLOAT, INT64, Array, ResizeNode
+from resizefix.faults.resize_node import FLOAT, INT64, ResizeNode
 
 WRONG_OPSET = "wrong-opset"
 OPERAND_SPELLING = "operand-spelling"

@@ -12,9 +12,10 @@ import numpy as np
 
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.text import numbers_text
+from resizefix.document.values import Array
 from resizefix.faults.conversions import QUANTISED_EXTENT
 from resizefix.faults.fault import Change, Fault, Preferences
-from resizefix.faults.resize_node import Array, Operand, ResizeNode
+from resizefix.faults.resize_node import Operand, ResizeNode
 from resizefix.faults.types import stored_pair
 
 _PLAIN = 4  # 2, 1.5, 1.25, 1/3: factors that are meant without a stored shape

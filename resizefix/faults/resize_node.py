@@ -7,19 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy.typing as npt
 from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
+from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, names_in
-from resizefix.document.values import Dims, dims_of, known_types
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_operator, names_in
+from resizefix.document.values import Array, Dims, dims_of, known_types
 from resizefix.scope_path import Key, ScopePath
 
-Array = npt.NDArray[Any]
-
-RESIZES = frozenset({"Upsample", "Resize"})  # judged by their own faults when the model is raised
 FLOAT, FLOAT16, INT64 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64
 # Operators whose output has the type of their first input (the ONNX operator schemas: one type variable T).
 SAME_TYPE = frozenset(
@@ -115,7 +111,7 @@ class Surroundings:
         if opset not in self._raised:
             from resizefix.opsets.raising import why_not_raised  # few faults ask for it
 
-            self._raised[opset] = why_not_raised(self.view.document, opset, RESIZES)
+            self._raised[opset] = why_not_raised(self.view.document, opset, RESIZES)  # judged by their own faults
         return self._raised[opset]
 
 
@@ -175,13 +171,12 @@ class ResizeNode:
         dims = None if definition is None else self.view.shapes.dims(definition.key)
         if value is not None:
             dims = tuple(value.shape)
-        direct = definition is not None and (definition.tensor is not None or _is(definition.node, "Constant"))
+        direct = definition is not None and (definition.tensor is not None or is_operator(definition.node, "Constant"))
         return Operand(position, name, value, self.type_of(name), dims, direct)
 
     def value_of(self, name: str) -> Array | None:
         """The value of a tensor that nothing at run time can change; None of any other."""
-        known = self.view.constants.value_of(self.scope, name)
-        return known.value if isinstance(known, Constant) else None
+        return self.view.value(self.scope, name)
 
     def definition(self, name: str) -> Definition | None:
         """Where a name that the node can see gets its value."""
@@ -301,10 +296,6 @@ class ResizeNode:
     def constant(self, what: str, value: Array) -> TensorProto:
         """A tensor with a free name that ends with `what`."""
         return numpy_helper.from_array(value, self.names.fresh(f"{self.output or self.label}_{what}"))
-
-
-def _is(node: NodeProto | None, op_type: str) -> bool:
-    return node is not None and node.op_type == op_type and node.domain in DEFAULT_DOMAINS
 
 
 def _made_type(node: NodeProto) -> int | None:

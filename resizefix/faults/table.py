@@ -60,14 +60,8 @@ FINDERS: tuple[Finder, ...] = (
 
 def resize_nodes(view: ModelView) -> list[ResizeNode]:
     """The resize nodes of a model, in the order of its sites."""
-    found = [
-        ((*scope.order, index), scope, index)
-        for scope in view.scopes.all
-        for index, node in enumerate(scope.body.node)
-        if conversions.is_resize(node)
-    ]
     surroundings = Surroundings(view)
-    return [ResizeNode(surroundings, scope, index) for _, scope, index in sorted(found, key=lambda item: item[0])]
+    return [ResizeNode(surroundings, scope, index) for scope, index in view.resizes]
 
 
 def faults_in(view: ModelView) -> list[list[Fault]]:

@@ -12,9 +12,10 @@ from onnx import NodeProto, TensorProto, helper
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import numbers_text
+from resizefix.document.values import Array
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import empty_tensor
-from resizefix.faults.resize_node import FLOAT, FLOAT16, INT64, ONE_TYPE, SAME_TYPE, Array, Operand, ResizeNode
+from resizefix.faults.resize_node import FLOAT, FLOAT16, INT64, ONE_TYPE, SAME_TYPE, Operand, ResizeNode
 
 FLOAT16_EXTENT = "float16-extent"
 OPERAND_TYPE = "operand-type"

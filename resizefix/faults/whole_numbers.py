@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnx import NodeProto, TensorProto
+from onnx import TensorProto
 
-from resizefix.document.scopes import DEFAULT_DOMAINS
-from resizefix.document.values import Dims
+from resizefix.document.scopes import is_operator
+from resizefix.document.values import Array, Dims
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import OPERAND_SPELLING, empty_roi, empty_tensor
-from resizefix.faults.resize_node import Array, Operand, ResizeNode
+from resizefix.faults.resize_node import Operand, ResizeNode
 
 _WHOLE = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.INT16, TensorProto.UINT8, TensorProto.INT8})
 
@@ -122,16 +122,12 @@ def _lengths(axes: list[int | None], dims: Dims | None) -> list[Any]:
 def _made(node: ResizeNode, operand: Operand) -> str | None:
     """A value computed from a Shape counts elements; divided by another one it is a factor."""
     chain = [link for _, link in node.chain(operand.name)]
-    if not any(_is(link, "Shape") for link in chain):
+    if not any(is_operator(link, "Shape") for link in chain):
         return None
     for link in chain:
-        if _is(link, "Div") and any(_is(part, "Shape") for _, part in node.chain(link.input[1])):
+        if is_operator(link, "Div") and any(is_operator(part, "Shape") for _, part in node.chain(link.input[1])):
             return None
     return "sizes"
-
-
-def _is(node: NodeProto, op_type: str) -> bool:
-    return node.op_type == op_type and node.domain in DEFAULT_DOMAINS
 
 
 EXTENT_SHAPE = "extent-shape"

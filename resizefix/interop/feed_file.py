@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from onnx import TensorProto, helper
 
+from resizefix.document.values import Array
 from resizefix.errors import UsageError
-from resizefix.runtimes.inputs import Array, InputKind, TensorInput
+from resizefix.runtimes.inputs import InputKind, TensorInput
 
 if TYPE_CHECKING:
     from PIL.Image import Image

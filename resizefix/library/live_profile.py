@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.constants import Constant
 from resizefix.document.document import Document
@@ -189,7 +190,7 @@ def _meaning(document: Document, name: str) -> _Meaning | None:
             if current not in node.input:
                 continue
             at = list(node.input).index(current)
-            if node.op_type in ("Resize", "Upsample"):
+            if node.op_type in RESIZES:
                 by_sizes = node.op_type == "Resize" and at == 3
                 is_size |= by_sizes and not is_factor
                 is_factor |= not by_sizes and at > 0

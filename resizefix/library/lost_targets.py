@@ -139,10 +139,8 @@ def _apart(view: ModelView, keys: Sequence[Key], *, open_sizes: bool) -> Documen
     for node in graph.node:
         if node.op_type == "Constant":
             continue
-        home = view.scopes.definition(main, node.input[0])
-        dims = None if home is None else view.shapes.dims(home.key)
+        dims, elem_type = view.dims(main, node.input[0]), view.elem_type(main, node.input[0])
         dims = dims if dims is None or not open_sizes else (None,) * len(dims)
-        elem_type = None if home is None else view.shapes.elem_type(home.key)
         node.input[0] = names.fresh("data")
         graph.input.append(helper.make_tensor_value_info(node.input[0], elem_type or TensorProto.UNDEFINED, dims))
     return Document.of_part(model, view.document)

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
@@ -23,6 +22,7 @@ from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, drop_unread_argumen
 from resizefix.document.scopes import Scope, Scopes
 from resizefix.document.shapes import Dims, Key
 from resizefix.document.text import counted, node_text
+from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import ExtentKind
@@ -37,8 +37,6 @@ from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, SiteFacts
-
-Array = npt.NDArray[np.generic]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +219,8 @@ def _apply(
     writer = ConstantWriter(model, scopes, defaults_kept=given.defaults)
     operands: list[Key] = []
     for plan in plans:
-        found = (scopes.definition(_scope(scopes, plan.site), name) for name in nodes[plan.site.key].input[1:] if name)
-        operands.extend(definition.key for definition in found if definition is not None)
+        found = scopes.sources(_scope(scopes, plan.site), nodes[plan.site.key], 1)
+        operands.extend(definition.key for definition in found)
     for group in _by_operand(plans, scopes):
         _write(group, nodes, scopes, writer)
     for name in dict.fromkeys(name for plan in plans if plan.value is None for name in plan.inputs):
@@ -295,10 +293,8 @@ def _write_shapes(document: Document, plans: Sequence[_Plan]) -> None:
 
 def _output_dims(plan: _Plan, view: ModelView) -> Dims | None:
     """Sizes on axes that the constants fix; on the others their names, None for one that may not be true now."""
-    scopes, shapes = view.scopes, view.shapes
-    source = scopes.definition(_scope(scopes, plan.site), _node(scopes, plan.site).input[0])
-    dims = None if source is None else shapes.dims(source.key)
-    stored = shapes.dims(plan.site.key)
+    dims = view.dims(_scope(view.scopes, plan.site), _node(view.scopes, plan.site).input[0])
+    stored = view.shapes.dims(plan.site.key)
     by_axis = None if dims is None else _by_axis(plan, len(dims))
     if dims is None or by_axis is None:
         return None if stored is None else tuple(size if isinstance(size, str) else None for size in stored)

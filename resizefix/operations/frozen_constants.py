@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import Any
 
-import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, insert_nodes
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Definition, Scope, Scopes, names_in
 from resizefix.document.shapes import Key
-
-Array = npt.NDArray[Any]
+from resizefix.document.values import Array
 
 
 class ConstantWriter:
@@ -45,8 +42,7 @@ class ConstantWriter:
             return True
         if sum(bool(name) for name in definition.node.output) > 1:
             return False
-        sources = (self._scopes.definition(definition.scope, name) for name in definition.node.input if name)
-        self.orphans.extend(source.key for source in sources if source is not None)
+        self.orphans.extend(source.key for source in self._scopes.sources(definition.scope, definition.node))
         self._replaced.append(definition.scope.producers[definition.name])
         add_initializer(self._model, numpy_helper.from_array(value, definition.name))
         return True

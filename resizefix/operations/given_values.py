@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from onnx import TensorProto, ValueInfoProto, helper
 
 from resizefix.dialects.model_view import ModelView
@@ -14,13 +13,12 @@ from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import Definition, DefinitionKind
 from resizefix.document.shapes import Key, dims_of
 from resizefix.document.text import counted
+from resizefix.document.values import Array
 from resizefix.errors import UsageError
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
 from resizefix.origins.trace import Tracer
 from resizefix.scope_path import MAIN
-
-Array = npt.NDArray[np.generic]
 
 
 class GivenValues:

@@ -259,8 +259,7 @@ def _apply(
             continue
         scope = scopes.by_path[site.scope.path]
         nodes[site.index] = node = scope.body.node[scope.producers[site.output]]
-        found = (scopes.definition(scope, name) for name in node.input[1:] if name)
-        old_operands.extend(definition.key for definition in found if definition is not None)
+        old_operands.extend(definition.key for definition in scopes.sources(scope, node, 1))
         # What feeds an operand stands in the outermost scope, before the node or the one around the node's body.
         here = Place(site.scope.path, scope.producers[site.output])
         outside = Place(scope.path.outermost, scope.order[1]) if scope.parent else here

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
@@ -17,7 +18,7 @@ from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of, known_types
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.resize_node import RESIZES, ResizeNode
+from resizefix.faults.resize_node import ResizeNode
 from resizefix.faults.table import first_fault, resize_nodes
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
@@ -189,10 +190,9 @@ def _why_not(
     subject: ResizeSpec, target: Target | None, accepts: Callable[[ResizeSpec], bool]
 ) -> Callable[[Lowering], str | None]:
     """What says of a lowering why the target does not take its operators; None: it does."""
-    resizes = frozenset({"Upsample", "Resize"})
 
     def why_not(lowering: Lowering) -> str | None:
-        if lowering.operators & resizes and not accepts(_simpler(subject)):
+        if lowering.operators & RESIZES and not accepts(_simpler(subject)):
             return Diagnostic("operations.simpler-node-refused")
         elem_type = TensorProto.FLOAT if lowering.computes else subject.element_type
         if target is None:
@@ -246,8 +246,8 @@ def replace_sites(document: Document, plans: Sequence[tuple[Site, Replacement]])
     unread: list[Key] = []
     instead: dict[ScopePath, dict[str, Sequence[NodeProto]]] = {}
     for site, replacement in plans:
-        operands = (scopes.definition(scopes.by_path[site.scope.path], name) for name in site.node.input[1:] if name)
-        unread.extend(definition.key for definition in operands if definition is not None)
+        operands = scopes.sources(scopes.by_path[site.scope.path], site.node, 1)
+        unread.extend(definition.key for definition in operands)
         for tensor in replacement.initializers:
             add_initializer(document.proto, tensor)
         instead.setdefault(site.scope.path, {})[site.output] = replacement.nodes

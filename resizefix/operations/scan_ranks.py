@@ -19,7 +19,7 @@ from resizefix.dialects.shapes import shapes_of
 from resizefix.document.dependents import Dependents
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, bodies, node_label
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, bodies, is_operator, node_label
 from resizefix.document.shapes import Key
 from resizefix.errors import UnreadableModelError
 from resizefix.origins.axis_sizes import AxisSizes
@@ -87,10 +87,9 @@ def _with_fixed_shapes_read(view: ModelView) -> ModelProto:
     copy.CopyFrom(view.model)
     for scope, (_, body) in zip(view.scopes.all, bodies(copy), strict=True):
         for node, copied in zip(scope.body.node, body.node, strict=True):
-            if node.op_type != "Shape" or node.domain not in DEFAULT_DOMAINS or not node.input or scope.is_repeated:
+            if not is_operator(node, "Shape") or not node.input or scope.is_repeated:
                 continue
-            source = view.scopes.definition(scope, node.input[0])
-            dims = None if source is None else view.shapes.dims(source.key)
+            dims = view.dims(scope, node.input[0])
             if dims is not None and all(isinstance(size, int) for size in dims):
                 limits = {attribute.name: attribute.i for attribute in node.attribute}
                 sizes = np.array(dims[limits.get("start", 0) : limits.get("end")], np.int64)

@@ -17,7 +17,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import Reading, read
 from resizefix.document.constants import Constant
 from resizefix.document.document import Document
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope
+from resizefix.document.scopes import Scope
 from resizefix.document.shapes import Dims
 from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
@@ -25,13 +25,11 @@ from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPo
 from resizefix.operations.site import Extent, ReadSite, Site
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
-from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
     from resizefix.origins.recover import Recoverer
 
 _USUAL_SIZES = range(1, 1025)  # of an axis that the file leaves open
-_OPERATORS = frozenset({"Upsample", "Resize"})
 FIRST_OPSET_WITH_SCALES_INPUT = 9  # Upsample-9
 _FIRST_OPSET_OF_THE_ATTRIBUTE = 7  # Upsample-7; Upsample-1 has no kernel in onnxruntime
 _SCALE_ATTRIBUTES = frozenset({"scales", "height_scale", "width_scale"})
@@ -47,19 +45,12 @@ def sites_in(view: ModelView, places: Collection[int] | None = None) -> list[Sit
 
     `places`: those of these indices alone.
     """
-    found = [
-        ((*scope.order, index), scope, node)
-        for scope in view.scopes.all
-        for index, node in enumerate(scope.body.node)
-        if node.op_type in _OPERATORS and node.domain in DEFAULT_DOMAINS
-    ]
-    found.sort(key=lambda item: item[0])
-    if not found:
+    if not view.resizes:
         return []
     finder = _Finder(view)
     return [
-        finder.site(index, scope, node)
-        for index, (_, scope, node) in enumerate(found)
+        finder.site(index, scope, scope.body.node[place])
+        for index, (scope, place) in enumerate(view.resizes)
         if places is None or index in places
     ]
 
@@ -139,7 +130,7 @@ class _Finder:
             self._classifier.constant_origin(constant, node.input[first.slot], node),
             dims,
             self._fixed_dims(scope, node.output[0]),
-            self._elem_type(scope, node.input[0]),
+            self._view.elem_type(scope, node.input[0]),
             first.reason,
             first.warning,
             first.dialect,
@@ -181,20 +172,12 @@ class _Finder:
             origin or self._origin_as_written(scope, node),
             dims,
             self._fixed_dims(scope, node.output[0]) if node.output else None,
-            self._elem_type(scope, node.input[0]) if node.input else None,
+            self._view.elem_type(scope, node.input[0]) if node.input else None,
             reason,
         )
         if read_as is None:
             return Site(*common, None), None
         return ReadSite(*common, _rounding_warning(extent, read_as[1].interpolation, dims), *read_as), constant
-
-    def _home(self, scope: Scope, name: str) -> Key | None:
-        definition = self._scopes.definition(scope, name)
-        return None if definition is None else definition.key
-
-    def _dims(self, scope: Scope, name: str) -> Dims | None:
-        home = self._home(scope, name)
-        return None if home is None else self._shapes.dims(home)
 
     def _fixed_dims(self, scope: Scope, name: str) -> Dims | None:
         """A tensor's sizes; of one made in a loop the file tells the first round's, so that only the rank counts."""
@@ -202,10 +185,6 @@ class _Finder:
         dims = None if definition is None else self._shapes.dims(definition.key)
         repeated = definition is not None and definition.scope.is_repeated
         return (None,) * len(dims) if dims is not None and repeated else dims
-
-    def _elem_type(self, scope: Scope, name: str) -> int | None:
-        home = self._home(scope, name)
-        return None if home is None else self._shapes.elem_type(home)
 
     def _why_attribute_stays(self, scope: Scope) -> str | None:
         """Why scales that are an attribute cannot become an input; None: the model is raised to opset 9 for it."""
@@ -265,10 +244,8 @@ class _Finder:
         return given[0]
 
     def _is_empty(self, scope: Scope, name: str) -> bool:
-        found = self._constants.value_of(scope, name)
-        if isinstance(found, Constant):
-            return found.value.size == 0
-        return self._dims(scope, name) == (0,)
+        value = self._view.value(scope, name)
+        return self._view.dims(scope, name) == (0,) if value is None else value.size == 0
 
 
 def _require_own_output(scope: Scope, node: NodeProto) -> None:

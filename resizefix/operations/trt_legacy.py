@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from onnx import NodeProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import Operands, dialect_of
+from resizefix.dialects.dialect import RESIZES, Operands, dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.dialects.upsample import UPSAMPLE_7
@@ -112,7 +112,7 @@ def _to_opset_8(
 ) -> tuple[tuple[OpsetStep, ...], tuple[Blocker, ...]]:
     """Everything but the sites, which are no blockers of their own; none given: some could not be rewritten."""
     down = downgrade(legacy.proto, to=8, value_of=legacy.array)
-    blockers = tuple(blocker for blocker in down.blockers if blocker.op_type not in ("Resize", "Upsample"))
+    blockers = tuple(blocker for blocker in down.blockers if blocker.op_type not in RESIZES)
     if blockers or not sites:
         return down.steps, blockers
     if not legacy.proto.graph.name:
@@ -178,7 +178,7 @@ def _without_resize(replacement: Replacement, opset: int) -> Replacement:
     scales = {tensor.name: numpy_helper.to_array(tensor) for tensor in replacement.initializers}
     nodes = []
     for node in replacement.nodes:
-        if node.op_type in ("Resize", "Upsample") and node.input[1:]:
+        if node.op_type in RESIZES and node.input[1:]:
             reading = read(node, dialect_of(node.op_type, opset))
             values = tuple(scales[reading.operands.scales or ""].tolist())
             operands = Operands(reading.operands.x, scales_attribute=values)

@@ -16,9 +16,10 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.constants import spelled_value
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, names_in, node_label
+from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.errors import UnreadableModelError
-from resizefix.opsets.inference import Array, ValueOf
+from resizefix.opsets.inference import ValueOf
 from resizefix.opsets.row import Row
 from resizefix.opsets.signatures import since_version
 from resizefix.opsets.site import Site

@@ -39,5 +39,4 @@ def first_computed_otherwise(view: ModelView, before: int, after: int) -> NodePr
 
 
 def _is_half(view: ModelView, scope: Scope, node: NodeProto) -> bool:
-    home = view.scopes.definition(scope, node.input[0]) if node.input else None
-    return home is not None and view.shapes.elem_type(home.key) == TensorProto.FLOAT16
+    return bool(node.input) and view.elem_type(scope, node.input[0]) == TensorProto.FLOAT16

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from onnx import NodeProto, TensorProto, TypeProto, checker, defs, helper, numpy_helper, shape_inference
 
+from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.resized_length import agreed_length
 from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.values import Array
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.opsets.signatures import TypeOf, output_types
 
-Array = npt.NDArray[Any]
 Dims = tuple["int | None", ...]
 ValueOf = Callable[[TensorProto], Array]
 # attribute -> the types of the outputs of the body it holds
@@ -54,7 +53,7 @@ def infer(
             found = _scan(node, type_of, bodies["body"]) if opset >= 9 else []
         elif node.op_type in _LIKE_ITS_INPUT:
             found = [type_of(node.input[0])]
-        elif node.op_type in ("Resize", "Upsample"):
+        elif node.op_type in RESIZES:
             found = [_resized(node, opset, type_of, constant_of)]
         else:
             return _by_schema(node, opset, type_of, constant_of)

@@ -13,6 +13,7 @@ import onnx
 from onnx import AttributeProto, ModelProto, NodeProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.dialect import RESIZES
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label
 from resizefix.document.text import counted
 from resizefix.document.view import View
@@ -20,7 +21,6 @@ from resizefix.document.view import View
 if TYPE_CHECKING:
     from resizefix.opsets.verdict import Blocker
 
-_TOLD_BY_SITE = frozenset({"Resize", "Upsample"})
 _ANY_NUMBER = 2**31 - 1  # what onnx says for "variadic"
 
 
@@ -60,7 +60,7 @@ def incomplete_nodes(model: ModelProto) -> tuple[Blocker, ...]:
 
 def why_incomplete(node: NodeProto, opset: int) -> str | None:
     """What the node of this opset lacks, or has of another type; None where nothing, or the operator is not known."""
-    if node.domain not in DEFAULT_DOMAINS or node.op_type in _TOLD_BY_SITE:
+    if node.domain not in DEFAULT_DOMAINS or node.op_type in RESIZES:
         return None
     needs = _needs(node.op_type, opset)
     if needs is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
-from resizefix.document.shapes import Dims
+from resizefix.document.scopes import DEFAULT_DOMAINS, node_label
 from resizefix.opsets.verdict import Blocker
 
 _SHAPES_MAY_DIFFER = 11  # If-11, docs/Changelog.md
@@ -19,7 +18,7 @@ def open_branches(view: ModelView) -> list[Blocker]:
         node = scope.body.node[index]
         if node.op_type != "If" or node.domain not in DEFAULT_DOMAINS or scope.opset < _SHAPES_MAY_DIFFER:
             continue
-        shapes = [[_dims(view, body, value.name) for value in body.body.output] for body in bodies]
+        shapes = [[view.dims(body, value.name) for value in body.body.output] for body in bodies]
         for position, given in enumerate(zip(*shapes, strict=False)):
             if len(set(given)) > 1 or given[0] is None or None in given[0]:
                 reason = Diagnostic("opsets.open-branches", position=position)
@@ -27,8 +26,3 @@ def open_branches(view: ModelView) -> list[Blocker]:
                 found.append(Blocker(node_label(node, index), "If", scope.opset, reason, fix))
                 break
     return found
-
-
-def _dims(view: ModelView, body: Scope, name: str) -> Dims | None:
-    definition = view.scopes.definition(body, name)
-    return None if definition is None else view.shapes.dims(definition.key)

@@ -11,26 +11,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.dialect import RESIZES, dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
-from resizefix.document.constants import Constant
 from resizefix.document.document import Document
 from resizefix.document.edits import add_initializer, replace_nodes, set_default_opset
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, default_opset, names_in
-from resizefix.document.values import Dims
+from resizefix.document.values import Array, Dims
 from resizefix.errors import RefusedError
 from resizefix.opsets.half_precision import first_computed_otherwise
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.opsets.node_schema import why_incomplete
-
-Array = npt.NDArray[Any]
 
 
 class NotRaisedError(Exception):
@@ -53,13 +49,11 @@ class Raised:
 
     def dims(self, name: str) -> Dims | None:
         """The sizes of a tensor that the node can see, as far as they are known."""
-        home = self.view.scopes.definition(self.scope, name)
-        return None if home is None else self.view.shapes.dims(home.key)
+        return self.view.dims(self.scope, name)
 
     def value(self, name: str) -> Array | None:
         """The value of a tensor that nothing at run time can change; None for another."""
-        found = self.view.constants.value_of(self.scope, name)
-        return found.value if isinstance(found, Constant) else None
+        return self.view.value(self.scope, name)
 
     def take(self, name: str, default: Any = None) -> Any:
         """The value of an attribute, which is removed."""
@@ -301,7 +295,7 @@ def _step(document: Document, version: int, leave: frozenset[str]) -> None:
 
 def _why_invalid(node: NodeProto, opset: int) -> str | None:
     """What is wrong with the node in its own opset; None: nothing."""
-    if node.op_type not in ("Resize", "Upsample"):
+    if node.op_type not in RESIZES:
         return why_incomplete(node, opset)
     try:
         read(node, dialect_of(node.op_type, opset))

@@ -12,8 +12,9 @@ from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 from resizefix.document.names import FreshNames
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.document.scopes import Scope, node_label
+from resizefix.document.values import Array
 from resizefix.error_bound import ErrorBound
-from resizefix.opsets.inference import Array, Dims
+from resizefix.opsets.inference import Dims
 from resizefix.opsets.signatures import output_types
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked

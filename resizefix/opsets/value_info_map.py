@@ -8,9 +8,9 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
 from resizefix.document.operator_semantics.table import has_row, values_or_none
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope, subgraphs
-from resizefix.document.values import longest_extent
+from resizefix.document.values import Array, longest_extent
 from resizefix.document.view import View
-from resizefix.opsets.inference import Array, Dims, ValueOf, dims_of, infer, of_known_rank
+from resizefix.opsets.inference import Dims, ValueOf, dims_of, infer, of_known_rank
 
 # What exporters apply to weights: folded, the weights would stand in the file twice.
 _LEFT = frozenset({"CastLike", "Clip", "Flatten", "Reciprocal", "Round", "Sqrt"})

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from onnx import GraphProto, NodeProto, helper
 
+from resizefix.dialects.dialect import is_resize
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
@@ -118,8 +119,7 @@ class AxisSizes:
         position = None if node is None or node.domain not in DEFAULT_DOMAINS else _LISTING.get(node.op_type)
         if node is None or position is None or position >= len(node.input):
             return None
-        source = self.scopes.definition(definition.scope, node.input[position])
-        dims = None if source is None else self.view.shapes.dims(source.key)
+        dims = self.view.dims(definition.scope, node.input[position])
         return dims[0] if dims is not None and len(dims) == 1 and isinstance(dims[0], int) else None
 
     def known(self, size: Size) -> Expression:
@@ -168,7 +168,7 @@ def _input_of_same_rank(definition: Definition) -> _Source | None:
     node = definition.node
     if node is None or not node.input or why_incomplete(node, definition.scope.opset) is not None:
         return None
-    resizes = node.op_type in _RESIZING and node.domain in DEFAULT_DOMAINS
+    resizes = is_resize(node)
     if not resizes and _row(node, definition.name) is None:
         return None
     return _Source(definition.scope, node.input[0])
@@ -318,7 +318,6 @@ _ROWS: dict[str, Row] = {
     "AveragePool": _pool,
     "LpPool": _pool,
 }
-_RESIZING = frozenset({"Upsample", "Resize"})
 # operator -> the operand that lists the sizes of what it makes
 _LISTING = {"Reshape": 1, "ConstantOfShape": 0}
 _FOREIGN = frozenset({("com.microsoft", "FusedConv"), ("com.microsoft", "Gelu")})

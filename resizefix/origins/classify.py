@@ -133,15 +133,11 @@ class _Walk:
         branches = self._view.calls.branches(definition)
         if branches is not None:
             chosen = self._tracer.chosen(definition)
-            return [chosen] if chosen is not None else [*self._operands(definition, node), *branches]
+            return [chosen] if chosen is not None else [*self._view.scopes.sources(definition.scope, node), *branches]
         if any(True for _ in subgraphs(node)):
             self.data.append(Diagnostic("origins.run-time-node", name=definition.name, operator=node.op_type))
             return []
-        return [] if node.op_type in SHAPE_READERS else self._operands(definition, node)
-
-    def _operands(self, definition: Definition, node: NodeProto) -> list[Definition]:
-        found = (self._view.scopes.definition(definition.scope, name) for name in node.input if name)
-        return [source for source in found if source is not None]
+        return [] if node.op_type in SHAPE_READERS else self._view.scopes.sources(definition.scope, node)
 
     def _at_input(self, definition: Definition, *, direct: bool) -> None:
         name = definition.name

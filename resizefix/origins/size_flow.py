@@ -18,11 +18,10 @@ import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
+from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
-from resizefix.opsets.inference import Array
 from resizefix.origins.output_lengths import BROADCASTING
 from resizefix.origins.size_reach import SizeReach
 from resizefix.origins.size_rows import PASSING, ConflictError, Dims, UnknownSizesError, resized_by, row_of
@@ -359,8 +358,7 @@ class SizeFlow:
         definition = self._scopes.definition(self._scope, name)
         node = None if definition is None else definition.node
         if node is None or node.op_type == "Constant":
-            found = self._view.constants.value_of(self._scope, name)
-            return found.value if isinstance(found, Constant) else None
+            return self._view.value(self._scope, name)
         if not has_row(node) or any(attribute.ref_attr_name for attribute in node.attribute):
             return None
         operands: list[Array | None] = [None] * len(node.input)

@@ -19,9 +19,10 @@ from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.values import Array
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
-from resizefix.opsets.inference import Array, dims_of, infer
+from resizefix.opsets.inference import dims_of, infer
 from resizefix.origins.output_lengths import BROADCASTING, KEEPING, window
 
 Dims = tuple[int, ...]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import NodeProto, TypeProto, helper
 
-from resizefix.opsets.inference import Array
+from resizefix.document.values import Array
 from resizefix.origins.size_rows import Dims, UnknownSizesError
 
 if TYPE_CHECKING:

@@ -15,12 +15,11 @@ from onnx import helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant
 from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
 from resizefix.document.operator_semantics.operand import Call, Known
 from resizefix.document.operator_semantics.table import SHAPE_READERS, apply
 from resizefix.document.provenance import operands_first
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, is_operator
 from resizefix.document.shapes import Key
 from resizefix.opsets.node_schema import why_incomplete
 from resizefix.origins.axis_sizes import AxisSizes
@@ -69,8 +68,7 @@ class Tracer:
         """The value of a definition that is constant without any walk: a tensor, or a given input."""
         if definition.scope is self.scopes.main and definition.name in self.given:
             return self.given[definition.name] if definition.kind is not DefinitionKind.NODE else None
-        found = self.view.constants.value_of(definition.scope, definition.name)
-        return found.value if isinstance(found, Constant) else None
+        return self.view.value(definition.scope, definition.name)
 
     def sources(self, definition: Definition) -> list[Definition]:
         """What a definition is computed from, as far as the walk goes: over borders, not into the data of a Shape."""
@@ -82,10 +80,7 @@ class Tracer:
         node = definition.node
         if node is None or node.op_type in SHAPE_READERS or node.domain not in DEFAULT_DOMAINS:
             return []
-        operands = [self.scopes.definition(definition.scope, name) for name in node.input if name]
-        return [
-            operand for operand in (*operands, *(self.view.calls.branches(definition) or ())) if operand is not None
-        ]
+        return [*self.scopes.sources(definition.scope, node), *(self.view.calls.branches(definition) or ())]
 
     def chosen(self, definition: Definition) -> Definition | None:
         """The branch output that an If node's output is, where the condition is constant or both branches are equal."""
@@ -116,7 +111,7 @@ class Tracer:
         node = definition.node
         if node is None:
             return Untraced(Diagnostic("origins.is-an-input", name=definition.name))
-        if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
+        if is_operator(node, "Constant"):
             return self._argument_constant(definition)
         if node.domain not in DEFAULT_DOMAINS:
             raise UntraceableError("origins.not-followed", domain=node.domain, operator=node.op_type)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
 
-from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.dialect import dialect_of, is_resize
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope
@@ -88,7 +88,7 @@ class _Walk:
     def up(self) -> None:
         """What the node reads, and what that is made of. What is new or gone is followed as far as it goes."""
         focus = _key(self.start)
-        resizes = _is_resize(self.start.node)
+        resizes = is_resize(self.start.node)
         pending = deque([(self.start, 1 + (_OPERAND_STEPS if resizes else _DATA_STEPS), resizes)])
         while pending and len(self.boxes) < _MOST_BOXES:
             definition, steps, is_operand = pending.popleft()
@@ -149,7 +149,7 @@ class _Walk:
         assert reader is not None
         if box.kind is not BoxKind.CONSTANT or not box.lines:
             return False
-        if box.lines != ("empty",) and (_is_resize(reader) or box.mark not in (None, self.boxes[key].mark)):
+        if box.lines != ("empty",) and (is_resize(reader) or box.mark not in (None, self.boxes[key].mark)):
             return False
         name = _operand(reader, definition.scope.opset, position) or "operand"
         self.boxes[key] = replace(self.boxes[key], lines=(*self.boxes[key].lines, f"{name} {box.lines[0]}"))
@@ -157,7 +157,7 @@ class _Walk:
         return True
 
     def _edge(self, made: Definition, target: str, node: NodeProto | None, scope: Scope, position: int) -> None:
-        operand = _operand(node, scope.opset, position) if node is not None and _is_resize(node) else ""
+        operand = _operand(node, scope.opset, position) if node is not None and is_resize(node) else ""
         edge = Edge(_key(made), target, made.name, self.around.words(made), position, operand)
         self.edges.append(edge)
 
@@ -179,7 +179,7 @@ class _Walk:
         assert node is not None
         if node.op_type == "Constant" and node.domain in DEFAULT_DOMAINS:
             return Box(key, BoxKind.CONSTANT, "Constant", definition.name, self._constant(node), mark)
-        if not _is_resize(node):
+        if not is_resize(node):
             kind = BoxKind.RESIZE if definition is self.start else BoxKind.OPERATOR
             return Box(key, kind, _operator(node), node.name, (), mark)
         title, lines = _resize(node, definition.scope.opset)
@@ -208,7 +208,7 @@ class _Walk:
         inside = () if reader.scope is self.start.scope else (f"in {reader.scope.path.steps[-1]}",)
         made = next((self.around.definition((reader.scope.path, name)) for name in node.output if name), None)
         mark = None if made is None else self.around.mark_of(made)
-        kind = BoxKind.RESIZE if _is_resize(node) else BoxKind.OPERATOR
+        kind = BoxKind.RESIZE if is_resize(node) else BoxKind.OPERATOR
         return Box(key, kind, _operator(node), node.name, inside, mark)
 
 
@@ -227,10 +227,6 @@ def _reader_key(reader: Reader) -> str:
 def _node_key(scope: Scope, node: NodeProto, otherwise: str) -> str:
     """By what the node writes, which tells the same node in two models."""
     return f"{scope.path} node {next(filter(None, node.output), otherwise)}"
-
-
-def _is_resize(node: NodeProto | None) -> bool:
-    return node is not None and node.op_type in ("Resize", "Upsample") and node.domain in DEFAULT_DOMAINS
 
 
 def _resize(node: NodeProto, opset: int) -> tuple[str, tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
+from resizefix.dialects.dialect import RESIZES
 from resizefix.document.text import counted
 from resizefix.library.result import Result
 from resizefix.outcome import Outcome
@@ -134,7 +135,7 @@ def _show_live(out: Screen, live: LiveVerdict, foreseen: Set[str]) -> None:
     for error in live.errors:
         where = f"{printable(error.node or error.op_type)}: " if error.node or error.op_type else ""
         out.below(f"{where}{printable(error.message, keep_lines=True)}")
-    resizes = {error.node for error in live.errors if error.op_type in ("Resize", "Upsample")}
+    resizes = {error.node for error in live.errors if error.op_type in RESIZES}
     if resizes - foreseen:
         out.below(("no built-in rule predicts this error of a resize; please report it with the model", "yellow"))
     elif live.errors and not resizes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from resizefix.runtimes.inputs import Array
+from resizefix.document.values import Array
 
 
 @dataclass(frozen=True)

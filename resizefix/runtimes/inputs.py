@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-import numpy as np
 from onnx import ModelProto, TensorProto, TypeProto
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from resizefix.document.values import Array
+
 Value = Array | list[Any] | dict[Any, Any] | None  # None: an optional that is absent; dict: a map
 Feeds = Mapping[str, Value]
 Dimension = int | str | None  # a size, a symbol (equal symbols are equal sizes), or unknown

@@ -17,8 +17,9 @@ from onnx import ModelProto, TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from resizefix.document.scopes import bodies
+from resizefix.document.values import Array
 from resizefix.errors import ResizefixError, UsageError
-from resizefix.runtimes.inputs import Array, Feeds, TensorInput, Value
+from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.limits import Limits, OutOfMemoryError
 from resizefix.runtimes.ort_error import read_ort_error
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort

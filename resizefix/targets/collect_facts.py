@@ -11,13 +11,22 @@ from typing import Any
 import numpy as np
 from onnx import FunctionProto, NodeProto, TensorProto
 
+from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant, Constants
+from resizefix.document.constants import Constants
 from resizefix.document.document import Document
-from resizefix.document.operator_semantics.operand import Array
 from resizefix.document.provenance import readers_first
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, node_label, subgraphs
+from resizefix.document.scopes import (
+    DEFAULT_DOMAINS,
+    Definition,
+    DefinitionKind,
+    Scope,
+    is_operator,
+    node_label,
+    subgraphs,
+)
 from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName
 from resizefix.targets.as_written import extent_of, spellings, why_unreadable
@@ -71,14 +80,8 @@ def kinds_in(view: ModelView) -> list[Kind]:
 
 def _nodes(view: ModelView) -> Iterator[tuple[str, Scope, NodeProto]]:
     """Every Upsample/Resize node with its label, in the order of the file."""
-    nodes = [
-        ((*scope.order, index), scope, node)
-        for scope in view.scopes.all
-        for index, node in enumerate(scope.body.node)
-        if node.op_type in ("Upsample", "Resize") and node.domain in DEFAULT_DOMAINS
-    ]
-    nodes.sort(key=lambda entry: entry[0])
-    return ((node.name or f"#{k}", scope, node) for k, (_, scope, node) in enumerate(nodes))
+    nodes = ((scope, scope.body.node[index]) for scope, index in view.resizes)
+    return ((node.name or f"#{k}", scope, node) for k, (scope, node) in enumerate(nodes))
 
 
 def foreign_domain_facts(view: ModelView) -> tuple[tuple[str, SiteFacts], ...]:
@@ -87,7 +90,7 @@ def foreign_domain_facts(view: ModelView) -> tuple[tuple[str, SiteFacts], ...]:
         (node_label(node, index), scope, node)
         for scope in view.scopes.all
         for index, node in enumerate(scope.body.node)
-        if node.op_type in ("Upsample", "Resize") and node.domain not in DEFAULT_DOMAINS
+        if node.op_type in RESIZES and node.domain not in DEFAULT_DOMAINS
     ]
     gatherer = _Collector(view) if nodes else None
     return tuple((node.domain, gatherer.facts(label, scope, node)) for label, scope, node in nodes if gatherer)
@@ -251,12 +254,10 @@ class _Collector:
         if definition is not None and definition.kind is DefinitionKind.DEFAULTED_INPUT:
             assert definition.tensor is not None
             return self._document.array(definition.tensor)
-        found = self._constants.value_of(scope, name)
-        return found.value if isinstance(found, Constant) else None
+        return self._view.value(scope, name)
 
     def _dims(self, scope: Scope, name: str) -> Dims | None:
-        definition = self._scopes.definition(scope, name) if name else None
-        return None if definition is None else self._shapes.dims(definition.key)
+        return self._view.dims(scope, name) if name else None
 
     def _elem_type(self, scope: Scope, name: str) -> int | None:
         definition = self._scopes.definition(scope, name) if name else None
@@ -272,8 +273,7 @@ class _Collector:
 
     def _is_empty_constant(self, scope: Scope, name: str) -> bool:
         definition = self._scopes.definition(scope, name) if name else None
-        of_node = definition is not None and definition.node is not None and definition.node.op_type == "Constant"
-        return of_node and self._is_empty(scope, name)
+        return definition is not None and is_operator(definition.node, "Constant") and self._is_empty(scope, name)
 
     def _roi(self, scope: Scope, node: NodeProto) -> Roi:
         if len(node.input) < 2:
@@ -291,7 +291,7 @@ class _Collector:
             return OperandSource.INITIALIZER_AND_INPUT if listed else OperandSource.INITIALIZER
         if definition.node is None:
             return self._of_input(definition)
-        if definition.node.op_type == "Constant" and definition.node.domain in DEFAULT_DOMAINS:
+        if is_operator(definition.node, "Constant"):
             has_value = any(attribute.name == "value" for attribute in definition.node.attribute)
             return OperandSource.CONSTANT if has_value else OperandSource.CONSTANT_LIST
         return self._computed(definition)
@@ -348,8 +348,7 @@ class _Collector:
                 return []
             if any(True for _ in subgraphs(node)):
                 return []
-            found = (self._scopes.definition(definition.scope, name) for name in node.input if name)
-            return [operand for operand in found if operand is not None]
+            return self._scopes.sources(definition.scope, node)
 
         return list(readers_first(start, operands))
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constant
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
 from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope
 from resizefix.document.shapes import Dims, Key
+from resizefix.document.values import Array
 
-Array = npt.NDArray[Any]
 _USUAL_SIZES = (7, 10, 16, 25)
 
 
@@ -60,15 +57,13 @@ class StaticValues:
         node = definition.node
         if node is None or node.op_type in SHAPE_READERS or not has_row(node) or self._constant(definition) is not None:
             return []
-        found = (self._scopes.definition(definition.scope, name) for name in node.input if name)
-        return [operand for operand in found if operand is not None]
+        return self._scopes.sources(definition.scope, node)
 
     def _size(self, size: int | str | None) -> int | None:
         return self._supposed.get(size) if isinstance(size, str) else size
 
     def _constant(self, definition: Definition) -> Array | None:
-        found = self._view.constants.value_of(definition.scope, definition.name)
-        return found.value if isinstance(found, Constant) else None
+        return self._view.value(definition.scope, definition.name)
 
     def _computed(self, definition: Definition) -> Array | None:
         constant, node = self._constant(definition), definition.node

@@ -10,7 +10,8 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.text import counted
-from resizefix.runtimes.inputs import Array, Value
+from resizefix.document.values import Array
+from resizefix.runtimes.inputs import Value
 
 _BLOCK = 1 << 20  # elements that are compared at a time
 _NUMBERS = "biufcV"  # kinds of numpy types; V: the types of ml_dtypes

@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.dialects.dialect import dialect_of
+from resizefix.dialects.dialect import RESIZES, dialect_of, is_resize
 from resizefix.dialects.shapes import shapes_of
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
 from resizefix.document.shapes import Dims, Shapes
+from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.errors import RefusedError
 from resizefix.origins.output_lengths import BROADCASTING, KEEPING
-from resizefix.runtimes.inputs import Array
 from resizefix.scope_path import MAIN
 
 
@@ -31,13 +31,13 @@ def feeds_from_declared_shapes(document: Document, given: Mapping[str, Sequence[
     """
     graph = document.proto.graph
     inputs = {value.name for value in graph.input} - {tensor.name for tensor in graph.initializer}
-    if not any(node.op_type in ("Resize", "Upsample") and not inputs.isdisjoint(node.input[1:]) for node in graph.node):
+    if not any(node.op_type in RESIZES and not inputs.isdisjoint(node.input[1:]) for node in graph.node):
         return {}
     scopes = View(document.proto).scopes
     fed = [
         (node, position, name)
         for node in scopes.main.body.node
-        if node.op_type in ("Resize", "Upsample") and node.domain in DEFAULT_DOMAINS
+        if is_resize(node)
         for position, name in enumerate(node.input)
         if position and name and (found := scopes.definition(scopes.main, name)) is not None
         if found.kind is DefinitionKind.INPUT

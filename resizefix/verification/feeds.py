@@ -14,9 +14,10 @@ from itertools import product
 import numpy as np
 from onnx import TensorProto, helper
 
+from resizefix.document.values import Array
 from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.process import free_memory
-from resizefix.runtimes.inputs import Array, InputKind, TensorInput, Value
+from resizefix.runtimes.inputs import InputKind, TensorInput, Value
 from resizefix.verification.sizing import SIZINGS, Role, Shape, image_of, roles_of, sized
 from resizefix.verification.vectors import FACTORS, RARER_FACTORS, is_small_vector, vector_value
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
+from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import InputBinding, PromotedInput
 from resizefix.runtimes.footprint import peak_bytes
-from resizefix.runtimes.inputs import Array, Value
+from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import Limits, in_words
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels

@@ -15,11 +15,11 @@ import numpy as np
 
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
+from resizefix.document.values import Array
 from resizefix.equivalences.output_size import output_size
 from resizefix.errors import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, PromotedInput, common_denominator, numerator
-from resizefix.runtimes.inputs import Array
 from resizefix.scope_path import MAIN
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from resizefix.runtimes.inputs import Array
+from resizefix.document.values import Array
 from resizefix.verification.sizing import Role
 
 Shape = tuple[int, ...]

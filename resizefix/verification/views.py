@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from resizefix.document.values import Array
 from resizefix.outcome import MeasuredDifference
-from resizefix.runtimes.inputs import Array, Value
+from resizefix.runtimes.inputs import Value
 
 _MOST = 512  # samples of an axis; more are averaged
 _MOST_OUTPUTS = 8  # with pictures; a page of more would not be read

@@ -12,8 +12,8 @@ import numpy as np
 from onnx import numpy_helper
 
 from resizefix.document.operator_semantics.expression import UntraceableError
-from resizefix.document.operator_semantics.operand import Array, Call, Known, require_few
-from resizefix.document.values import longest_extent
+from resizefix.document.operator_semantics.operand import Call, Known, require_few
+from resizefix.document.values import Array, longest_extent
 
 Row = Callable[[Call], "list[Known]"]
 

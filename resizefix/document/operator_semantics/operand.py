@@ -12,9 +12,8 @@ from onnx import NodeProto, helper
 
 from resizefix.document.operator_semantics.expression import Expression, Number, UntraceableError, number
 from resizefix.document.text import counted
-from resizefix.document.values import longest_extent
+from resizefix.document.values import Array, longest_extent
 
-Array = npt.NDArray[Any]
 # Element types whose arithmetic numpy has.
 DTYPES = frozenset(
     {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"}

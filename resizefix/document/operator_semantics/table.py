@@ -12,10 +12,10 @@ from resizefix.document.operator_semantics import moving
 from resizefix.document.operator_semantics.elementwise import OPERATORS, are_ordered, cast, is_cast_defined
 from resizefix.document.operator_semantics.expression import UntraceableError, computed
 from resizefix.document.operator_semantics.moving import Row
-from resizefix.document.operator_semantics.operand import DTYPES, MOST_ELEMENTS, Array, Call, Known, require_few
+from resizefix.document.operator_semantics.operand import DTYPES, MOST_ELEMENTS, Call, Known, require_few
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import counted
-from resizefix.document.values import longest_extent
+from resizefix.document.values import Array, longest_extent
 
 # These read the shape of their operand and not its data: what lies behind them is not followed.
 SHAPE_READERS = frozenset({"Shape", "Size"})

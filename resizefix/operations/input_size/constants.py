@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from resizefix.document.edits import add_initializer, remove_unread, set_input, set_shape
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import names_in
+from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.scope_path import MAIN, Key
-
-Array = npt.NDArray[Any]
 
 
 def write_constants(model: ModelProto, constants: Mapping[Place, Array]) -> None:

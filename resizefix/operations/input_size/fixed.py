@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +13,13 @@ from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.text import node_text
-from resizefix.document.values import dims_of
+from resizefix.document.values import Array, dims_of
 from resizefix.operations.input_size.constants import write_attribute, write_constants
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.following import Following, Numbers
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import kernel_length
+from resizefix.document.values import Array
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.decide import decide
 from resizefix.origins.input_sizes.dim import Dim, Sizes
@@ -26,7 +26,6 @@ from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
 from resizefix.origins.input_sizes.tables import Known, NoGridError, Table, recognised, shares_that_stay
 
-Array = npt.NDArray[Any]
 Symbols = Mapping[str, int]
 _TRIALS = 3
 _SHOWN = 6

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from resizefix.document.values import Array
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 
-Array = npt.NDArray[Any]
 _SHARPNESS = -0.75  # torch/aten upsample_bicubic2d; the default of ONNX's cubic_coeff_a, too
 
 

@@ -10,16 +10,14 @@ import contextlib
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from resizefix.document.values import Array
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.sequences import Sequence, chosen, readings
 from resizefix.origins.input_sizes.window_masks import WindowMasks, may_be_masks, window_masks
 
-Array = npt.NDArray[Any]
 Length = Callable[[Dim], int]
 
 

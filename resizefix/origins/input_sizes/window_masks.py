@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from resizefix.document.values import Array
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 
-Array = npt.NDArray[Any]
 _TELLING = 3  # rows of windows: that all but the last are alike is seen of so many
 
 

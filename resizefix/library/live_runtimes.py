@@ -9,7 +9,6 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
-from resizefix.interop.feed_file import Fed
 from resizefix.operations.sites import find_sites
 from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer
@@ -23,6 +22,7 @@ from resizefix.targets.target import Effect, Violation, judge
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import Allowed, verify_in_runtime
 from resizefix.verification.node_in_runtime import nodes_in_runtime, with_bodies
+from resizefix.verification.signatures import Feeding
 from resizefix.verification.verification import SiteDrift, Verification
 from resizefix.verification.watched import ResizePlace
 
@@ -69,36 +69,20 @@ def verify_in(
     after: Document,
     name: str,
     conditions: Conditions,
-    *,
+    allowed: Allowed,
+    feeding: Feeding,
     pythons: Pythons | None = None,
-    runs: int = 1,
-    atol: float = 0.0,
-    rtol: float = 0.0,
-    feed: Fed | None = None,
 ) -> Verification:
     """BEFORE in onnxruntime without optimisation, AFTER in the runtime of that name; see `verify_in_runtime`.
 
     Raises UsageError for a name that is none, and where the runtime is not installed.
     """
-    from resizefix.library.old_values import old_values
-
     row = runtime_named(name)
     left = conditions.limits.left()
     python, time_limit = (pythons or {}).get(row.name), DEFAULT_TIMEOUT if left is None else left
     places = places_of(before)
     with Runtime(row, python=python, time_limit=time_limit) as runtime:
-        found = verify_in_runtime(
-            before,
-            after,
-            runtime,
-            places,
-            conditions,
-            runs=runs,
-            allowed=Allowed(atol=atol, rtol=rtol),
-            feeds=None if feed is None else feed.values,
-            files=None if feed is None else feed.paths,
-            examples=lambda: old_values(before, after),
-        )
+        found = verify_in_runtime(before, after, runtime, places, conditions, allowed, feeding)
         if before is after and not isinstance(found, LiveUnavailable):
             found = with_bodies(found, before, runtime, places, conditions)
     if isinstance(found, LiveUnavailable):

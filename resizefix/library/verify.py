@@ -42,6 +42,8 @@ def verify(
     With optimisation disabled every bit must agree unless `atol` or `rtol` allow more. Raises UsageError for names and
     shapes that do not fit the models.
     """
+    from resizefix.verification.signatures import Feeding
+    from resizefix.verification.verify import Tolerance
     from resizefix.verification.verify import verify as run_both
 
     rules = conditions(**run)
@@ -51,29 +53,18 @@ def verify(
     documents = first, first if after is None else opened(after)
     entries = {entry.name: entry for document in reversed(documents) for entry in model_inputs(document.proto)}
     fed = read_feeds(feed or {}, tuple(entries.values()))
-    if runtime is not None:
-        from resizefix.library.live_runtimes import verify_in
-
-        found = verify_in(*documents, runtime, rules, pythons=runtime_python, runs=runs, atol=atol, rtol=rtol, feed=fed)
-        return replace(found, reason=fed.with_notes(found.reason))
 
     def examples() -> Mapping[str, Sequence[float]]:
         from resizefix.library.old_values import old_values
 
         return old_values(*documents)
 
-    found = run_both(
-        *documents,
-        shapes=rules.shapes,
-        seed=rules.seed,
-        runs=runs,
-        atol=atol,
-        rtol=rtol,
-        feeds=fed.values,
-        files=fed.paths,
-        custom_op_libraries=rules.custom_op_libraries,
-        limits=rules.limits,
-        tell=rules.tell,
-        examples=examples,
-    )
+    feeding = Feeding(fed.values, fed.paths, examples, runs)
+    if runtime is None:
+        found = run_both(*documents, rules, Tolerance(atol, rtol), feeding)
+    else:
+        from resizefix.library.live_runtimes import verify_in
+        from resizefix.verification.in_runtime import Allowed
+
+        found = verify_in(*documents, runtime, rules, Allowed(atol=atol, rtol=rtol), feeding, runtime_python)
     return replace(found, reason=fed.with_notes(found.reason))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.progress import Progress
+from resizefix.verification.signatures import Feeding
 from resizefix.verification.sizing import Shape
 from resizefix.verification.verification import Run
 
@@ -113,8 +115,11 @@ def run_of(
     *,
     optimized: bool = False,
     bound: float = 0.0,
-    values: Mapping[str, Sequence[Any]] | None = None,
+    fed: Feeding | None = None,
 ) -> Run:
-    """A comparison as the run that reports tell of; `values` are those that were chosen."""
+    """A comparison as the run that reports tell of, with the values that were given."""
+    arrays = ((name, feeds.get(name)) for name in (fed.shown if fed else ()))
+    values = {name: value.reshape(-1).tolist() for name, value in arrays if isinstance(value, np.ndarray)}
     differences = comparison.max_abs_diff, comparison.max_rel_diff
-    return Run(values or {}, shapes_of_feeds(feeds), optimized, comparison.bitwise, *differences, bound)
+    run = Run(values, shapes_of_feeds(feeds), optimized, comparison.bitwise, *differences, bound)
+    return replace(run, files=fed.files) if fed else run

@@ -7,22 +7,23 @@ not compared: OpenCV and MNN have few, and give whole numbers as others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer
-from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import Runtime
 from resizefix.verification.bounds import relative_bounds
 from resizefix.verification.compare import SIDES, Comparison, Difference, Sides, allclose, compare
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.engine import run_of
 from resizefix.verification.fitting import Fitted
-from resizefix.verification.signatures import Examples, NotComparableError, common_inputs, output_names
+from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
 from resizefix.verification.views import View, views_of
 from resizefix.verification.watched import ResizePlace, fed, watched_runs, watched_tensors, with_outputs
@@ -55,12 +56,8 @@ def verify_in_runtime(
     runtime: Runtime,
     places: Sequence[ResizePlace],
     conditions: Conditions,
-    *,
-    runs: int = 1,
     allowed: Allowed | None = None,
-    feeds: Mapping[str, object] | None = None,
-    examples: Examples = dict,
-    files: Mapping[str, str] | None = None,
+    feeding: Feeding | None = None,
 ) -> Verification | LiveUnavailable:
     """Whether `after` computes in the runtime what `before` does in onnxruntime; they may be one document.
 
@@ -68,15 +65,16 @@ def verify_in_runtime(
     Inputs and outputs go together as in `verify`. A model that one of the two does not run fails with that as the
     reason. Raises UsageError for names, shapes and feeds that do not fit.
     """
+    feeding = feeding or Feeding()
     own = {name for node in after.proto.graph.node for name in node.output}
     tensors = [name for name in watched_tensors(before, places) if name in own]
     try:
-        inputs, hints = common_inputs(before, after, feeds or {}, examples)
+        inputs, hints = common_inputs(before, after, feeding)
         renamed = output_names(before, after)
-        fitted = watched_runs(before, tensors, inputs, hints, conditions, runs)
+        fitted = watched_runs(before, tensors, inputs, hints, conditions, feeding.runs)
     except (NotComparableError, CannotLoadError, CannotRunError, BrokenOffError) as error:
         return Verification(Status.FAILED, str(error), sessions=conditions.sessions.opened)
-    pair = _Pair(before, after, runtime, renamed, fitted, allowed or Allowed(), tuple(feeds or ()), files or {})
+    pair = _Pair(before, after, runtime, renamed, fitted, allowed or Allowed(), feeding)
     return pair.verification(places, tensors)
 
 
@@ -88,8 +86,7 @@ class _Pair:
     renamed: Mapping[str, str]
     fitted: Sequence[Fitted]
     allowed: Allowed
-    shown: Sequence[str]
-    files: Mapping[str, str]
+    feeding: Feeding
 
     def verification(self, places: Sequence[ResizePlace], tensors: Sequence[str]) -> Verification | LiveUnavailable:
         whole = self._run(())
@@ -130,11 +127,10 @@ class _Pair:
         for one, found in zip(self.fitted, whole.results, strict=True):
             before = {name: one.outputs[name] for name in self.renamed.values()}
             after = {self.renamed[name]: value for name, value in found.items()}
-            if self.files and not done:
-                views = views_of(", ".join(self.files.values()), before, after)
+            if self.feeding.files and not done:
+                views = views_of(", ".join(self.feeding.files.values()), before, after)
             comparison = compare_values(before, after, sides)
-            shown = [name for name in self.shown if name not in self.files]
-            done.append(replace(_as_run(one.feeds, shown, comparison, self.allowed.relative), files=self.files))
+            done.append(run_of(comparison, one.feeds, bound=self.allowed.relative, fed=self.feeding))
             if wrong is None and not all(
                 self.allowed.allows(difference, before[difference.output], after[difference.output])
                 for difference in comparison.differences
@@ -197,16 +193,3 @@ def _as_type(before: Value, after: Value) -> Value:
         cast = after.astype(before.dtype)
         # A fraction where a whole number belongs stays, and is a difference.
         return cast if before.dtype.kind == "f" or np.array_equal(cast.astype(after.dtype), after) else after
-
-
-def _as_run(feeds: Feeds, shown: Sequence[str], comparison: Comparison, bound: float) -> Run:
-    arrays = {name: value for name, value in feeds.items() if isinstance(value, np.ndarray)}
-    return Run(
-        values={name: value.reshape(-1).tolist() for name, value in arrays.items() if name in shown},
-        shapes={name: list(value.shape) for name, value in arrays.items()},
-        optimized=False,
-        bitwise=comparison.bitwise,
-        max_abs_diff=comparison.max_abs_diff,
-        max_rel_diff=comparison.max_rel_diff,
-        bound=bound,
-    )

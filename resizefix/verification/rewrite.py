@@ -23,7 +23,7 @@ from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.fitting import Fitted, OverBudgetError
-from resizefix.verification.signatures import NotComparableError
+from resizefix.verification.signatures import Feeding, NotComparableError
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.verify import EMPTY, Pair, Tolerance
 
@@ -89,24 +89,24 @@ def _proved(
     feeds: Mapping[str, Sequence[float]],
 ) -> Verification:
     computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
-    pair, too_large, why_local = Pair(before, after, Engine(conditions)), False, None
+    pair, too_large, why_local = Pair(before, after, Engine(conditions), Feeding(feeds)), False, None
     try:
-        fed, fitted = _fitted(pair, feeds)
+        fitted = _fitted(pair)
         if pair.is_always_empty(fitted):
             why_local = f"{EMPTY} at every shape that the file allows."
     except OverBudgetError as error:
-        fed, why_local, too_large = feeds, str(error), True
+        why_local, too_large = str(error), True
     except (CannotLoadError, CannotRunError) as error:
-        fed, why_local = feeds, str(error)
+        why_local = str(error)
     except (BrokenOffError, NotComparableError) as error:
         return Verification(Status.FAILED, str(error))
     if why_local is None:
         tolerance = Tolerance(relative=allowed.relative, stated=allowed.stated(computing))
-        whole = pair.judged(lambda: fitted, tolerance, fed)
-        alone = _Alone(Extraction(ModelView(before), ModelView(after)), allowed, conditions, fed)
+        whole = pair.verified(tolerance, fitted)
+        alone = _Alone(Extraction(ModelView(before), ModelView(after)), allowed, conditions, pair.feeding.values)
         return _with_nodes(whole, computing, alone) if whole.passed else whole
     views = ModelView(before), ModelView(after)
-    alone = _Alone(Extraction(*views), allowed, conditions, fed, open_sizes=too_large)
+    alone = _Alone(Extraction(*views), allowed, conditions, pair.feeding.values, open_sizes=too_large)
     runs: list[Run] = []
     notes: list[str] = []
     paths = alone.extraction.common_paths
@@ -138,18 +138,18 @@ class _Alone:
     extraction: Extraction
     allowed: _Allowed
     conditions: Conditions
-    feeds: Mapping[str, Sequence[float]]
+    feeds: Mapping[str, object]
     open_sizes: bool = False
 
     def proof(self, key: Key, data: str) -> Verification:
         """Of the node `key`, which resizes the tensor `data`."""
         pair = self.extraction.extract({key: data}, open_sizes=self.open_sizes, sizes_stay=not self.open_sizes)
         try:
-            feeds = _those_of(pair, self.feeds)
+            feeding = Feeding(_those_of(pair, self.feeds))
             stated = self.allowed.stated([key])
             engine = Engine(replace(self.conditions, shapes={}))
             tolerance = Tolerance(relative=self.allowed.relative, stated=stated)
-            return Pair(*pair, engine, empty_agree=True).verified(tolerance, feeds)
+            return Pair(*pair, engine, feeding, empty_agree=True).verified(tolerance)
         except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
             return Verification(Status.FAILED, str(error))
 
@@ -190,22 +190,24 @@ def _is_bitwise(local: Verification) -> bool:
     return local.passed and bool(plain) and all(run.bitwise for run in plain)
 
 
-def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, object]) -> dict[str, object]:
     names = {value.name for document in pair for value in document.proto.graph.input}
     return {name: value for name, value in feeds.items() if name in names}
 
 
-def _fitted(pair: Pair, feeds: Mapping[str, Sequence[float]]) -> tuple[Mapping[str, Sequence[float]], list[Fitted]]:
-    """The feeds, with what the file says of other inputs that decide a size, if the model before runs at that; and
-    what it makes of them."""
+def _fitted(pair: Pair) -> list[Fitted]:
+    """The feeds, with what the file says of other inputs that decide a size, if the model before runs at that; and what
+    it makes of them."""
     declared = {
         name: value.tolist()
         for name, value in feeds_from_declared_shapes(pair.before, pair.engine.conditions.shapes).items()
     }
-    if not set(declared) <= set(feeds):
-        more = {**declared, **feeds}
+    given = pair.feeding
+    if not set(declared) <= set(given.values):
+        pair.feeding = Feeding({**declared, **given.values})
         with suppress(CannotLoadError, CannotRunError, NotComparableError, UsageError, BrokenOffError):
-            fitted = pair.fit(more)
+            fitted = pair.fit()
             if not pair.is_always_empty(fitted):
-                return more, fitted
-    return feeds, pair.fit(feeds)
+                return fitted
+        pair.feeding = given
+    return pair.fit()

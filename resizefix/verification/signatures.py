@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,23 @@ if TYPE_CHECKING:
 # Values for inputs, by name: worked out where they are wanted.
 Examples = Callable[[], Mapping[str, Sequence[float]]]
 
+
+@dataclass(frozen=True)
+class Feeding:
+    """What two models are fed: `values` by input, and the paths of those that come out of `files`. `examples` is asked
+    what to propose for a value that is missing. There are `runs` feeds, of consecutive seeds."""
+
+    values: Mapping[str, object] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    examples: Examples = dict
+    runs: int = 1
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The inputs whose values reports show: numbers that were given."""
+        return tuple(name for name in self.values if name not in self.files)
+
+
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 _OPEN = "1,…"  # for an input that takes an unknown count of numbers, or too many to type
 
@@ -26,16 +43,13 @@ class NotComparableError(ResizefixError):
     """The two models do not take the same inputs or do not give the same outputs, whatever they compute."""
 
 
-def common_inputs(
-    before: Document, after: Document, feeds: Mapping[str, object], examples: Examples = dict
-) -> tuple[list[TensorInput], dict[str, object]]:
-    """The inputs to feed, and the values that are given: those of `feeds`, and a default that only one side has.
+def common_inputs(before: Document, after: Document, feeding: Feeding) -> tuple[list[TensorInput], dict[str, object]]:
+    """The inputs to feed, and the values that are given: those of `feeding`, and a default that only one side has.
 
-    `examples` is asked for what to propose for an input that lacks a value.
-
-    Raises NotComparableError where inputs of one name differ in type, UsageError for a name in `feeds` that neither
-    model has and for an input of one side that is neither in `feeds` nor has a default.
+    Raises NotComparableError where inputs of one name differ in type, UsageError for a value of an input that neither
+    model has and for an input of one side that has neither a value nor a default.
     """
+    feeds = feeding.values
     sides = [{entry.name: entry for entry in model_inputs(document.proto)} for document in (before, after)]
     known = {**sides[1], **sides[0]}
     for name in feeds:
@@ -57,7 +71,7 @@ def common_inputs(
         if name not in feeds and not entry.has_default and not entry.kind.is_optional:
             missing["BEFORE" if owners[0] is sides[0] else "AFTER"].append(entry)
     if any(missing.values()):
-        raise _not_fed(missing, examples())
+        raise _not_fed(missing, feeding.examples())
     return inputs, values
 
 

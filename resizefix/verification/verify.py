@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, Value
-from resizefix.runtimes.limits import BrokenOffError, Limits
+from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (
     UNCHANGED_LAYOUT,
     CannotLoadError,
@@ -25,9 +25,7 @@ from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.fitting import Fitted, fit_feeds, is_always_empty
 from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.progress import ProgressCallback
-from resizefix.verification.signatures import Examples, NotComparableError, common_inputs, output_names
-from resizefix.verification.sizing import Shape
+from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.verification import Run, Status, Verification
 from resizefix.verification.views import View, views_of
 
@@ -42,55 +40,35 @@ EMPTY = "Every output is empty"
 def verify(
     before: Document,
     after: Document,
-    *,
-    shapes: Mapping[str, Shape] | None = None,
-    seed: int = 0,
-    runs: int = 1,
-    atol: float = 0.0,
-    rtol: float = 0.0,
-    relative: float | None = None,
-    stated: float | None = None,
-    feeds: Mapping[str, object] | None = None,
-    custom_op_libraries: Sequence[str] = (),
-    limits: Limits | None = None,
-    tell: ProgressCallback | None = None,
-    examples: Examples = dict,
-    empty_agree: bool = False,
-    files: Mapping[str, str] | None = None,
+    conditions: Conditions | None = None,
+    tolerance: Tolerance | None = None,
+    feeding: Feeding | None = None,
 ) -> Verification:
-    """Whether `after` computes what `before` does, on `runs` feeds of consecutive seeds, each at two levels.
+    """Whether `after` computes what `before` does, on each feed at two levels: with optimisation disabled every bit
+    must agree, or as `tolerance` says.
 
-    With optimisation disabled every bit must agree, unless `atol` or `rtol` are given: then |after - before| ≤ atol +
-    rtol·|before|, or, given `relative`, at most that part of the output's largest value. At the default level
-    outputs may also differ by the bounds of `bounds.default_level_bounds`. `stated` is the part of the largest value
-    within which a run states its difference: it names this as its bound where it holds.
-
-    Inputs of one name get one value. An input that only one model has needs a default or a value in `feeds`. Outputs go
-    by name, or by position if no name is common. Sizes that the files leave open are those of `shapes`, else the first
-    ones that `before` runs with.
-
-    `examples` is asked what to propose in place of a value that `feeds` lacks.
-
-    Outputs without any element fail, unless `empty_agree` and the file fixes all sizes: then they pass, with the note
-    that types and shapes alone were compared.
-
-    `files` are the inputs whose values in `feeds` come out of files, with their paths: runs name these, and the outputs
-    of the first can be looked at (`Verification.views`).
+    Inputs of one name get one value. An input that only one model has needs a default or a value in `feeding`. Outputs
+    go by name, or by position if no name is common. Sizes that the files leave open are those of the conditions, else
+    the first ones that `before` runs with. Outputs without any element fail.
 
     A model that cannot be loaded or run, and models that cannot be compared, fail with that as the reason. When time is
     up, what was compared with optimisation disabled suffices if it was all of that.
     Raises UsageError for names, shapes and feeds that do not fit.
     """
-    if runs < 1:
-        raise UsageError("verification.no-runs", runs=runs)
-    conditions = Conditions(shapes or {}, seed, tuple(custom_op_libraries), (), limits or Limits(), tell)
-    pair = Pair(before, after, Engine(conditions), empty_agree, files or {})
-    return pair.verified(Tolerance(atol, rtol, relative, stated), feeds or {}, runs, examples)
+    feeding = feeding or Feeding()
+    if feeding.runs < 1:
+        raise UsageError("verification.no-runs", runs=feeding.runs)
+    return Pair(before, after, Engine(conditions or Conditions()), feeding).verified(tolerance or Tolerance())
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far the two models may be apart; `verify` says what each number means."""
+    """How far the two models may be apart: |after - before| ≤ atol + rtol·|before|, or at most the part `relative` of
+    the output's largest value. At the default level the bounds of `bounds.default_level_bounds` are enough, too.
+
+    `stated` is the part of the largest value within which a run states its difference: it names this as its bound where
+    it holds.
+    """
 
     atol: float = 0.0
     rtol: float = 0.0
@@ -123,37 +101,33 @@ class Tolerance:
 
 @dataclass
 class Pair:
-    """Two models that are run on the same feeds."""
+    """Two models that are run on the same feeds. Outputs are compared at the paths of `feeding.files`, too
+    (`Verification.views`).
+
+    `empty_agree`: outputs without any element pass where the file fixes all sizes, with the note that types and shapes
+    alone were compared.
+    """
 
     before: Document
     after: Document
     engine: Engine
+    feeding: Feeding = field(default_factory=Feeding)
     empty_agree: bool = False
-    files: Mapping[str, str] = field(default_factory=dict)
     views: tuple[View, ...] = ()
     note: str | None = None
     _feeders: Sequence[Feeder] = ()
     _plain: Session | None = None  # the model before, without optimisation, until it has run
 
-    def verified(
-        self, tolerance: Tolerance, feeds: Mapping[str, object], runs: int = 1, examples: Examples = dict
-    ) -> Verification:
-        """The verdict on feeds that the model before runs with."""
-        return self.judged(lambda: self.fit(feeds, runs, examples), tolerance, feeds)
-
-    def judged(
-        self, fitted: Callable[[], Sequence[Fitted]], tolerance: Tolerance, feeds: Mapping[str, object]
-    ) -> Verification:
-        """The verdict on feeds that were fitted, each with what the model before makes of it without optimisation."""
+    def verified(self, tolerance: Tolerance, fitted: Sequence[Fitted] | None = None) -> Verification:
+        """The verdict on feeds that the model before runs with: those that were `fitted`, where they are given."""
         done: list[Run] = []
         wanted = math.inf
         note = None
         try:
-            given = fitted()
+            given = self.fit() if fitted is None else fitted
             wanted = len(given)
             self._require_outputs(given)
-            shown = tuple(name for name in feeds if name not in self.files)
-            problem = self.disagreement(given, tolerance, shown, done)
+            problem = self.disagreement(given, tolerance, done)
         except (NotComparableError, CannotLoadError, CannotRunError) as error:
             problem = str(error)
         except BrokenOffError as error:
@@ -162,14 +136,14 @@ class Pair:
         status, reason = (Status.FAILED, problem) if problem else (Status.PASSED, note or self.note)
         return Verification(status, reason, tuple(done), sessions=self.engine.sessions, views=self.views)
 
-    def fit(self, feeds: Mapping[str, object], runs: int = 1, examples: Examples = dict) -> list[Fitted]:
-        """`runs` feeds that the model before runs with, and its outputs without optimisation.
+    def fit(self) -> list[Fitted]:
+        """The feeds that the model before runs with, and its outputs without optimisation.
 
         Raises what opening and running it raise, NotComparableError, and UsageError for feeds that do not fit.
         """
         session = self._plain = self._plain or self._open("BEFORE", self.before, optimized=False)
-        inputs, hints = common_inputs(self.before, self.after, feeds, examples)
-        seed = self.engine.conditions.seed
+        inputs, hints = common_inputs(self.before, self.after, self.feeding)
+        seed, runs = self.engine.conditions.seed, self.feeding.runs
         feeders = [self.engine.feeder(inputs, hints, seed=each) for each in range(seed, seed + runs)]
         self.engine.progress.expect(4 * runs)
         budget = MemoryBudget(self.before, self.engine.conditions.limits)
@@ -195,19 +169,16 @@ class Pair:
             raise NotComparableError("verification.nothing-compared", empty=EMPTY, advice=advice)
         self.note = f"{EMPTY.lower()} at every shape that the file allows; types and shapes were compared"
 
-    def disagreement(
-        self, fitted: Sequence[Fitted], tolerance: Tolerance, shown: Sequence[str], done: list[Run]
-    ) -> str | None:
+    def disagreement(self, fitted: Sequence[Fitted], tolerance: Tolerance, done: list[Run]) -> str | None:
         """The first disagreement, in words; None if there is none. Appends every comparison made to `done`."""
         self._plain = None  # before the next one is opened: each maps or holds all weights
         feeds = [one.feeds for one in fitted]
         plain = [one.outputs for one in fitted]
         for at, after in enumerate(self._run_after(feeds, optimized=False)):
-            if self.files and at == 0:
-                self.views = views_of(", ".join(self.files.values()), plain[at], after)
+            if self.feeding.files and at == 0:
+                self.views = views_of(", ".join(self.feeding.files.values()), plain[at], after)
             comparison = compare(plain[at], after)
-            run = _run(feeds[at], shown, comparison, optimized=False, bound=tolerance.bound(plain[at], comparison))
-            done.append(replace(run, files=self.files))
+            done.append(run_of(comparison, feeds[at], bound=tolerance.bound(plain[at], comparison), fed=self.feeding))
             if not comparison.bitwise and not tolerance.allows(plain[at], after):
                 return f"With optimisation disabled, {comparison.reason}."
         try:
@@ -220,8 +191,7 @@ class Pair:
             comparison = compare(fused[at], after)
             widest = max(bounds.values(), key=lambda bound: bound.relative, default=Bound(0.0, "no outputs"))
             allowed = tolerance.bound(fused[at], comparison, widest.relative)
-            run = _run(feeds[at], shown, comparison, optimized=True, bound=allowed)
-            done.append(replace(run, files=self.files))
+            done.append(run_of(comparison, feeds[at], optimized=True, bound=allowed, fed=self.feeding))
             if within(comparison, bounds) or tolerance.allows(fused[at], after):
                 continue
             # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
@@ -264,9 +234,3 @@ class Pair:
             outputs = session.run(session.taken(one))
             results.append({renamed[name]: value for name, value in outputs.items()})
         return results
-
-
-def _run(feeds: Feeds, shown: Sequence[str], comparison: Comparison, *, optimized: bool, bound: float) -> Run:
-    arrays = {name: value for name, value in feeds.items() if isinstance(value, np.ndarray)}
-    values = {name: value.reshape(-1).tolist() for name, value in arrays.items() if name in shown}
-    return run_of(comparison, feeds, optimized=optimized, bound=bound, values=values)

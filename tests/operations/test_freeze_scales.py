@@ -13,6 +13,7 @@ from resizefix.operations.promote_scales import Naming, promote_scales
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Status
 from resizefix.promotion import Form
+from resizefix.verification.signatures import Feeding
 from resizefix.verification.verify import verify
 
 S = "float[4] s = {1, 1, 2, 2}"
@@ -32,7 +33,7 @@ def frozen(document: Document, patterns: tuple[str, ...] = (), **values) -> Free
 
 
 def same(before: Document, after: Document, **feeds) -> bool:
-    found = verify(before, after, feeds=feeds)
+    found = verify(before, after, feeding=Feeding(feeds))
     return found.passed and all(run.bitwise for run in found.runs)
 
 

@@ -9,6 +9,8 @@ from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Status
 from resizefix.promotion import Form
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.signatures import Feeding
 from resizefix.verification.verify import verify
 
 
@@ -29,7 +31,9 @@ def test_a_chain_that_doubles_is_promoted_and_goes(form):
     operators = [node.op_type for node in promotion.document.proto.graph.node]
     assert operators == (["Resize"] if form is Form.SCALES else ["Constant", "Concat", "Resize"])
     assert not promotion.document.proto.graph.initializer
-    found = verify(before, promotion.document, feeds={source.name: source.value}, shapes={"x": (2, 3, 7, 11)})
+    found = verify(
+        before, promotion.document, Conditions({"x": (2, 3, 7, 11)}), feeding=Feeding({source.name: source.value})
+    )
     assert found.passed
     assert all(run.bitwise for run in found.runs)
 
@@ -40,7 +44,7 @@ def test_promoted_and_frozen_it_computes_the_original():
     (source,) = promotion.inputs
     after = freeze_scales(promotion.document, find_sites(promotion.document), values={source.name: source.value})
     for height in (1, 5, 8):
-        found = verify(before, after.document, shapes={"x": (1, 3, height, 9)})
+        found = verify(before, after.document, Conditions({"x": (1, 3, height, 9)}))
         assert found.passed
         assert all(run.bitwise for run in found.runs)
 

@@ -8,7 +8,7 @@ from onnx import parser
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
-from resizefix.verification.signatures import NotComparableError, common_inputs, output_names
+from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 
 
 def document(inputs: str, outputs: str = "float y", initializers: str = "", ir: int = 8) -> Document:
@@ -17,7 +17,7 @@ def document(inputs: str, outputs: str = "float y", initializers: str = "", ir: 
 
 
 def shapes(before: str, after: str) -> list[tuple[object, ...] | None]:
-    inputs, _ = common_inputs(document(before), document(after), {})
+    inputs, _ = common_inputs(document(before), document(after), Feeding())
     return [entry.shape for entry in inputs]
 
 
@@ -47,10 +47,10 @@ def test_an_input_of_one_side_needs_a_value_and_the_error_shows_how_to_give_it()
     with pytest.raises(
         UsageError, match=r"Only AFTER has the input 'x_scales' \(float\[4\]\).*--feed x_scales=1,1,3,3"
     ):
-        common_inputs(before, after, {})
+        common_inputs(before, after, Feeding())
     with pytest.raises(UsageError, match="Only BEFORE has the input 'x_scales'"):
-        common_inputs(after, before, {})
-    inputs, values = common_inputs(before, after, {"x_scales": [1, 1, 2, 2]})
+        common_inputs(after, before, Feeding())
+    inputs, values = common_inputs(before, after, Feeding({"x_scales": [1, 1, 2, 2]}))
     assert [entry.name for entry in inputs] == ["x", "x_scales"]
     assert values == {"x_scales": [1, 1, 2, 2]}
 
@@ -60,13 +60,13 @@ def test_an_input_of_one_side_needs_a_value_and_the_error_shows_how_to_give_it()
 )
 def test_the_example_has_as_many_numbers_as_the_input_wants(type_: str, example: str) -> None:
     with pytest.raises(UsageError, match=rf"--feed {example}$"):
-        common_inputs(document(""), document(type_), {})
+        common_inputs(document(""), document(type_), Feeding())
 
 
 def test_all_inputs_that_are_missing_are_named_with_what_to_type() -> None:
     before, after = document("float[1] x, float[2] s"), document("float[1] x, float[4] t, int64[1] u")
     with pytest.raises(UsageError) as error:
-        common_inputs(before, after, {})
+        common_inputs(before, after, Feeding())
     assert str(error.value) == (
         "Only BEFORE has the input 's' (float[2]). Only AFTER has the inputs 't' (float[4]), 'u' (int64[1]). "
         "Give them a value, for example --feed s=3,3 --feed t=1,1,3,3 --feed u=3"
@@ -86,20 +86,20 @@ def test_all_inputs_that_are_missing_are_named_with_what_to_type() -> None:
 )
 def test_what_is_known_of_the_other_model_is_proposed_where_the_input_can_hold_it(type_, known, shown) -> None:
     with pytest.raises(UsageError) as error:
-        common_inputs(document(""), document(type_), {}, lambda: {"f": known})
+        common_inputs(document(""), document(type_), Feeding(examples=lambda: {"f": known}))
     assert error.value.retry_args == ("--feed", f"f={shown}")
 
 
 @pytest.mark.parametrize("type_", ["float[n] f", "float[2,3] f"])
 def test_what_cannot_be_typed_is_not_proposed(type_: str) -> None:
     with pytest.raises(UsageError) as error:
-        common_inputs(document(""), document(type_), {})
+        common_inputs(document(""), document(type_), Feeding())
     assert error.value.retry_args == ()
 
 
 def test_an_input_of_one_side_with_a_default_is_left_to_it() -> None:
     after = document("float[1] x, float[2] s", initializers="<float[2] s = {2, 3}>")
-    inputs, values = common_inputs(document("float[1] x"), after, {})
+    inputs, values = common_inputs(document("float[1] x"), after, Feeding())
     assert [entry.name for entry in inputs] == ["x"]
     assert values == {}
 
@@ -107,26 +107,26 @@ def test_an_input_of_one_side_with_a_default_is_left_to_it() -> None:
 def test_a_default_that_only_one_side_has_is_fed_to_both() -> None:
     with_default = document("float[2] s", initializers="<float[2] s = {2, 3}>")
     for pair in ((document("float[2] s"), with_default), (with_default, document("float[2] s"))):
-        inputs, values = common_inputs(*pair, {})
+        inputs, values = common_inputs(*pair, Feeding())
         assert not inputs[0].has_default
         np.testing.assert_array_equal(values["s"], [2, 3])
-        assert common_inputs(*pair, {"s": [4, 5]})[1] == {"s": [4, 5]}
+        assert common_inputs(*pair, Feeding({"s": [4, 5]}))[1] == {"s": [4, 5]}
 
 
 def test_a_default_on_both_sides_is_fed_to_neither() -> None:
     with_default = document("float[2] s", initializers="<float[2] s = {2, 3}>")
-    inputs, values = common_inputs(with_default, with_default, {})
+    inputs, values = common_inputs(with_default, with_default, Feeding())
     assert inputs[0].has_default
     assert values == {}
 
 
 def test_a_value_for_an_input_that_neither_has_is_a_wrong_argument() -> None:
     with pytest.raises(UsageError, match=r"Neither model has an input 'q'. Their inputs are: x, z"):
-        common_inputs(document("float x"), document("float x, float z"), {"q": 1})
+        common_inputs(document("float x"), document("float x, float z"), Feeding({"q": 1}))
 
 
 def test_an_optional_of_one_side_may_stay_away() -> None:
-    inputs, _ = common_inputs(document("float[1] x"), document("float[1] x, optional(float[1]) o"), {})
+    inputs, _ = common_inputs(document("float[1] x"), document("float[1] x, optional(float[1]) o"), Feeding())
     assert [entry.name for entry in inputs] == ["x"]
 
 

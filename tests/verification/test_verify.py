@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +12,10 @@ from onnx import parser
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
+from resizefix.verification.conditions import Conditions
+from resizefix.verification.signatures import Feeding
 from resizefix.verification.verification import Status, Verification
-from resizefix.verification.verify import verify
+from resizefix.verification.verify import Tolerance, verify
 
 HEADER = '<ir_version: 8, opset_import: ["":17]>'
 CONSTANT = f"""{HEADER} g (float[1,3,h,w] x) => (float[1,3,oh,ow] y) <float[4] s = {{1, 1, 3, 3}}> {{
@@ -27,8 +31,12 @@ def document(text: str) -> Document:
     return Document.from_proto(parser.parse_model(text))
 
 
-def verified(before: str, after: str, **options: object) -> Verification:
-    return verify(document(before), document(after), **options)  # type: ignore[arg-type]
+def verified(
+    before: str, after: str, *, feeds: Mapping[str, object] | None = None, runs: int = 1, **options: Any
+) -> Verification:
+    tolerance = Tolerance(options.pop("atol", 0.0), options.pop("rtol", 0.0))
+    feeding = Feeding(feeds or {}, runs=runs)
+    return verify(document(before), document(after), Conditions(**options), tolerance, feeding)
 
 
 def test_a_model_equals_itself_at_both_levels() -> None:
@@ -234,7 +242,7 @@ def test_models_that_draw_random_numbers_are_comparable() -> None:
 def test_neither_document_is_changed() -> None:
     before, after = document(CONSTANT), document(PROMOTED)
     bytes_before = before.light_bytes(), after.light_bytes()
-    verify(before, after, feeds={"x_scales": np.array([1, 1, 3, 3], np.float32)})
+    verify(before, after, feeding=Feeding({"x_scales": np.array([1, 1, 3, 3], np.float32)}))
     assert (before.light_bytes(), after.light_bytes()) == bytes_before
 
 
@@ -242,6 +250,6 @@ def test_every_run_says_what_it_allowed_as_a_part_of_the_largest_value() -> None
     node = "g (float[1,1,4,4] x) => (float[1,1,4,4] y) { y = Abs (x) }"
     document = Document.from_proto(parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> {node}'))
     assert {run.bound for run in verify(document, document).runs} == {0.0, 2e-5}
-    assert all(run.bound == 0.5 for run in verify(document, document, rtol=0.5).runs)
-    for run in verify(document, document, atol=0.5).runs:
+    assert all(run.bound == 0.5 for run in verify(document, document, tolerance=Tolerance(rtol=0.5)).runs)
+    for run in verify(document, document, tolerance=Tolerance(atol=0.5)).runs:
         assert 0.1 < run.bound < 1  # unit-normal values: the largest of 16 is about 2

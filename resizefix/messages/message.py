@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +14,14 @@ Fix = tuple[str, ...]
 ANYTHING = "…"
 SIZE = "SIZE"
 """Among the words of a fix: the height and width that the message says were fed (`wanted_size`)."""
-_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07")
+# Colours, also where a log lost the escape character itself.
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\[\d{1,3}(?:;\d{1,3})*m")
+# As JSON or a `repr` writes quotes, line breaks and other characters.
+_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[nrt])?")
 _PYTEST = re.compile(r"^E(?=\s)", re.MULTILINE)
-# Marks of quoted lines go, and quotes are alike.
-_ALIKE = str.maketrans({**dict.fromkeys('`´‘’“”"', "'"), **dict.fromkeys(">|#^", None)})
+# Quotes differ, and stand where C++ joins two texts; marks of quoted lines, frames and characters without a width go.
+_BOXES = map(chr, range(0x2500, 0x25A0))
+_LEFT_OUT = str.maketrans(dict.fromkeys([*"'`´‘’“”\">|#^\u200b\u200c\u200d\u2060\ufeff\u00ad", *_BOXES]))
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
 _FED = re.compile(r"index:([23])got:(\d+)expected:")
 _LONGEST_GAP = 400  # of what `…` stands for: paths, names, shapes
@@ -55,7 +61,21 @@ class Message:
 
 def plain_text(pasted: str) -> str:
     """The text without colours, white space and marks of quotation: a terminal breaks a line anywhere."""
-    return "".join(_PYTEST.sub("", _COLOURS.sub("", pasted)).split()).translate(_ALIKE).casefold()
+    read = _ESCAPED.sub(_character, html.unescape(pasted))
+    return "".join(_PYTEST.sub("", _COLOURS.sub("", read)).split()).translate(_LEFT_OUT).casefold()
+
+
+def _character(escaped: re.Match[str]) -> str:
+    code = escaped[1] or escaped[2]
+    return chr(int(code, 16)) if code else " "
+
+
+def without_prefix(pasted: str) -> str:
+    """The text without what begins each of its lines, as a time or the name of a container; numbers may differ."""
+    lines = [line for line in pasted.splitlines() if line.strip()]
+    shared = os.path.commonprefix([re.sub(r"\d", "0", line) for line in lines])
+    prefix = re.match(r".*[]|:>)]\s*", shared) or re.match(r".*\W", shared)
+    return pasted if len(lines) < 2 or prefix is None else "\n".join(line[prefix.end() :] for line in lines)
 
 
 def _pattern(text: str) -> str:

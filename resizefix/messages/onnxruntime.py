@@ -29,7 +29,10 @@ MESSAGES = (
         REPAIR,
     ),
     _row(
-        ("Either 'sizes' or 'scales' must be provided, but not both of them",),
+        (
+            "Either 'sizes' or 'scales' must be provided, but not both of them",
+            "Only one of scales or sizes must be provided as input.",
+        ),
         "The node has both scales and sizes, or neither, and ONNX wants one of them. "
         "An empty operand behind a Cast counts as given.",
         "either-sizes-or-scales-must-be-provided",
@@ -109,7 +112,54 @@ MESSAGES = (
     ),
     _row(
         ("(…, Upsample, …) has input size 2 not in range [min=1, max=1]", "Upsample … has input size 2 not in range"),
-        "Upsample of opset 7 and 8 has one input, and this node has two. Its scales are an attribute there.",
+        "Upsample of opset 7 and 8 has one input and an attribute for the scales; from opset 9 on, it has two inputs. "
+        "This node is written for the other opset.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        ("with schema(::Resize:11) has input size 2 not in range",),
+        "From opset 11 on, the inputs of Resize are the image, roi, scales and sizes. "
+        "This node has fewer: its scales often stand in the place of roi.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        (
+            "Number of elements of input 'scales' must be same as rank of input 'X'",
+            "Number of elements of input 'sizes' must be same as rank of input 'X'",
+        ),
+        "Resize takes one number for each axis of the image, and this node has more or fewer. "
+        "Some converters write height and width alone.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        (
+            "coordinate_transform_mode:[…] is not supported!",
+            "nearest_mode:[…] is not supported!",
+            "keep_aspect_ratio_policy:[…] is not supported!",
+        ),
+        "An attribute of the node has a value that ONNX does not have. "
+        "It is misspelt, or a name of another framework.",
+        _REPAIR_PAGE,
+        REPAIR,
+    ),
+    _row(
+        tuple(
+            f"Mismatched attribute type in '… : {name}'"
+            for name in (
+                "cubic_coeff_a",
+                "antialias",
+                "coordinate_transformation_mode",
+                "exclude_outside",
+                "extrapolation_value",
+                "keep_aspect_ratio_policy",
+                "nearest_mode",
+            )
+        ),
+        "An attribute of the node has another type than ONNX gives it, as a float where an integer belongs. "
+        "A tool that edits nodes wrote it so.",
         _REPAIR_PAGE,
         REPAIR,
     ),
@@ -137,6 +187,7 @@ MESSAGES = (
         "stale-shape-after-setting-the-scales",
         _PROMOTE,
         _TOGETHER,
+        REPAIR,
     ),
     _row(
         ("Non concat axis dimensions must match",),

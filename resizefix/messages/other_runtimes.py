@@ -134,7 +134,12 @@ MESSAGES = (
     _row(
         "ncnn",
         "ncnn",
-        ("layer Resize not exists or registered", "layer F.interpolate not exists or registered"),
+        (
+            "layer Resize not exists or registered",
+            "layer F.interpolate not exists or registered",
+            "ignore Resize … param mode=",
+            "ignore F.interpolate … param mode=",
+        ),
         "pnnx left the resize as it was, so ncnn has no layer for it. Its scales are not constant, or ncnn lacks its mode.",
         "layer-resize-not-exists-or-registered",
     ),
@@ -200,6 +205,16 @@ MESSAGES = (
         ("Only one of scales and sizes can be provided in Resize.",),
         "TVM counts an operand that is there but empty as given. The empty operand must go.",
         "either-sizes-or-scales-must-be-provided",
+    ),
+    _row(
+        "TVM",
+        "tvm",
+        (
+            "Resize2D expects the given output image size to be a 2-dim shape",
+            "Error converting operator Resize, with inputs",
+        ),
+        "TVM takes scales or sizes of all axes, and this node lists some of them. Numbers for every axis mean the same.",
+        "all-axes-values-should-less-than-input-rank",
     ),
     _row(
         "TVM",

@@ -119,6 +119,15 @@ MESSAGES = (
         then=FOR_TENSORRT,
     ),
     _row(
+        ("Assertion !isInFlight(p.second.symbolicRep) failed",),
+        "TensorRT computes shapes from integers and constants, and here a float input or the data of a tensor leads to one. "
+        "Make the scales or sizes constant, or an integer factor.",
+        "must-have-type-int32-or-int64",
+        FOR_TENSORRT,
+        FREEZE,
+        then=FOR_TENSORRT,
+    ),
+    _row(
         (
             "Network has dynamic or shape inputs, but no optimization profile has been defined",
             "Optimization profile 0 is missing values for shape input tensor",
@@ -188,7 +197,9 @@ MESSAGES = (
     _row(
         (
             "first input has type Int32 but must have type Float, Half",
+            "first input has type Int64 but must have type Float, Half",
             "Found unsupported input type of UINT8",
+            "Found unsupported input type of BOOL",
         ),
         "TensorRT resizes no tensor of this element type. Casts around the node change that where they lose nothing.",
         _RULES,

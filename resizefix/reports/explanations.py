@@ -45,7 +45,7 @@ def _found(one: Explanation, model: str | None) -> str:
         return Diagnostic("cli.explain-a-part", target=one.target or one.runtime)
     if one.accepted_before:
         return Diagnostic("cli.explain-accepted-already", target=one.target, model=model)
-    example = next((option for option in ("--set", "--size") if f" {option} " in one.command), None)
+    example = next((option for option in ("--set", "--size", "--prefer") if f" {option} " in one.command), None)
     if one.accepted_after is False:
         return Diagnostic("cli.explain-first-example", option=example) if example else Diagnostic("cli.explain-first")
     return Diagnostic("cli.explain-fix-example", option=example) if example else Diagnostic("cli.explain-fix")

@@ -89,6 +89,20 @@ MODELS: dict[str, tuple[str | onnx.ModelProto, str]] = {
     "No Op registered for Resize with domain_version of 9": (text_model(9, "y = Resize (x, s)"), "repair"),
     "Could not find an implementation for Resize(13) node": ("handmade/upsample1_height_scale", "repair"),
     "(…, Upsample, …) has input size 2 not in range [min=1, max=1]": (text_model(7, "y = Upsample (x, s)"), "repair"),
+    "with schema(::Resize:11) has input size 2 not in range": (text_model(11, "y = Resize (x, s)"), "repair"),
+    "Number of elements of input 'scales' must be same as rank of input 'X'": (
+        "broken/scales_of_two_axes_caffe2onnx",
+        "repair",
+    ),
+    "coordinate_transform_mode:[…] is not supported!": (
+        text_model(13, 'y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners "> (x, "", s)'),
+        "repair",
+    ),
+    "Mismatched attribute type in '… : cubic_coeff_a'": (
+        text_model(13, 'y = Resize <mode = "cubic", exclude_outside = 0.0> (x, "", s)'),
+        "repair",
+    ),
+    "Assertion !isInFlight(p.second.symbolicRep) failed": ("handmade/scales_graph_input", "freeze-scales"),
     "two nodes with same node name (…)": ("broken/duplicate_output_name_01", "repair"),
     "Type (tensor(float16)) of output arg (…) of node (…) does not match expected type (tensor(float))": (
         "broken/fp16_scales_and_stale_type_02",
@@ -156,6 +170,7 @@ OTHERS: dict[str, onnx.ModelProto] = {
     "for scale is currently unsupported.": COMPUTED,
     "Only one of scales and sizes can be provided in Resize.": EMPTY,
     "Unsupported coordinate_transformation_mode: half_pixel_symmetric": SYMMETRIC,
+    "Resize2D expects the given output image size to be a 2-dim shape": FROM_THE_END,
     "need to be constant! It will cause the graph to be a dynamic graph!": COMPUTED,
     "Not support 'tf_half_pixel_for_nn' in 'Resize'(opset-11)!": TF_HALF,
     "The follow op is not support : ['Resize']": CUBIC,
@@ -311,6 +326,16 @@ def test_a_model_of_another_input_size_is_given_the_size_that_was_fed(fed, tmp_p
     assert run(shlex.split(found.command)[1:]) == 0
     (made,) = ort.InferenceSession("m.resized.onnx").run(None, {"x": image})
     assert made.shape == (1, 3, 2 * fed[0], 2 * fed[1])
+
+
+def test_where_the_reading_is_a_choice_the_command_is_called_an_example(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    both = text_model(13, 'y = Resize (x, "", s, z)', f"{S}, int64[4] z = {{1, 3, 20, 20}}")
+    onnx.save(both, "m.onnx")
+    assert run(["explain", "Either `sizes` or `scales` must be provided, but not both of them", "m.onnx"]) == 0
+    said = capsys.readouterr().out
+    assert "put your own values after --prefer:" in said
+    assert "--prefer sizes" in said
 
 
 def test_a_model_in_memory_is_not_changed():

@@ -1,6 +1,8 @@
 # ruff: noqa: E501
 """Messages as people paste them are found, with a cause in two sentences, a page that is there and a fix."""
 
+import html
+import json
 import re
 import textwrap
 from pathlib import Path
@@ -39,6 +41,13 @@ PRINTED = {
         "resizing on the outermost 3 dimensions.",
         "Assertion failed: (static_cast<int32_t>(scalesVec.size()) == inputRank): The shape of weights must align with "
         "input data. Length of scales = 2, rank of input = 4.",
+        '&& "TensorRT only supports half_pixel, pytorch_half_pixel, tf_half_pixel_for_nn, asymmetric and " "align_corners '
+        'transformation modes!"',
+        "ITensor::getDimensions: Error Code 4: API Usage Error (up_0: first input has type Int64 but must have type Float, "
+        "Half, BFloat16, FP8, E8M0, FP4, Int4, or Int8. In checkType at /_src/optimizer/common/nodeBase.cpp:456)",
+        "Assertion failed: status.is_success(): Found unsupported input type of BOOL",
+        "[graphShapeAnalyzer.cpp::checkCalculationStatusSanity::2155] Error Code 2: Internal Error (Assertion "
+        "!isInFlight(p.second.symbolicRep) failed.  In checkCalculationStatusSanity at /_src/x.cpp:2155)",
     ),
     "onnxruntime": (
         "onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph: [ONNXRuntimeError] : 10 : INVALID_GRAPH : Load model "
@@ -58,6 +67,15 @@ PRINTED = {
         "Attempting to broadcast an axis by a dimension other than 1. 31 by 62",
         "Op registered for Upsample is deprecated in domain_version of 13",
         "mode attribute is trilinear. It can only be nearest(default) or linear or cubic.",
+        "running Resize node. Name:'/Resize' Status Message: upsample.cc:1418 Compute Only one of scales or sizes must be "
+        "provided as input.",
+        'In Node, ("up", Resize, "", -1) : ("in": tensor(float),"c": tensor(float),) -> ("out": tensor(float),) , Error '
+        "Node(up) with schema(::Resize:11) has input size 2 not in range [min=3, max=4].",
+        "Node(up) with schema(::Upsample:9) has input size 1 not in range [min=2, max=2].",
+        "Node (r) Op (Resize) [ShapeInferenceError] Number of elements of input 'scales' must be same as rank of input 'X'",
+        "upsamplebase.h:411 StringToCoordinateTransformationMode(const std::string&) coordinate_transform_mode:"
+        "[align_corners ] is not supported!",
+        "Error Mismatched attribute type in 'Resize__4290 : antialias'. Expected: 'INT', actual: 'FLOAT'",
     ),
     "onnx": ("RuntimeError: /src/onnx/version_converter/helper.h:82: No Adapter From Version $13 for Resize",),
     "OpenVINO": (
@@ -82,6 +100,8 @@ PRINTED = {
     "ncnn": (
         "layer Resize not exists or registered",
         "layer F.interpolate not exists or registered",
+        "pass_ncnn\nignore Resize Resize_0 param coordinate_transformation_mode=half_pixel\nignore Resize Resize_0 param "
+        "mode=nearest\nignore Resize Resize_0 param nearest_mode=ceil",
         "Unsupported Resize scales and sizes are all empty!",
         "Unsupported Upsample scales !",
     ),
@@ -99,6 +119,7 @@ PRINTED = {
         "ValueError: Type <class 'tvm.ir.expr.Var'> for scale is currently unsupported.",
         "AssertionError: Only one of scales and sizes can be provided in Resize.",
         "TypeError: object of type 'NoneType' has no len()",
+        "ValueError: Resize2D expects the given output image size to be a 2-dim shape, while the given one has ndim 0",
     ),
     "RKNN": (
         "E build: The input 'scales' of Resize 'R' need to be constant! It will cause the graph to be a dynamic graph!",
@@ -124,6 +145,13 @@ PRINTED = {
 EVERY_PRINTED = [(runtime, text) for runtime, texts in PRINTED.items() for text in texts]
 
 
+FRAMED = 60
+
+
+def in_lines(text: str, start: str) -> str:
+    return "\n".join(start.format(n) + line for n, line in enumerate(textwrap.wrap(text, FRAMED)))
+
+
 def runtimes(text: str) -> set[str]:
     return {message.runtime for message in messages_in(text)}
 
@@ -140,6 +168,15 @@ def test_what_a_runtime_printed_is_found_however_it_is_pasted(runtime, text):
         "from pytest": textwrap.indent(text, "E   "),
         "with curly quotes": text.replace('"', "”").replace("'", "’"),
         "in capitals": text.upper(),
+        "in JSON": json.dumps({"error": f"\x1b[31m{text}\x1b[0m"}),
+        "in JSON in JSON": json.dumps(json.dumps(text)),
+        "in HTML": html.escape(text),
+        "coloured, without the escape characters": f"[1;31m{text}[0m",
+        "in a frame": "\n".join(f"│ {text[start : start + 33]:33} │" for start in range(0, len(text), 33)),
+        "with a time before each line": in_lines(text, "[11/22/2026-10:00:{:02}] [E] [TRT] "),
+        "from a container": in_lines(text, "web-1  | "),
+        "with spaces without a width": text.replace(" ", " \u200b"),
+        "quoted twice": f"\"'{text}'\"",
     }
     assert {how for how, words in pasted.items() if runtime not in runtimes(words)} == set()
 

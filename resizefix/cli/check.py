@@ -58,7 +58,8 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
 @click.option(
     "--live",
     is_flag=True,
-    help="Also ask a real parser: TensorRT-RTX (pip install 'resizefix[tensorrt]'), for TensorRT 10.",
+    help="Also ask the runtime of the target, if installed; for TensorRT 10 that is TensorRT-RTX (pip install "
+    "'resizefix[tensorrt]').",
 )
 @runtime_python
 @click.option("--build", is_flag=True, help="Like --live, and build the engine; no GPU is needed.")
@@ -70,7 +71,7 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
+    default=300,
     show_default=True,
     metavar="SECONDS",
     help="Wait this long for one answer of --live.",

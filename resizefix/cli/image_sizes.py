@@ -47,5 +47,5 @@ class BatchType(click.ParamType):  # type: ignore[type-arg]
 
 def size_option(function: F) -> F:
     """`--size HxW`: a dynamic model is given this input size first."""
-    text = "Fix the open height and width of the image inputs at HxW first, such as 720x1280."
+    text = "First set the open height and width of the image inputs to HxW, such as 720x1280."
     return click.option("--size", type=SizeType(any_size=False), metavar="HxW", help=text)(function)

@@ -256,7 +256,12 @@ def running(function: F) -> F:
             help="Load this library of custom operators into onnxruntime (repeatable).",
         ),
         click.option(
-            "--seed", type=int, default=0, show_default=True, help="Seed of the random values that inputs are fed."
+            "--seed",
+            type=int,
+            default=0,
+            show_default=True,
+            metavar="NUMBER",
+            help="Seed of the random values that inputs are fed.",
         ),
         click.option(
             "--shape",
@@ -309,7 +314,7 @@ def writing(function: F) -> F:
         click.option("--dry-run", is_flag=True, help="Show each node before and after; write nothing."),
         click.option("--in-place", is_flag=True, help="Replace the input file."),
         click.option("--force", is_flag=True, help="Replace OUT if it exists."),
-        click.option("-o", "--output", "output_option", metavar="OUT", help="The same as OUT."),
+        click.option("-o", "--output", "output_option", metavar="OUT", help="Another way to name OUT."),
     ):
         function = decorate(function)
     return function

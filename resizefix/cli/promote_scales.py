@@ -43,6 +43,7 @@ _OWN = ("form", "opset", "input_name", "shared", "keep_default", "for_", "denomi
 @click.option(
     "--denominator",
     type=click.IntRange(min=1),
+    metavar="NUMBER",
     help="The number that TensorRT's factor is divided by.  [default: 1, or 1000 for a fraction]",
 )
 @opset_option

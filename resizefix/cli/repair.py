@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     "--prefer",
     multiple=True,
     type=click.Choice(["scales", "sizes", "half_pixel", "asymmetric"]),
-    help="Which of two readings: scales or sizes that disagree; half_pixel or asymmetric where nothing says it. "
-    "Once for each.",
+    help="Use this reading where scales and sizes disagree, or where no coordinates are stated (once for each).",
 )
 @click.option("--remove-identity", is_flag=True, help="Also replace resizes with scale 1 by Identity.")
 @opset_option

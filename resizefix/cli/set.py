@@ -81,8 +81,8 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
 
     Keys: mode (nearest, linear, cubic), coordinates, nearest_mode, cubic_coeff_a, antialias, exclude_outside, and
     form (scales, sizes, axes, or other operators: gather, matmul, conv-transpose, …). Values are those of the ONNX
-    specification. A change that keeps what a node computes is verified bit for bit, or within a stated bound; of
-    another the difference at the node and at the outputs is measured.
+    specification. A change that keeps what a node computes is verified bit for bit, or within a stated bound.
+    For any other change, the difference at the node and at the outputs is measured.
     """
     how = manner_of(as_json, quiet, verbose)
     conduct("set", model, how, lambda: _work(model, options, verbose=verbose))

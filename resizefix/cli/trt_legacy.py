@@ -42,7 +42,11 @@ _TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
     show_default=True,
     help="Report whether this TensorRT (5.0 to 7.2) accepts the result; `list` prints the names.",
 )
-@click.option("--hybrid", is_flag=True, help="Import opset 9, as old tutorials do; the file is not valid ONNX.")
+@click.option(
+    "--hybrid",
+    is_flag=True,
+    help="Import opset 9 beside the attribute, as old tutorials do; the file is not valid ONNX.",
+)
 @size_option
 @rewriting
 @writing

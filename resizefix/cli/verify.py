@@ -33,12 +33,29 @@ if TYPE_CHECKING:
     help="Feed an input a picture or a .npy file, whose outputs --html shows; or numbers, INPUT=V,… (repeatable).",
 )
 @click.option(
-    "--atol", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Absolute difference allowed."
+    "--atol",
+    type=click.FloatRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="NUMBER",
+    help="Absolute difference allowed.",
 )
 @click.option(
-    "--rtol", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Relative difference allowed."
+    "--rtol",
+    type=click.FloatRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="NUMBER",
+    help="Relative difference allowed.",
 )
-@click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="Compare on this many feeds.")
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="NUMBER",
+    help="Compare on this many feeds.",
+)
 @reporting
 @running
 def command(before: str, after: str | None, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:

@@ -153,7 +153,7 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     NodeEquivalence(
         17,
         "sizes to scales",
-        "the input's lengths are known, and a float32 scale within 8 ulp of out/in has the right length under every "
+        "the input's lengths are known. A float32 scale within 8 ulp of out/in has the right length under every "
         "output-size rule and reads the same samples; no aspect policy, no roi",
         "sizes are sampled by float32(out)/float32(in)",
         rewrite=node_rewrites.sizes_to_scales,
@@ -162,8 +162,8 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
     NodeEquivalence(
         18,
         "drop the aspect policy",
-        "the input's lengths are known, no axis counts from the end, and the one scale the policy arrives at gives its "
-        "lengths under every rule (then scales) or is sampled as they are (then sizes); no roi",
+        "the input's lengths are known, no axis counts from the end, no roi. The one scale of the policy gives its "
+        "lengths under every rule (then scales), or is sampled as they are (then sizes)",
         "the policy replaces every scale by the smallest or largest of them and rounds the lengths",
         rewrite=node_rewrites.drop_aspect_policy,
     ),
@@ -192,8 +192,8 @@ EQUIVALENCES: tuple[Equivalence, ...] = (
         "tf_half_pixel_for_nn is half_pixel",
         "nearest: tf_half_pixel_for_nn + floor is half_pixel + round_prefer_ceil, tf_half_pixel_for_nn + "
         "round_prefer_floor is half_pixel + ceil",
-        "floor(c) is round(c - 1/2) with ties up; where c should be a whole number and float32 falls just short of it, "
-        "newer onnxruntime counts it as a tie on one side only, and a neighbouring sample is read",
+        "floor(c) is round(c - 1/2) with ties up. Where c should be a whole number and float32 falls just short of it, "
+        "newer onnxruntime counts it as a tie on one side only: a neighbouring sample is read",
         exact=False,
         alike=axis_forms.for_nn,
     ),

@@ -117,7 +117,7 @@ def align_corners(node: ResizeNode, _: Preferences) -> Fault | None:
     written = node.attributes.get("coordinate_transformation_mode")
     if not value:
         change = Change(node.rewritten(drop={"align_corners"}))
-        return Fault(UNKNOWN, because, "it goes: 0 is what its other attributes say already", change)
+        return Fault(UNKNOWN, because, "it is removed: 0 is what its other attributes say already", change)
     has_coordinates = node.opset >= 11 and node.node.op_type == "Resize"
     if not has_coordinates or written not in (None, "align_corners"):
         fix = f"it contradicts the node's coordinates ({written or 'asymmetric'}); remove one of the two"
@@ -142,6 +142,9 @@ def of_another_opset(node: ResizeNode, _: Preferences) -> Fault | None:
     because = f"{dialect.name} has no attribute {', '.join(spare)}"
     if set(spare) <= SINCE_11 | SINCE_18:
         return Fault(
-            UNKNOWN, because, "it goes: the node computes the same without it", Change(node.rewritten(drop=set(spare)))
+            UNKNOWN,
+            because,
+            "it is removed: the node computes the same without it",
+            Change(node.rewritten(drop=set(spare))),
         )
     return Fault(UNKNOWN, because, "what it means is not known; remove it, or export the model again")

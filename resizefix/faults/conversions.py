@@ -34,8 +34,8 @@ def lost_asymmetric(node: ResizeNode, _: Preferences) -> Fault | None:
     put = {"coordinate_transformation_mode": "asymmetric"}
     rounding = simple_rounding(node.operands[2].value)
     because = (
-        "it has a constant roi that nothing reads, and no attribute but mode: onnx.version_converter made it from a "
-        "Resize of opset 10, which samples asymmetrically, and opset 11 computes it as half_pixel"
+        "it has a constant roi that nothing reads, and no attribute but mode. onnx.version_converter made it from a "
+        "Resize of opset 10, which samples asymmetrically; opset 11 computes it as half_pixel"
     )
     if node.attributes.get("mode", "nearest") == "nearest":
         if rounding is None:

@@ -55,7 +55,7 @@ def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
     else:
         empty, initializers = empty_tensor(node)
         change = Change(node.with_input(where["scales"], empty), initializers=initializers, resized=True)
-    return Fault(BOTH_EXTENTS, because, f"the {kept} stay, the other operand goes", change)
+    return Fault(BOTH_EXTENTS, because, f"the {kept} stay, the other operand is removed", change)
 
 
 def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> str | None:

@@ -212,7 +212,7 @@ def _scales_as_input(node: ResizeNode, written: Array | None) -> Fault | None:
         return Fault(WRONG_OPSET, because, "the scales become an initializer", Change(changed, initializers=[tensor]))
     if operand.value is not None and np.array_equal(operand.value, written):
         change = Change(node.rewritten(drop=SCALES_ATTRIBUTES))
-        return Fault(WRONG_OPSET, because, "the attribute goes; the input holds the same scales", change)
+        return Fault(WRONG_OPSET, because, "the attribute is removed; the input holds the same scales", change)
     fix = f"its attribute says {written.tolist()} and its input something else; remove the wrong one"
     return Fault(WRONG_OPSET, because, fix)
 

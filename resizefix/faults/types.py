@@ -51,7 +51,7 @@ def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
         mandatory = node.opset < 13 and what == "scales"
         name, initializers = empty_tensor(node) if mandatory else ("", [])
         change = Change(node.with_input(place, name), initializers=initializers)
-        fix = "it reads an empty float32 tensor" if mandatory else "the operand goes"
+        fix = "it reads an empty float32 tensor" if mandatory else "the operand is removed"
         return Fault(EMPTY_OPERAND, because, fix, change, stops_loading=True)
     return None
 

@@ -36,8 +36,8 @@ def check(
 ) -> Verdict:
     """Judge the model's resizes by the rules of `target`, and with `live` ask a real parser about the whole model.
 
-    `build` (which asks for `live` too) has TensorRT build the engine, with the optimization profile `profile`,
-    `{input: {"min": [..], "opt": [..], "max": [..]}}`; for what that leaves open, ranges are made. `timeout` is that of
+    `build` (which asks for `live` too) has TensorRT build the engine, with the optimization profile `profile`, `{input:
+    {"min": [..], "opt": [..], "max": [..]}}`. Where the profile lacks an input, a range is chosen. `timeout` is that of
     one answer, in seconds. Targets that are runtimes (OpenVINO, OpenCV, …) run the model and each resize alone, and are
     compared with onnxruntime; `runtime_python` gives, by its name, the Python that has one. Where the parser or the
     runtime is not installed, the verdict is that of the rules. Raises UsageError where there is no such target, or the

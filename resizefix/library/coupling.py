@@ -87,7 +87,7 @@ def _refusal(found: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusa
 
     partner = None if by_sizes is None or by_sizes.breaks_at != found.breaks_at else by_sizes.partner
     where = "where sizes must fit" if partner is None else f"where its size must be that of {partner!r}"
-    what = "the selected sites together" if shared else "it alone"
+    what = "the selected nodes together" if shared else "this node alone"
     return Refusal(Diagnostic("library.coupled", what=what, breaks_at=found.breaks_at, where=where))
 
 

@@ -55,13 +55,13 @@ def input_size(
 ) -> Result[ModelT]:
     """Give the model's image inputs another height and width, or let them be "any"; the batch likewise.
 
-    Every constant that follows the input's size is found (shapes of Reshape, sizes of Resize, kernels of global pools,
-    grids of positions) and written anew, or computed when the model runs. Where weights depend on the size, or the
-    file admits two readings, nothing is changed and the outcome names the node and the reason; `keep` and
+    Every constant that follows the input's size is found and written anew, or computed when the model runs. Such are
+    shapes of Reshape, sizes of Resize, kernels of global pools and grids of positions. Where weights depend on the
+    size, or the file admits two readings, nothing is changed and the outcome names the node and the reason. `keep` and
     `follow_input` (patterns on names of nodes) choose a reading. `interpolate_positions`: learned tables of positions
     are interpolated, as ViT and DINO do; those outcomes are not exact. `input` names the inputs, where not all images
-    of one size are meant.
-    Raises UsageError for options that do not fit, VerificationFailedError where the verification fails.
+    of one size are meant. Raises UsageError for options that do not fit, VerificationFailedError where the verification
+    fails.
     """
     document = opened(model)
     asked: dict[str, int | str] = {"height": ANY, "width": ANY}

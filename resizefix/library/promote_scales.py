@@ -61,20 +61,20 @@ def promote_scales(
     at: Sequence[Sequence[float]] = (),
     **run: Unpack[RunOptions],
 ) -> Result:
-    """Turn constant scales into graph inputs, and prove with onnxruntime that nothing else changed.
+    """Turn constant scales into graph inputs, and verify in onnxruntime that nothing else changed.
 
-    Without `node` patterns every promotable site is promoted that is free, that is, whose scale can move while it
-    still runs; a coupled one is refused with the node where it breaks, unless `allow_coupled`. `form` is "scales" (the
+    Without `node` patterns every node is promoted whose scale can change alone. Another is refused, with the node where
+    the model breaks, unless `allow_coupled`. `form` is "scales" (the
     default), "spatial", "factor" or "sizes". `for_="tensorrt"` makes int64 inputs that TensorRT takes, numerators over
     `denominator`, and fills `result.profile`. `opset` raises the model to that version of ai.onnx first; one of opset 7
     or 8, where the scales are an attribute, is raised to 9 in any case. Options are named as those of
     `resizefix promote-scales`.
 
     `timeout` (seconds) and `memory_limit` (bytes of tensors) bound the verification, which then works in a process of
-    its own; `progress` is called with the runs made, the runs there are to make, and what was done.
+    its own. `progress` is called with the runs made, the runs there are to make, and what was done.
 
-    Raises UsageError for options that do not fit the model, VerificationFailedError (with a `result` whose model is the
-    original) where the new model is not proven to compute what the old one does.
+    Raises UsageError for options that do not fit the model. Raises VerificationFailedError where the new model does not
+    compute what the old one does; its `result` holds the original.
     """
     if for_ == "tensorrt" and keep_default:
         raise UsageError("library.keep-default-for-tensorrt")

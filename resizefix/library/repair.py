@@ -48,9 +48,9 @@ def repair(
 ) -> Result:
     """Fix resizes that a converter broke or left fragile, keeping the meaning that was intended, and verify the result.
 
-    Each outcome names the `fault`. A node whose intended meaning is not certain is refused with the possible readings;
+    Each outcome names the `fault`. A node whose intended meaning is not certain is refused with the possible readings.
     `prefer` decides: "scales" or "sizes" between two operands, "half_pixel" or "asymmetric" where nothing says how a
-    node samples; or a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
+    node samples. It may be a list of one of each. `remove_identity` replaces a resize by 1 by Identity.
     `opset` raises the repaired model to that version of ai.onnx.
     The repaired model must run in onnxruntime at both optimisation levels, and each repaired node must compute its
     intended meaning bit for bit. Raises UsageError for options that do not fit, VerificationFailedError where the

@@ -47,8 +47,9 @@ class Resolution:
 class Result(Generic[ModelT]):
     """What an operation made.
 
-    `model` is of the type given, as type checkers know (for a path: a document with `.save(path)`); `outcomes` holds
-    one entry for each selected site; `inputs` the new graph inputs, each with the value that gives the old numbers.
+    `model` is of the type given, as type checkers know; for a path it is a document with `.save(path)`. `outcomes`
+    holds one entry for each selected node. `inputs` holds the new graph inputs, each with the value that gives the old
+    numbers.
     """
 
     model: ModelT

@@ -67,18 +67,17 @@ def legalize(
     verify: bool = True,
     **run: Unpack[RunOptions],
 ) -> Result:
-    """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset, and prove it.
+    """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset.
 
     `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference
-    measured. `opset` raises the model to that version of ai.onnx first, which is verified with the rest.
-    Where TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Where another runtime is
-    meant and installed, the result runs there, unless `live` is False: a rewritten node that differs there fails the
-    proof; what else is found stands in `verification.reason`. `runtime_python` gives, by its name, the Python that has
-    a runtime. `size` is the height and width that open axes of image
-    inputs get first. `fastest`: of all forms that compute the same, each node gets the one that is measured fastest in
-    the target's runtime, onnxruntime where none is named. It is kept only if the whole model is 5 % faster, and `speed`
-    of the result has the times. Raises UsageError for a target or pattern that does not exist, VerificationFailedError
-    where the proof fails.
+    measured. `opset` raises the model to that version of ai.onnx first, which is verified with the rest. Where
+    TensorRT-RTX is installed and speaks for `target`, it must parse what was rewritten. Where another runtime is meant
+    and installed, the result runs there, unless `live` is False: a rewritten node that differs there fails the
+    verification. What else is found stands in `verification.reason`. `runtime_python` gives, by its name, the Python
+    that has a runtime. `size` is the height and width that open axes of image inputs get first. `fastest`: of all forms
+    that compute the same, each node gets the one that is measured fastest in the target's runtime, onnxruntime where
+    none is named. It is kept only if the whole model is 5 % faster, and `speed` of the result has the times. Raises
+    UsageError for a target or pattern that does not exist, VerificationFailedError where the verification fails.
     """
     if target is None:
         if not fastest:

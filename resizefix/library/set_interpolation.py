@@ -53,9 +53,10 @@ def set_interpolation(
 
     Values are those of the ONNX specification ("linear", "half_pixel", …); `form` is "scales", "sizes", "axes", or a
     lowering by name ("gather", "matmul", "conv-transpose", …). A change that keeps what a node computes at its sizes is
-    verified bit for bit, or within the bound that its outcome states. Of another each outcome says how far the node is
-    from what it was (`max_abs_diff`, `node_diffs`) and how far the outputs of the model are (`output_diffs`): on random
-    values, and on those of `feed`, by input an array, numbers, or the path of a .npy file or a picture. `result.views`
+    verified bit for bit, or within the bound that its outcome states. For any other change, each outcome says how far
+    the node is from what it was (`max_abs_diff`, `node_diffs`), and how far the outputs are (`output_diffs`). They are
+    measured on random values and on those of `feed`: for each input an array, numbers, or the path of a .npy file or a
+    picture. `result.views`
     holds planes of the tensors to look at. `opset` raises the model first.
 
     Raises UsageError for values that there are not, VerificationFailedError where a changed node does not compute what

@@ -31,12 +31,13 @@ def verify(
     feed: Mapping[str, object] | None = None,
     **run: Unpack[RunOptions],
 ) -> Verification:
-    """Whether `after` computes in onnxruntime what `before` does; `feed` gives values for inputs that only one of
-    them has, numbers or arrays; the path of a picture or a .npy file feeds any input, and `Verification.views` holds
-    planes of the outputs to look at then.
+    """Whether `after` computes in onnxruntime what `before` does.
+
+    `feed` gives values, numbers or arrays, for inputs that only one of them has. The path of a picture or a .npy file
+    feeds any input; `Verification.views` then holds planes of the outputs to look at.
 
     With `runtime` (the name of one: "openvino") AFTER runs there, or BEFORE where there is no AFTER, and every resize
-    is compared (`Verification.sites`): a tensor is right within 1e-4 of its largest value unless `atol` or `rtol` say
+    is compared (`Verification.sites`). A tensor is right within 1e-4 of its largest value unless `atol` or `rtol` say
     otherwise. `runtime_python` gives, by its name, the Python that has a runtime.
 
     With optimisation disabled every bit must agree unless `atol` or `rtol` allow more. Raises UsageError for names and

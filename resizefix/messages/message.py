@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,9 +72,13 @@ def _character(escaped: re.Match[str]) -> str:
 def without_prefix(pasted: str) -> str:
     """The text without what begins each of its lines, as a time or the name of a container; numbers may differ."""
     lines = [line for line in pasted.splitlines() if line.strip()]
-    shared = os.path.commonprefix([re.sub(r"\d", "0", line) for line in lines])
+    if len(lines) < 2:
+        return pasted
+    alike = [re.sub(r"\d", "0", line) for line in lines]
+    pairs = enumerate(zip(min(alike), max(alike), strict=False))
+    shared = alike[0][: next((place for place, (one, other) in pairs if one != other), len(min(alike)))]
     prefix = re.match(r".*[]|:>)]\s*", shared) or re.match(r".*\W", shared)
-    return pasted if len(lines) < 2 or prefix is None else "\n".join(line[prefix.end() :] for line in lines)
+    return pasted if prefix is None else "\n".join(line[prefix.end() :] for line in lines)
 
 
 def _pattern(text: str) -> str:

@@ -140,8 +140,7 @@ MESSAGES = (
             "nearest_mode:[…] is not supported!",
             "keep_aspect_ratio_policy:[…] is not supported!",
         ),
-        "An attribute of the node has a value that ONNX does not have. "
-        "It is misspelt, or a name of another framework.",
+        "An attribute of the node has a value that ONNX does not have. It is misspelt, or a name of another framework.",
         _REPAIR_PAGE,
         REPAIR,
     ),

@@ -17,22 +17,27 @@ from resizefix.interpolation import ExtentKind
 
 
 class OperandSource(str, Enum):
-    """Where the operand that gives the extent comes from, as finely as any parser tells sources apart."""
+    """Where the operand that gives the extent comes from, as finely as any parser tells sources apart.
 
-    ATTRIBUTE = "attribute"
-    INITIALIZER = "initializer"
-    INITIALIZER_AND_INPUT = "initializer and input"  # from IR 4 on a default that the caller may override
-    CONSTANT = "Constant node"  # with the attribute `value`
-    CONSTANT_LIST = "Constant node with a list attribute"  # value_floats, value_ints and the like
-    FOLDED = "folded"  # operators over constants alone
-    SHAPE = "shape"  # operators over shapes of tensors (and constants)
-    INTEGER_INPUT = "integer input"  # a small int32/int64 graph input, fed straight to the node
-    INTEGER_INPUT_COMPUTED = "computed from an integer input"
-    INTEGER_INPUT_DIVIDED = "quotient of an integer input"  # Cast to float, then divided by a constant
-    OTHER_INPUT = "other input"  # depends on a graph input of rank ≤1 that is neither int32 nor int64
-    DATA = "data"  # depends on the values of tensors
-    UNKNOWN = "unknown"  # an input of a loop's body, or of a local function that is called in several ways
-    ABSENT = "absent"
+    The values are the words for a sentence: "they come from an initializer".
+    """
+
+    ATTRIBUTE = "an attribute"
+    INITIALIZER = "an initializer"
+    # From IR 4 on a default that the caller may override.
+    INITIALIZER_AND_INPUT = "an initializer that is also a graph input"
+    CONSTANT = "a Constant node"  # with the attribute `value`
+    CONSTANT_LIST = "a Constant node with a list attribute"  # value_floats, value_ints and the like
+    FOLDED = "nodes that compute with constants alone"
+    SHAPE = "nodes that compute with the shapes of tensors"  # and constants
+    INTEGER_INPUT = "an integer graph input"  # a small int32/int64 graph input, fed straight to the node
+    INTEGER_INPUT_COMPUTED = "nodes that compute with an integer graph input"
+    INTEGER_INPUT_DIVIDED = "the quotient of an integer graph input"  # Cast to float, then divided by a constant
+    OTHER_INPUT = "a graph input that is neither int32 nor int64"  # of rank ≤1
+    DATA = "the values of a tensor"
+    # An input of a loop's body, or of a local function that is called in several ways.
+    UNKNOWN = "a value that is not known here"
+    ABSENT = "no operand"
 
 
 class Roi(str, Enum):

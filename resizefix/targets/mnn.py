@@ -101,7 +101,8 @@ MNN = targets_of(
         Rule(
             name="lines-are-not-interpolated",
             holds=lambda f: computed_mode(f) != "linear" or not is_spread(f),
-            because="one axis of {f.rank_name} is resized; it becomes three dimensions, and the width, the fourth, is "
+            because="one axis of {f.rank_name} is resized; MNN makes three dimensions of them, and reads a fourth, "
+            "which is "
             '0 ("Acquire buffer size = 0")',
             source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
             fix="reshape to four axes around the node",
@@ -109,8 +110,8 @@ MNN = targets_of(
         Rule(
             name="lines-are-read",
             holds=lambda f: not is_spread(f),
-            because="one axis of {f.rank_name} is resized; it becomes three dimensions, and the width, the fourth, is "
-            "any number",
+            because="one axis of {f.rank_name} is resized; MNN makes three dimensions of them, and reads a fourth, "
+            "which is any number",
             source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
             fix="reshape to four axes around the node",
             effect=Effect.DIFFERENT,
@@ -118,7 +119,7 @@ MNN = targets_of(
         Rule(
             name="upsample-has-constant-scales",
             holds=lambda f: not f.is_upsample or f.source not in FED,
-            because="Upsample reads its scales from: {f.source.value}; Interp takes that for a height and a width "
+            because="the scales come from {f.source.value}, and MNN takes them for a height and a width "
             "(\"Tensorflow's interp's shape should be length two\")",
             source=_UPSAMPLE,
             fix="freeze the scales, or write Resize",
@@ -126,7 +127,8 @@ MNN = targets_of(
         Rule(
             name="five-axes-at-most",
             holds=dimensions_are_known,
-            because="the rank is {f.rank_name}, and batch or channels that are resized count for two or one more "
+            because="the rank is {f.rank_name}; MNN counts a resized batch as two more axes, and resized channels as "
+            "one more "
             '("MNN Interp don\'t support >= 6 dimension Interp")',
             source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
             fix="reshape around the node",
@@ -134,16 +136,16 @@ MNN = targets_of(
         Rule(
             name="no-linear-volumes",
             holds=lambda f: not is_volume(f, "linear"),
-            because="mode is linear over five dimensions (channels that are resized count for one more), of which MNN "
-            "has nearest; it aborts",
+            because="mode is linear over five dimensions (resized channels count as one more); MNN has nearest alone "
+            "there, and aborts",
             source=f"measured on {_RELEASE}",
             fix="replace the node",
         ),
         Rule(
             name="no-cubic-volumes",
             holds=lambda f: not is_volume(f, "cubic"),
-            because="mode is cubic over five dimensions (channels that are resized count for one more), of which MNN "
-            "has nearest; it reads memory that is not the tensor's",
+            because="mode is cubic over five dimensions (resized channels count as one more); MNN has nearest alone "
+            "there, and reads memory that is not the tensor's",
             source=f"measured on {_RELEASE}",
             fix="replace the node",
             effect=Effect.DIFFERENT,

@@ -131,7 +131,7 @@ NCNN = targets_of(
         Rule(
             name="extent-is-constant",
             holds=lambda f: f.source not in FED or f.values is not None,
-            because='the {f.extent_name} come from: {f.source.value} ("Unsupported Resize scales and sizes are all '
+            because='the {f.extent_name} come from {f.source.value} ("Unsupported Resize scales and sizes are all '
             'empty!")',
             source=_PNNX,
             fix="freeze the scales",

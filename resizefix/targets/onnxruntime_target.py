@@ -312,7 +312,7 @@ RULES = (
         name="linear-layout",
         holds=_linear_layout,
         because="linear runs on rank 2 and 3, on rank 4 with the first and the second or last scale 1, on rank 5 "
-        "with the first two 1; the rank is {f.rank_name}, {f.extent_name} {f.values}",
+        "with the first two 1. The rank is {f.rank_name}, {f.extent_name} {f.values}",
         source=_KERNEL,
         fix="reshape or transpose around the node",
     ),

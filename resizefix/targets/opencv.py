@@ -74,7 +74,7 @@ RULES = (
     Rule(
         name="extent-is-constant",
         holds=is_constant,
-        because="the {f.extent_name} come from: {f.source.value}; this importer takes constants alone "
+        because="the {f.extent_name} come from {f.source.value}; this importer takes constants alone "
         '("layer_id.find(node_proto.input(i)) == layer_id.end()")',
         source=_4,
         fix="freeze the scales, or take OpenCV 5",
@@ -86,16 +86,16 @@ RULES = (
     Rule(
         name="lengths-stay-whole",
         holds=is_whole,
-        because="the {f.extent_name} are computed from a single length that is cast to float; the Cast leaves it "
-        'whole, and arithmetic refuses it ("Mixed input data types", in OpenCV 5 "inputs should have equal types")',
+        because="the {f.extent_name} are computed from a single length that is cast to float. OpenCV keeps it an "
+        'integer, and arithmetic refuses it ("Mixed input data types", in OpenCV 5 "inputs should have equal types")',
         source="measured on OpenCV 4.14.0 and 5.0.0",
         fix="freeze the scales",
     ),
     Rule(
         name="four-axes",
         holds=takes_rank,
-        because='it has {f.counted_extent} for rank {f.rank_name}; this importer takes four of four axes ("HCHW '
-        'layout is expected")',
+        because="it has {f.counted_extent}, and the rank is {f.rank_name}. This importer takes four numbers for four "
+        'axes ("HCHW layout is expected")',
         source=_4,
         fix="give one value for each of four axes, without the attribute `axes`, or replace the node",
         until="4",
@@ -103,8 +103,8 @@ RULES = (
     Rule(
         name="four-axes",
         holds=takes_rank_5,
-        because='it has {f.counted_extent} for rank {f.rank_name}; this importer takes four of four axes ("HCHW '
-        'layout is expected", "ninputs == 1 || ninputs == 2 || ninputs >= 4")',
+        because="it has {f.counted_extent}, and the rank is {f.rank_name}. This importer takes four numbers for four "
+        'axes ("HCHW layout is expected", "ninputs == 1 || ninputs == 2 || ninputs >= 4")',
         source=_5,
         fix="give one value for each of four axes, without the attribute `axes`, or replace the node",
         since="5",
@@ -232,7 +232,7 @@ RULES = (
     Rule(
         name="crop-is-not-computed",
         holds=lambda f: not crops(f) or crop_is_seen(f),
-        because="tf_crop_and_resize with an extent from: {f.source.value} is taken and not computed",
+        because="tf_crop_and_resize is read and not computed where the {f.extent_name} come from {f.source.value}",
         source="measured on OpenCV 5.0.0",
         fix="crop with Slice, then resize",
         effect=Effect.DIFFERENT,

@@ -110,15 +110,15 @@ OPENVINO = targets_of(
         Rule(
             name="batch-stays",
             holds=lambda f: _is_open(f) or not _resizes_batch(f),
-            because='batch, or channels of five axes, are resized ("only supports resize on spatial dimensions(depth, '
-            'height and width)")',
+            because='the batch is resized, or the channels of a tensor with five axes ("only supports resize on '
+            'spatial dimensions(depth, height and width)")',
             source=_PLUGIN,
             fix="replace the node",
         ),
         Rule(
             name="batch-of-open-images",
             holds=lambda f: not _is_open(f) or not _resizes_batch(f),
-            because="batch, or channels of five axes, are resized and lengths are open: the output is empty",
+            because="the batch or the channels of five axes are resized, and lengths are open: the output is empty",
             source=f"measured on {_RELEASE}",
             fix="replace the node",
             effect=Effect.DIFFERENT,

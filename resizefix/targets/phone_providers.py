@@ -140,7 +140,7 @@ def _shared(source: str) -> tuple[Rule, ...]:
         Rule(
             name="extent-is-initializer",
             holds=_from_initializer,
-            because='the {f.extent_name} come from: {f.source.value} ("Input scales of Resize must be known")',
+            because='the {f.extent_name} come from {f.source.value} ("Input scales of Resize must be known")',
             source=source,
             fix="freeze the scales",
         ),

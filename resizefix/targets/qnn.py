@@ -95,7 +95,7 @@ QNN = targets_of(
         Rule(
             name="extent-is-constant",
             holds=_is_constant,
-            because="the {f.extent_name} come from: {f.source.value}; the output's shape must be known",
+            because="the {f.extent_name} come from {f.source.value}; the output's shape must be known",
             source=_BOTH,
             fix="freeze the scales",
         ),

@@ -35,7 +35,7 @@ RKNN = targets_of(
         Rule(
             name="extent-is-constant",
             holds=lambda f: f.source not in _FED or f.values is not None,
-            because='the {f.extent_name} come from: {f.source.value} ("need to be constant! It will cause the graph to '
+            because='the {f.extent_name} come from {f.source.value} ("need to be constant! It will cause the graph to '
             'be a dynamic graph!")',
             source=_SIMULATOR,
             fix="freeze the scales",

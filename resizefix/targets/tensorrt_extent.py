@@ -57,7 +57,7 @@ EXTENT: tuple[Rule, ...] = (
     Rule(
         name="scales-are-weights",
         holds=lambda f: not f.by_scales or f.source in WEIGHTS | {S.ATTRIBUTE},
-        because="the scales come from: {f.source.value}; this parser takes an initializer or a Constant node with "
+        because="the scales come from {f.source.value}; this parser takes an initializer or a Constant node with "
         '`value` alone ("Resize scales must be an initializer!"; of an Upsample "Assertion failed: '
         'scales_input.is_weights()")',
         source="onnx-tensorrt 8b52755 … 85e79f6, importers of Upsample and Resize",
@@ -70,7 +70,7 @@ EXTENT: tuple[Rule, ...] = (
         holds=lambda f: (
             not f.by_scales or f.source in WEIGHTS | {S.ATTRIBUTE} or (f.source is S.CONSTANT_LIST and f.opset >= 12)
         ),
-        because="the scales come from: {f.source.value}; this parser takes an initializer or a Constant node alone "
+        because="the scales come from {f.source.value}; this parser takes an initializer or a Constant node alone "
         '("Resize scales must be an initializer!")',
         source="onnx-tensorrt 8fea430 … 85e79f6, importers of Upsample, Resize and Constant",
         fix="make the scales an initializer",
@@ -129,8 +129,8 @@ EXTENT: tuple[Rule, ...] = (
     Rule(
         name="runtime-extent-is-integer",
         holds=lambda f: f.source is not S.OTHER_INPUT,
-        because="the {f.extent_name} follow a graph input that is neither int32 nor int64, as an input that decides a "
-        'shape must be ("… is a shape tensor and must have type Int32 or Int64")',
+        because="an input that decides a shape must be int32 or int64, and the {f.extent_name} follow another graph "
+        'input ("… is a shape tensor and must have type Int32 or Int64")',
         source="NVIDIA/TensorRT#2301; " + MEASURED,
         fix="freeze them; to feed them still, promote the frozen scales with --for tensorrt",
         since="7.0",

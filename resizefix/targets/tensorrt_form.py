@@ -37,8 +37,8 @@ FORM: tuple[Rule, ...] = (
     Rule(
         name="hybrid-is-taken-here-alone",
         holds=lambda f: not f.is_hybrid,
-        because="it has the attribute `scales` of Upsample-7 in a model of opset {f.opset}: this parser, which never "
-        "looks at the opset, takes it, but it is no valid ONNX and nothing else does",
+        because="it has the attribute `scales` of Upsample-7 in a model of opset {f.opset}. This parser takes it, "
+        "because it does not read the opset; ONNX and other parsers forbid it",
         source="onnx-tensorrt a9a47bb, importer of Upsample",
         fix="have the model import opset 8 if its other operators allow",
         effect=Effect.NOTED,
@@ -48,7 +48,7 @@ FORM: tuple[Rule, ...] = (
         name="upsample-not-hybrid",
         holds=lambda f: not f.is_hybrid,
         because="it has the attribute `scales` of Upsample-7 in a model of opset {f.opset}, where the scales are the "
-        "second input: the form of old tutorials, which is no valid ONNX and which no parser since 5.1 takes",
+        "second input. Old tutorials write this form; it is no valid ONNX, and no parser since 5.1 takes it",
         source="onnx-tensorrt 8b52755 … 96e7811, importer of Upsample; " + MEASURED,
         fix="drop the attribute and give the scales as second input, or have the model import opset 8 if its other "
         "operators allow",
@@ -61,8 +61,8 @@ FORM: tuple[Rule, ...] = (
             or f.is_hybrid
             or (f.source is S.ATTRIBUTE if f.opset < 9 else f.n_inputs == 2 and f.source in WEIGHTS)
         ),
-        because="at opset {f.opset} this parser wants the scales as an attribute (below 9) or as the second of two "
-        "inputs, an initializer or a Constant node with `value` (from 9 on); they are: {f.source.value}",
+        because="below opset 9 this parser takes the scales as an attribute, and from 9 on as the second of two "
+        "inputs, an initializer or a Constant node with `value`. At opset {f.opset} they come from {f.source.value}",
         source="onnx-tensorrt 8b52755, importer of Upsample",
         fix=_LEGACY,
         since="5.1",
@@ -72,7 +72,7 @@ FORM: tuple[Rule, ...] = (
         name="exactly-two-inputs",
         holds=lambda f: f.is_hybrid or (f.n_inputs == 2 and f.opset >= (9 if f.is_upsample else 1)),
         because="this parser takes X and scales as inputs and nothing else; the node has {f.counted_inputs} at opset "
-        "{f.opset} (the attribute form is refused for every input with a batch dimension, a bug of this version)",
+        "{f.opset}. A bug of this version refuses the attribute form for every input with a batch dimension",
         source="onnx-tensorrt 400df73, importers of Upsample and Resize",
         fix="write Upsample-9 or Resize-10",
         since="6.0",
@@ -85,8 +85,8 @@ FORM: tuple[Rule, ...] = (
             or f.is_hybrid
             or (f.source is S.ATTRIBUTE and has_scales_attribute(f) if f.opset < 9 else f.n_inputs == 2)
         ),
-        because="at opset {f.opset} this parser wants the scales of Upsample as the attribute `scales` (below 9) or "
-        "as the second of exactly two inputs (from 9 on); the node has {f.counted_inputs}",
+        because="below opset 9 this parser takes the scales of Upsample as the attribute `scales`, and from 9 on as "
+        "the second of exactly two inputs. At opset {f.opset} the node has {f.counted_inputs}",
         source="onnx-tensorrt 84b5be1 … 96e7811, importer of Upsample; " + MEASURED,
         fix="write the form of the model's opset",
         since="7.0",

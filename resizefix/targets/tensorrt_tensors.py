@@ -145,7 +145,7 @@ TENSORS: tuple[Rule, ...] = (
     Rule(
         name="axes-with-tensor-scales",
         holds=lambda f: not f.by_scales or f.axes_are_trivial or f.source in WEIGHTS | {S.ATTRIBUTE, S.CONSTANT_LIST},
-        because="axes {f.axes} go with constant scales, or with sizes; the scales are: {f.source.value}",
+        because="axes {f.axes} go with constant scales, or with sizes; the scales come from {f.source.value}",
         source="onnx-tensorrt 973d68d … 96e7811, importer of Resize; " + MEASURED,
         fix="give one scale per dimension (Concat), or sizes",
         since="10",
@@ -225,7 +225,7 @@ TENSORS: tuple[Rule, ...] = (
     Rule(
         name="loop-keeps-shapes",
         holds=lambda f: "Loop" not in f.enclosing or f.resized_axes == (),
-        because="it stands in the body of a Loop; where it changes the shape of a tensor that the loop carries from "
+        because="it stands in the body of a Loop. Where it changes the shape of a tensor that the loop carries from "
         "turn to turn, the model parses but no engine is built (IRecurrenceLayer)",
         source="measured on TensorRT-RTX 1.7.1; NvInfer.h, IRecurrenceLayer",
         fix="unroll the loop, or resize outside of it",

@@ -54,7 +54,7 @@ TIDL = targets_of(
         Rule(
             name="extent-is-constant",
             holds=lambda f: f.source in _CONSTANTS or f.values is not None,
-            because="the {f.extent_name} come from: {f.source.value}; TIDL compiles for fixed shapes",
+            because="the {f.extent_name} come from {f.source.value}; TIDL compiles for fixed shapes",
             source=_PAGE,
             fix="freeze the scales",
         ),

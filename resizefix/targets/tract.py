@@ -115,7 +115,7 @@ TRACT = targets_of(
         Rule(
             name="extent-is-constant",
             holds=lambda f: f.source not in FED or f.values is not None,
-            because='the {f.extent_name} come from: {f.source.value}; tract makes the plan at load ("Neither sizes nor '
+            because='the {f.extent_name} come from {f.source.value}; tract makes the plan at load ("Neither sizes nor '
             'scales makes sense")',
             source=_OPERATOR,
             fix="freeze the scales",

@@ -158,7 +158,7 @@ TVM = targets_of(
         Rule(
             name="extent-is-constant",
             holds=_is_constant,
-            because='the {f.extent_name} come from: {f.source.value} ("for scale is currently unsupported.")',
+            because='the {f.extent_name} come from {f.source.value} ("for scale is currently unsupported.")',
             source=_FRONTEND,
             fix="freeze the scales",
         ),

@@ -247,7 +247,7 @@ def sampled_by_sizes(
     whole = f" ({'; '.join(instead)})" if instead else ""
     far = f"by up to {difference:.2g}" if difference < math.inf else "in the size of the output"
     return (
-        f"at {fed} an input size times the factor is no whole number; the size that is rounded down decides where the "
+        f"at {fed} an input size times the factor is no whole number. The size that is rounded down decides where the "
         f"node samples, which differs from the original with scales {far}. Factors that make every size whole avoid "
         f"this{whole}"
     )

@@ -53,6 +53,7 @@ def test_help_fits_a_screen_and_the_rest_is_one_option_away(help_of, command, ca
     short = help_of(command)
     assert len(short.splitlines()) <= 40
     known = {name for param in group.get_command(None, command).params for name in param.opts if name[:2] == "--"}
+    assert "RANGE" not in short, "a word of click, not of the reader"
     assert {name for name in known if name not in short} <= {"--minShapes", "--optShapes", "--maxShapes"}
     if "--help-all" in short:
         with pytest.raises(SystemExit) as done:

@@ -53,6 +53,13 @@ def test_each_page_leads_to_the_other_and_every_link_to_a_file(chinese):
 
 
 @each_page
+def test_a_link_leads_to_the_chinese_page_where_there_is_one(chinese):
+    switch = os.path.relpath(PAIRS[chinese], chinese.parent)
+    targets = {(chinese.parent / link).resolve() for link in links(chinese) if link != switch}
+    assert targets & set(PAIRS.values()) - {ROOT / "README.md"} == set()
+
+
+@each_page
 def test_it_is_in_chinese(chinese):
     prose = re.sub(r"(?ms)^```.*?^```$|`[^`]*`|\([^)]*\)", "", chinese.read_text(encoding="utf-8"))
     assert len(re.findall(r"[\u4e00-\u9fff]", prose)) > len(re.findall(r"[A-Za-z]+", prose))

@@ -39,7 +39,7 @@ def rules(name: str, target: str) -> dict[str, Violation]:
 def test_the_hybrid_of_old_tutorials_is_reported_once_for_what_it_is(target: str) -> None:
     found = rules("upsample9_hybrid", target)
     violation = found.pop("upsample-not-hybrid")
-    assert "form of old tutorials, which is no valid ONNX and which no parser since 5.1 takes" in violation.because
+    assert "Old tutorials write this form; it is no valid ONNX, and no parser since 5.1 takes it" in violation.because
     assert "give the scales as second input" in violation.fix
     assert "import opset 8" in violation.fix
     assert "upsample-form-of-its-opset" not in found
@@ -56,7 +56,7 @@ def test_tensorrt_5_0_takes_the_hybrid_which_is_noted() -> None:
 def test_a_float_input_is_refused_with_the_way_to_an_integer_one(target: str) -> None:
     violation = rules("scales_graph_input", target)["runtime-extent-is-integer"]
     assert violation.effect is Effect.REJECTED
-    assert "neither int32 nor int64" in violation.because
+    assert "must be int32 or int64" in violation.because
     assert "freeze them" in violation.fix
     assert "--for tensorrt" in violation.fix
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.options import bounds, manner_of, subcommand
-from resizefix.cli.piped_model import model_argument, require_whole, shown
-from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
+from resizefix.cli.piped_model import model_argument, require_whole
+from resizefix.cli.report_files import ReportFiles, pages_of_two, report_files_of, reporting
+
+if TYPE_CHECKING:
+    from resizefix.reports.comparison import Comparison
 
 
 @subcommand("diff", example="resizefix diff x3.onnx any.onnx --html changes.html")
@@ -34,17 +37,10 @@ def _work(before: str, after: str, how: Manner, reports: ReportFiles) -> Answer:
     documents = Document.open(before), Document.open(after)
     changes = tuple(diff(*documents))
 
-    def html() -> str:
+    def compared() -> Comparison:
         from resizefix.reports.comparison import compare
-        from resizefix.reports.html import diff_page
 
-        return diff_page(shown(before), shown(after), compare(*documents, changes))
-
-    def markdown() -> str:
-        from resizefix.reports.comparison import compare
-        from resizefix.reports.markdown import diff_markdown
-
-        return diff_markdown(shown(before), shown(after), compare(*documents, changes))
+        return compare(*documents, changes)
 
     def show() -> None:
         from resizefix.reports.terminal import show_changes
@@ -53,6 +49,6 @@ def _work(before: str, after: str, how: Manner, reports: ReportFiles) -> Answer:
             show_changes(changes)
         reports.announce(how)
 
-    written = reports.write(how, html, markdown)
+    written = reports.write(how, *pages_of_two(before, after, compared))
     fields = {"changes": [change_json(change) for change in changes], **written}
     return Answer(fields, show, exit_code=1 if changes else 0)

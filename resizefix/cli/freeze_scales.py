@@ -12,7 +12,7 @@ from resizefix.cli.image_sizes import size_option
 from resizefix.cli.many import many_written
 from resizefix.cli.options import manner_of, running, shared_options, subcommand, writing
 from resizefix.cli.piped_model import model_argument
-from resizefix.cli.written import No, why_not_all, written
+from resizefix.cli.written import why_not_all, written
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -45,8 +45,5 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
 
         return freeze_scales(model, set=dict(options["values"]), size=options["size"], **shared_options(options))
 
-    def why_not(result: Result) -> No | None:
-        nothing = Diagnostic("cli.nothing-to-freeze")
-        return why_not_all(result, named=bool(options["node"]), done="frozen", nothing=nothing)
-
+    why_not = why_not_all(options, "frozen", Diagnostic("cli.nothing-to-freeze"))
     return written(model, options, make, why_not, verbose=verbose)

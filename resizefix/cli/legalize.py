@@ -22,7 +22,7 @@ from resizefix.cli.options import (
 )
 from resizefix.cli.piped_model import model_argument
 from resizefix.cli.runtime_options import runtime_python
-from resizefix.cli.written import More, No, why_not_all, written
+from resizefix.cli.written import More, why_not_all, written
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 
@@ -71,11 +71,8 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         own["runtime_python"] = dict(options["runtime_python"])
         return legalize(model, **own, **rewrite_options(options), **shared_options(options))
 
-    def why_not(result: Result) -> No | None:
-        nothing = Diagnostic("cli.nothing-to-legalize", target=options["target"])
-        if options["fastest"]:
-            nothing = Diagnostic("cli.nothing-faster", target=options["target"])
-        return why_not_all(result, named=bool(options["node"]), done="rewritten", nothing=nothing)
+    nothing = "cli.nothing-faster" if options["fastest"] else "cli.nothing-to-legalize"
+    why_not = why_not_all(options, "rewritten", Diagnostic(nothing, target=options["target"]))
 
     def more(result: Result, path: str | None, is_yes: bool) -> More | None:
         speed = result.speed

@@ -10,7 +10,7 @@ from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
 from resizefix.cli.options import NumbersOption, manner_of, opset_option, running, shared_options, subcommand, writing
 from resizefix.cli.piped_model import DASH, model_argument, shown
-from resizefix.cli.written import More, No, why_not_all, written
+from resizefix.cli.written import More, why_not_all, written
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -71,9 +71,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         own = {name: options[name] for name in _OWN}
         return promote_scales(model, **own, **shared_options(options))
 
-    def why_not(result: Result) -> No | None:
-        nothing = Diagnostic("cli.nothing-to-promote")
-        return why_not_all(result, named=bool(options["node"]), done="promoted", nothing=nothing)
+    why_not = why_not_all(options, "promoted", Diagnostic("cli.nothing-to-promote"))
 
     def more(result: Result, path: str | None, made: bool) -> More | None:
         from resizefix.library.tensorrt_profile import trtexec_flags

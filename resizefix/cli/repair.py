@@ -10,7 +10,7 @@ from resizefix.cli.envelope import Answer, conduct
 from resizefix.cli.many import many_written
 from resizefix.cli.options import manner_of, opset_option, running, shared_options, subcommand, writing
 from resizefix.cli.piped_model import model_argument
-from resizefix.cli.written import No, why_not_all, written
+from resizefix.cli.written import why_not_all, written
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -47,9 +47,6 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         extra = {name: options[name] for name in ("prefer", "remove_identity", "opset")}
         return repair(model, **extra, **shared_options(options))
 
-    def why_not(result: Result) -> No | None:
-        nothing = Diagnostic("cli.nothing-to-repair")
-        return why_not_all(result, named=bool(options["node"]), done="repaired", nothing=nothing)
-
+    why_not = why_not_all(options, "repaired", Diagnostic("cli.nothing-to-repair"))
     # A model without a fault is what repair promises to write: OUT is a copy of it.
     return written(model, {**options, "copy_unchanged": True}, make, why_not, verbose=verbose)

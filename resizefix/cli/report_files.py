@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from resizefix.cli.envelope import Manner
+from resizefix.cli.piped_model import shown
 from resizefix.cli.target_file import require_free
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
+
+if TYPE_CHECKING:
+    from resizefix.reports.comparison import Comparison
+    from resizefix.verification.verification import Verification
 
 F = TypeVar("F", bound=Callable[..., Any])
 _STDOUT = "-"
@@ -88,6 +93,24 @@ class ReportFiles(NamedTuple):
 
     def _files(self) -> list[str]:
         return [path for path in (self.html, self.markdown) if path is not None and path != _STDOUT]
+
+
+def pages_of_two(
+    before: str, after: str, compared: Callable[[], Comparison], verification: Verification | None = None
+) -> tuple[Callable[[], str], Callable[[], str]]:
+    """What makes the page and the Markdown of two models, with what came of running both."""
+
+    def html() -> str:
+        from resizefix.reports.html import diff_page
+
+        return diff_page(shown(before), shown(after), compared(), verification)
+
+    def markdown() -> str:
+        from resizefix.reports.markdown import diff_markdown
+
+        return diff_markdown(shown(before), shown(after), compared(), verification)
+
+    return html, markdown
 
 
 def report_files_of(options: dict[str, Any]) -> ReportFiles:

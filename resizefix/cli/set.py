@@ -24,7 +24,7 @@ from resizefix.cli.options import (
 )
 from resizefix.cli.piped_model import ModelArgument, shown
 from resizefix.cli.report_files import ReportFiles
-from resizefix.cli.written import More, No, why_not_all, written
+from resizefix.cli.written import More, why_not_all, written
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 
@@ -101,14 +101,9 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         made.append(set_interpolation(model, **settings, opset=options["opset"], feed=feed, **shared_options(options)))
         return made[-1]
 
-    def why_not(result: Result) -> No | None:
-        nothing = Diagnostic("cli.nothing-to-set")
-        return why_not_all(result, named=bool(options["node"]), done="changed", nothing=nothing)
-
-    def more(result: Result, path: str | None, is_yes: bool) -> More:
-        return More({"html": None}, lambda: None)
-
-    answer = written(model, options, make, why_not, verbose=verbose, more=more)
+    why_not = why_not_all(options, "changed", Diagnostic("cli.nothing-to-set"))
+    without_page = More({"html": None}, lambda: None)
+    answer = written(model, options, make, why_not, verbose=verbose, more=lambda *_: without_page)
     if page.html is None or answer.exit_code:
         return answer
     from resizefix.reports.set_page import set_page

@@ -10,7 +10,7 @@ from resizefix.cli.envelope import Answer, Manner, conduct
 from resizefix.cli.feed_options import FileFeedOption, fed_once
 from resizefix.cli.options import manner_of, run_options, running, subcommand
 from resizefix.cli.piped_model import model_argument, require_whole, shown
-from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
+from resizefix.cli.report_files import ReportFiles, pages_of_two, report_files_of, reporting
 from resizefix.cli.runtime_options import runtime_python
 
 if TYPE_CHECKING:
@@ -87,18 +87,18 @@ def _work(before: str, after: str | None, how: Manner, reports: ReportFiles, opt
     )
 
     def html() -> str:
-        from resizefix.reports.html import diff_page, runtime_page
+        from resizefix.reports.html import runtime_page
 
-        if after is None:
-            return runtime_page(shown(before), verification)
-        return diff_page(shown(before), shown(after), _compared(before, after), verification)
+        return runtime_page(shown(before), verification)
 
     def markdown() -> str:
-        from resizefix.reports.markdown import diff_markdown, runtime_markdown
+        from resizefix.reports.markdown import runtime_markdown
 
-        if after is None:
-            return runtime_markdown(shown(before), verification)
-        return diff_markdown(shown(before), shown(after), _compared(before, after), verification)
+        return runtime_markdown(shown(before), verification)
+
+    pages = html, markdown
+    if after is not None:
+        pages = pages_of_two(before, after, lambda: _compared(before, after), verification)
 
     def show() -> None:
         from resizefix.reports.text import show_verification
@@ -107,7 +107,7 @@ def _work(before: str, after: str | None, how: Manner, reports: ReportFiles, opt
             show_verification(verification)
         reports.announce(how)
 
-    fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(how, html, markdown)}
+    fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(how, *pages)}
     if options["runtime"] is not None:
         fields |= {
             "runtime": verification.runtime,

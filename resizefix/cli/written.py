@@ -99,11 +99,15 @@ def _fields(result: Result, further: More | None) -> dict[str, Any]:
     }
 
 
-def why_not_all(result: Result, *, named: bool, done: str, nothing: str) -> No | None:
-    """Why the answer of a command that changes sites is no; None if it is yes.
+def why_not_all(options: dict[str, Any], done: str, nothing: str) -> Callable[[Result], No | None]:
+    """What says why the answer of a command that changes sites is no; None if it is yes.
 
     `done` is what happens to a site ("promoted"), `nothing` what to say where every site is as it should be already.
     """
+    return lambda result: _why_not_all(result, bool(options["node"]), done, nothing)
+
+
+def _why_not_all(result: Result, named: bool, done: str, nothing: str) -> No | None:
     from resizefix.reports.wording import reason
 
     if not result.outcomes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,12 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 def each_of(number: int, kind: str) -> str:
     """`the repaired node`, or `each of the 3 repaired nodes`."""
     return f"the {kind} node" if number == 1 else f"each of the {number} {kind} nodes"
+
+
+def listed(words: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def numbers_text(values: np.ndarray[Any, Any]) -> str:

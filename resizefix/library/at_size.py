@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError, UsageError, VerificationFailedError
+from resizefix.errors import ResizefixError, UsageError
 from resizefix.interop import Model, opened, returned
-from resizefix.library.result import Resolution, Result
+from resizefix.library.result import Resolution, Result, failed
 from resizefix.operations.input_size.fixed import closed
 from resizefix.origins.input_sizes.input_axes import image_inputs, open_images
 from resizefix.origins.input_sizes.refusal import SizeRefusedError
@@ -78,8 +78,7 @@ def _joined(function: Callable[..., Result], document: Document, fixed: Document
     except SizeRefusedError as error:
         same = Verification(Proven.FAILED, error.reason)
     if not same.passed:
-        failed = replace(result, model=document, verification=same)
-        raise VerificationFailedError("library.verification-failed", why=same.reason, result=failed)
+        raise failed(replace(result, model=document, verification=same))
     proof = result.verification
     if proof.passed:
         return replace(result, verification=replace(proof, runs=(*same.runs, *proof.runs)))

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from resizefix import process
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.options import checked_options, with_run_options
-from resizefix.library.result import Result
+from resizefix.library.result import Result, failed
 from resizefix.verification.verification import Status, Verification
 from resizefix.worker import Worker, WorkerEndedError
 
@@ -68,8 +67,7 @@ def bounded(function: F) -> F:
             verification = Verification(Status.FAILED, answer.reason)
             if function.__name__ == "verify":
                 return verification
-            result = Result(documents[0], (), (), verification)
-            raise VerificationFailedError("library.verification-failed", why=answer.reason, result=result)
+            raise failed(Result(documents[0], (), (), verification))
         if isinstance(answer, BaseException):
             raise answer
         if isinstance(answer, Result):

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
-from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.plans import Plans
-from resizefix.library.result import Result
+from resizefix.library.result import NOT_VERIFIED, Result, failed
 from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
@@ -54,8 +54,8 @@ def freeze_scales(
     changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     moved = without_their_chain(changed)
     if not changed or not verify:
-        reason = "switched off (--no-verify)" if changed else "nothing was frozen"
-        skipped = Verification(Status.SKIPPED, reason)
+        nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-frozen"))
+        skipped = NOT_VERIFIED if changed else nothing
         return Result(returned(made.document, model), measured(made.outcomes, moved, skipped), (), skipped)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
@@ -66,8 +66,7 @@ def freeze_scales(
     verification = prove_rewrite(document, made.document, keys, last_bits, rules, feeds=made.values)
     outcomes = measured(made.outcomes, moved, verification)
     if not verification.passed:
-        result = Result(document, outcomes, (), verification)
-        raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
+        raise failed(Result(document, outcomes, (), verification))
     return Result(returned(made.document, model), outcomes, (), verification)
 
 

@@ -15,10 +15,10 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of
-from resizefix.errors import UsageError, VerificationFailedError
+from resizefix.errors import UsageError
 from resizefix.interop import opened, returned
 from resizefix.library.bounded import bounded
-from resizefix.library.result import ModelT, Resolution, Result
+from resizefix.library.result import NOT_VERIFIED, ModelT, Resolution, Result, failed
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.choices import Choices
@@ -89,16 +89,14 @@ def input_size(
         shapes=_changed_shapes(document, work.document),
     )
     if not verify:
-        skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
-        return Result(returned(work.document, model), work.outcomes, (), skipped, resolution=resolution)
+        return Result(returned(work.document, model), work.outcomes, (), NOT_VERIFIED, resolution=resolution)
     try:
         verification = work.proof(conditions(**run))
     except SizeRefusedError as error:
         skipped = Verification(Status.SKIPPED, Diagnostic("library.input-size-nothing"))
         return Result(returned(document, model), (work.refused(error),), (), skipped, resolution=resolution)
     if not verification.passed:
-        result = Result(document, work.outcomes, (), verification, resolution=resolution)
-        raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
+        raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
     largest = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=0.0)
     if not all(outcome.exact for outcome in outcomes) and size == ANY:

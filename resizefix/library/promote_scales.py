@@ -18,7 +18,7 @@ from resizefix.library.bounded import operation
 from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.raising import require_raised_alike
-from resizefix.library.result import Result
+from resizefix.library.result import NOT_VERIFIED, Result, failed
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, Naming, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from resizefix.verification.proof import Prover
 
 _NEWEST = TENSORRT_TARGETS[-1]
+_NOTHING = Verification(Status.SKIPPED, Diagnostic("library.nothing-promoted"))
 
 
 @operation
@@ -131,16 +132,14 @@ class _Call:
                 by_sizes=lambda: self.by_sizes,
             )
         asked_trials(candidate.inputs, at)
-        reason = "nothing was promoted" if not candidate.inputs else "switched off (--no-verify)"
-        return self._result(candidate, Verification(Status.SKIPPED, reason), run.get("shape") or {})
+        return self._result(candidate, NOT_VERIFIED if candidate.inputs else _NOTHING, run.get("shape") or {})
 
     def verified(self, at: Sequence[Sequence[float]], run: RunOptions) -> Result:
         """The promotion of the sites that a run shows to be free, compared with the original."""
         candidate = self.promoted({})
         if not candidate.inputs:
             asked_trials(candidate.inputs, at)
-            skipped = Verification(Status.SKIPPED, "nothing was promoted")
-            return self._result(candidate, skipped, run.get("shape") or {})
+            return self._result(candidate, _NOTHING, run.get("shape") or {})
 
         from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
@@ -150,18 +149,14 @@ class _Call:
             candidate, coupling = self._free(candidate, prover)
         except BrokenOffError as error:
             reason = f"{error}, before it was known which nodes can be promoted"
-            result = Result(document, (), (), Verification(Status.FAILED, reason))
-            raise VerificationFailedError("library.verification-failed", why=reason, result=result) from error
+            raise failed(Result(document, (), (), Verification(Status.FAILED, reason))) from error
         if candidate.inputs and candidate.base is not document:
             require_raised_alike(document, candidate.base, candidate.outcomes, conditions((), **run))
         if not candidate.inputs:
-            nothing = Diagnostic("library.nothing-promoted")
-            skipped = Verification(Status.SKIPPED, nothing, coupling=tuple(coupling.values()))
-            return self._result(candidate, skipped, {})
+            return self._result(candidate, replace(_NOTHING, coupling=tuple(coupling.values())), {})
         verification = prover.prove(candidate.after, candidate.inputs, coupling)
         if not verification.passed:
-            result = Result(document, candidate.outcomes, candidate.inputs, verification)
-            raise VerificationFailedError("library.verification-failed", why=verification.reason, result=result)
+            raise failed(Result(document, candidate.outcomes, candidate.inputs, verification))
         if self.integers is not None:
             _ask_live(document, candidate, verification)
         ran = verification.runs[0].shapes if verification.runs else {}

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.errors import VerificationFailedError
 from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
-from resizefix.library.result import Result
+from resizefix.library.result import NOT_VERIFIED, Result, failed
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
@@ -101,8 +100,7 @@ def _repaired(
         nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-repaired"))
         return Result(document, made.outcomes, (), nothing)
     if rules is None:
-        skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
-        return Result(made.document, made.outcomes, (), skipped)
+        return Result(made.document, made.outcomes, (), NOT_VERIFIED)
 
     from resizefix.verification.repair import (  # onnxruntime is imported where it runs
         Repair,
@@ -121,11 +119,8 @@ def _repaired(
     alone = [] if preferences.remove_identity else nodes
     verification, largest = prove_repair(Repair(document, made.document, alone, keeps, left), rules)
     if not verification.passed:
-        result = Result(document, made.outcomes, (), verification)
         named = ", ".join(outcome.node for outcome in changed[:3])
-        raise VerificationFailedError(
-            "library.verification-failed-at", named=named, why=verification.reason, result=result
-        )
+        raise failed(Result(document, made.outcomes, (), verification), "library.verification-failed-at", named=named)
     difference = largest if math.isfinite(largest) else None  # another shape: no number says it
     at = verification.runs[0].shapes if verification.runs and difference else None
     outcomes = tuple(

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.values import Dims
+from resizefix.errors import VerificationFailedError
 from resizefix.outcome import Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
+from resizefix.verification.verification import Status as VerificationStatus
 from resizefix.verification.verification import Verification
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ else:
     from typing import TypeVar
 
     ModelT = TypeVar("ModelT")
+
+
+NOT_VERIFIED = Verification(VerificationStatus.SKIPPED, Diagnostic("library.no-verify"))
 
 
 @dataclass(frozen=True)
@@ -84,3 +90,8 @@ class Result(Generic[ModelT]):
     def changed(self) -> bool:
         """Whether any site was changed."""
         return any(outcome.status is Status.CHANGED for outcome in self.outcomes)
+
+
+def failed(result: Result, code: str = "library.verification-failed", **arguments: Any) -> VerificationFailedError:
+    """The error that says why the result was not verified, and holds it."""
+    return VerificationFailedError(code, **{"why": result.verification.reason, **arguments}, result=result)

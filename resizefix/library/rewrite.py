@@ -19,7 +19,7 @@ from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.raising import raised, require_raised_alike, with_raised
-from resizefix.library.result import Result
+from resizefix.library.result import NOT_VERIFIED, Result, failed
 from resizefix.library.speed import Speed
 from resizefix.operations.candidates import LARGEST_BOUND
 from resizefix.operations.legalize import Legalization
@@ -245,8 +245,7 @@ def _proven(
             returned(before, model), outcomes, (), Verification(Status.SKIPPED, Diagnostic("library.nothing-rewritten"))
         )
     if rules is None:
-        skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
-        return Result(returned(after, model), measured(outcomes, changed, skipped), (), skipped)
+        return Result(returned(after, model), measured(outcomes, changed, NOT_VERIFIED), (), NOT_VERIFIED)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
@@ -261,10 +260,9 @@ def _proven(
     verification = prove_rewrite(before, after, data, allowed, rules, bounds=bounds)
     with_measures = measured(outcomes, changed, verification)
     if not verification.passed:
-        result = Result(before, with_measures, (), verification)
         advice = "" if allow_inexact or exact else _if_inexact_passes(verification, allowed)
-        raise VerificationFailedError(
-            "library.verification-failed-advice", why=verification.reason, advice=advice, result=result
+        raise failed(
+            Result(before, with_measures, (), verification), "library.verification-failed-advice", advice=advice
         )
     return Result(returned(after, model), with_measures, (), verification)
 

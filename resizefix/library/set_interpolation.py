@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
-from resizefix.errors import VerificationFailedError
 from resizefix.interop import Model, opened, returned
 from resizefix.interop.feed_file import Fed, read_feeds
 from resizefix.library.bounded import operation
 from resizefix.library.raising import raised, require_raised_alike
-from resizefix.library.result import Result
+from resizefix.library.result import NOT_VERIFIED, Result, failed
 from resizefix.operations.set_interpolation import Changed
 from resizefix.operations.set_interpolation import set_interpolation as make
 from resizefix.operations.settings import Settings, settings_of
@@ -88,8 +87,7 @@ def set_interpolation(
         nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-set"))
         return Result(returned(document, model), made.outcomes, (), nothing)
     if not verify:
-        skipped = Verification(Status.SKIPPED, Diagnostic("library.no-verify"))
-        return Result(returned(made.document, model), made.outcomes, (), skipped)
+        return Result(returned(made.document, model), made.outcomes, (), NOT_VERIFIED)
 
     rules = conditions(**run)
     if base is not document:
@@ -106,8 +104,7 @@ def _result(model: Model, document: Document, made: Changed, measured: Measured,
     why = measured.verification.reason
     verification = replace(measured.verification, reason=fed.with_notes(why))
     if not verification.passed:
-        result = Result(document, outcomes, (), verification)
-        raise VerificationFailedError("library.verification-failed", why=why, result=result)
+        raise failed(Result(document, outcomes, (), verification), why=why)
     return Result(returned(made.document, model), outcomes, (), verification, views=measured.views)
 
 

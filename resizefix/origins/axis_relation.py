@@ -10,11 +10,12 @@ import numpy as np
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import Lengths, inference_lengths, kernel_lengths
 from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
+from resizefix.document.text import listed
 from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation
 from resizefix.origins.entries import DimResolver, Entry, Values
 from resizefix.origins.fit import EVERY_SIZE, Multiple, fit
-from resizefix.origins.format_expression import axis_names, figure, listed, without_casts, written
+from resizefix.origins.format_expression import axis_names, figure, without_casts, written
 
 _OWN_SIZE = "the input's"
 # A scale that the chain made by dividing what it aims at is that quotient to within float32.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
+from resizefix.document.text import listed
 
 _INFIX = {"Add": "+", "Sub": "−", "Mul": "×", "Div": "/", "Mod": "mod"}
 _TIGHT = frozenset({"Mul", "Div", "Mod"})
@@ -76,9 +77,3 @@ def axis_names(axes: Sequence[int], rank: int) -> str:
         return listed(["height" if axis == 2 else "width" for axis in axes])
     word = "axis" if len(axes) == 1 else "axes"
     return f"{word} {listed([str(axis) for axis in axes])}"
-
-
-def listed(words: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last

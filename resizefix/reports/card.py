@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from resizefix.document.text import counted, listed
 from resizefix.library.verdict import Verdict
 from resizefix.operations.site import Extent
 from resizefix.reports.drawing import drawing
@@ -12,10 +13,8 @@ from resizefix.reports.neighbourhood import Neighbourhood
 from resizefix.reports.survey import Broken, Surveyed
 from resizefix.reports.wording import (
     Standing,
-    count,
     coupling,
     extent,
-    listed,
     meaning,
     operator,
     origin,
@@ -79,7 +78,7 @@ def row(surveyed: Surveyed) -> list[Markup | str]:
         meaning(site.interpolation),
         f"{extent(site.extent)}, {origin_kind(site.origin)}",
         stands(surveyed),
-        f"{accepted} of {count(len(surveyed.verdicts), 'target')}",
+        f"{accepted} of {counted(len(surveyed.verdicts), 'target')}",
     ]
 
 
@@ -146,7 +145,7 @@ def verdicts(found: Sequence[Verdict], broken: Sequence[Broken], heading: str, *
     if broken:
         listed = element("ul", *(_rule(entry) for entry in broken), class_="rules")
         rules = element(
-            "details", element("summary", f"{count(len(broken), 'rule')} broken: what and why"), listed, open=is_open
+            "details", element("summary", f"{counted(len(broken), 'rule')} broken: what and why"), listed, open=is_open
         )
     return element("div", element(heading, "Targets"), badges, _legend(found), rules)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from resizefix.document.text import counted, listed
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Extent
 from resizefix.origins.origin import OriginKind
 from resizefix.reports.markup import Markup, element, join
-from resizefix.reports.wording import Standing, count, listed, runs_of_targets, standing, times
+from resizefix.reports.wording import Standing, runs_of_targets, standing, times
 
 if TYPE_CHECKING:
     from resizefix.reports.survey import Survey, Surveyed
@@ -104,10 +105,10 @@ def _extents(sites: Sequence[Surveyed]) -> str:
             OriginKind.RUNTIME: "the scale is computed at run time",
         }.get(next(iter(kinds)), "the scale is computed")
     if len(frozen) == len(sites) and scales:
-        return f"{count(len(sites), 'resize')}, frozen at {named}"
+        return f"{counted(len(sites), 'resize')}, frozen at {named}"
     if kinds == {OriginKind.GRAPH_INPUT}:
-        return f"{count(len(sites), 'resize')}, driven by inputs"
-    return f"{count(len(sites), 'resize')}, {len(frozen)} of them frozen" if frozen else count(len(sites), "resize")
+        return f"{counted(len(sites), 'resize')}, driven by inputs"
+    return f"{counted(len(sites), 'resize')}, {len(frozen)} of them frozen" if frozen else counted(len(sites), "resize")
 
 
 def _standings(standings: Sequence[Standing]) -> str:

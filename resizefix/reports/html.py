@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import PurePath
 
+from resizefix.document.text import counted, listed
 from resizefix.operations.diff import Change
 from resizefix.printable import printable
 from resizefix.reports import card as cards
@@ -16,7 +17,7 @@ from resizefix.reports.next_step import NextStep, next_step, steps_of
 from resizefix.reports.page import page
 from resizefix.reports.pictures import pictures
 from resizefix.reports.survey import Survey, Surveyed, grouped
-from resizefix.reports.wording import Standing, count, listed, numbered, place, runs_of_targets, standing
+from resizefix.reports.wording import Standing, numbered, place, runs_of_targets, standing
 from resizefix.targets.catalogue import TARGETS
 from resizefix.verification.verification import Status, Verification
 
@@ -83,7 +84,7 @@ def _verdict(comparison: Comparison, verification: Verification | None) -> Headl
         ran = [_RAN[verification.status]]
         if verification.runtime is not None:
             ran[0] += f" in onnxruntime and in {verification.runtime}"
-    rest = [count(len(changes), "change") + " in all"] if changes else []
+    rest = [counted(len(changes), "change") + " in all"] if changes else []
     return Headline((*ran, what, *rest), tone)
 
 

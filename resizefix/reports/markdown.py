@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from resizefix.document.text import counted, listed
 from resizefix.operations.diff import Change
 from resizefix.printable import printable
 from resizefix.reports import proof
@@ -15,10 +16,8 @@ from resizefix.reports.next_step import next_step
 from resizefix.reports.survey import Broken, Survey, Surveyed
 from resizefix.reports.wording import (
     Standing,
-    count,
     coupling,
     extent,
-    listed,
     meaning,
     operator,
     origin,
@@ -36,7 +35,7 @@ _MOST_CHANGES = 200
 def inspect_markdown(model: str, survey: Survey) -> str:
     """The sites of one model; `model` is how the user named the file."""
     sites = survey.sites
-    title = f"{count(len(sites), 'resize')}, {survey.counts} · opset {survey.opset}"
+    title = f"{counted(len(sites), 'resize')}, {survey.counts} · opset {survey.opset}"
     parts = [f"### {code(PurePath(model).name)}: {title}"]
     if sites:
         headings = ["#", "node", "computes", "extent", "from", "scales", "targets"]
@@ -54,13 +53,13 @@ def inspect_markdown(model: str, survey: Survey) -> str:
 def diff_markdown(before: str, after: str, comparison: Comparison, verification: Verification | None = None) -> str:
     """What changed between two models: what came of running both, the sites before and after, then everything."""
     names = [code(PurePath(name).name) for name in (before, after)]
-    parts = [f"### {names[0]} → {names[1]}: {count(len(comparison.changes), 'change')}"]
+    parts = [f"### {names[0]} → {names[1]}: {counted(len(comparison.changes), 'change')}"]
     parts.extend(_proof(verification))
     touched = [pair for pair in comparison.pairs if pair.fate is not Fate.SAME]
     if comparison.pairs:
         rows = [[code(target.name), *_taken(comparison, number)] for number, target in enumerate(TARGETS)]
         moved = [row for row in rows if row[1] != row[2]]
-        parts.append(f"{len(touched)} of {count(len(comparison.pairs), 'resize')} touched.")
+        parts.append(f"{len(touched)} of {counted(len(comparison.pairs), 'resize')} touched.")
         if moved:
             parts.append("Targets whose verdict differs:")
             parts.append(table(["target", "before", "after"], moved))

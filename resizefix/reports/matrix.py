@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from resizefix.document.document import Document
+from resizefix.document.text import counted, listed
 from resizefix.library.verdict import Verdict
 from resizefix.reports import card as cards
 from resizefix.reports.gfm import code, prose, table
@@ -14,7 +15,7 @@ from resizefix.reports.headline import Headline, large
 from resizefix.reports.markup import Markup, element
 from resizefix.reports.page import page
 from resizefix.reports.survey import Survey, broken_rules
-from resizefix.reports.wording import count, listed, live_verdict, place, runs_of_targets
+from resizefix.reports.wording import live_verdict, place, runs_of_targets
 
 
 class Row(NamedTuple):
@@ -76,7 +77,7 @@ def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) ->
 
 def matrix_markdown(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
     """The same for a pull request."""
-    parts = [f"### {code(PurePath(model).name)}: {count(len(rows), 'node')}, {_accepted(verdicts)}"]
+    parts = [f"### {code(PurePath(model).name)}: {counted(len(rows), 'node')}, {_accepted(verdicts)}"]
     if rows:
         headings = ["node", *(one.target.name for one in verdicts)]
         cells = [[code(row.title), *(_mark(one) for one in row.verdicts)] for row in rows]
@@ -92,7 +93,7 @@ def matrix_markdown(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]
 
 def _accepted(verdicts: Sequence[Verdict]) -> str:
     taken = [one.target.name for one in verdicts if one.accepted]
-    return f"accepted by {len(taken)} of {count(len(verdicts), 'target')}"
+    return f"accepted by {len(taken)} of {counted(len(verdicts), 'target')}"
 
 
 _BY = {"accepted": "accepted", "rejected": "rejected", "different": "computed differently"}
@@ -101,7 +102,7 @@ _BY = {"accepted": "accepted", "rejected": "rejected", "different": "computed di
 def _headline(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Headline:
     accepted = sum(one.accepted for one in verdicts)
     tone = "yes" if accepted == len(verdicts) else "care" if accepted else "no"
-    nodes = count(len(rows), "resize")
+    nodes = counted(len(rows), "resize")
     if len(verdicts) > 1:
         return Headline((_accepted(verdicts), nodes), tone)
     return Headline((f"{_BY[verdicts[0].word]} by {verdicts[0].target.name}", nodes), tone)

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
+from resizefix.document.text import counted
 from resizefix.printable import printable
-from resizefix.reports.wording import count, times
+from resizefix.reports.wording import times
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
 
 HEADINGS = ("optimisation", "shapes", "fed", "result")
@@ -35,7 +36,7 @@ def basis(verification: Verification) -> str:
 def _agreement(runs: Sequence[Run]) -> list[str]:
     """How many runs were bitwise equal, and how near the others came."""
     differing = [run for run in runs if not run.bitwise]
-    bitwise = f"{len(runs) - len(differing)} of {count(len(runs), 'run')} bitwise equal"
+    bitwise = f"{len(runs) - len(differing)} of {counted(len(runs), 'run')} bitwise equal"
     if not differing:
         return [bitwise] if runs else []
     # What a rewrite comes near to is said of nodes as they stand; optimising adds sums in another order.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from resizefix.document.text import counted
 from resizefix.library.result import Result
 from resizefix.outcome import MeasuredDifference, Outcome, Status
 from resizefix.printable import printable
@@ -14,7 +15,7 @@ from resizefix.reports.markup import Markup, element
 from resizefix.reports.measured import difference_text
 from resizefix.reports.page import page
 from resizefix.reports.pictures import pictures
-from resizefix.reports.wording import count, reason
+from resizefix.reports.wording import reason
 from resizefix.verification.views import View
 
 _MOST_NODES = 12  # with pictures; a page of more would not be read
@@ -40,7 +41,7 @@ def set_page(model: str, out: str | None, settings: Sequence[str], result: Resul
 
 
 def _verdict(changed: Sequence[Outcome], result: Result) -> Headline:
-    what = f"{len(changed)} of {count(len(result.outcomes), 'resize')} changed"
+    what = f"{len(changed)} of {counted(len(result.outcomes), 'resize')} changed"
     outputs = [found for outcome in changed[:1] for found in outcome.output_diffs]
     if not outputs:
         return Headline((what, "the outputs were not compared"), "care")

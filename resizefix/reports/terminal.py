@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from resizefix.document.text import counted, listed
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep, next_step
 from resizefix.reports.resolution import resolution_line
@@ -17,12 +18,10 @@ from resizefix.reports.survey import Survey, Surveyed, alike
 from resizefix.reports.wording import (
     Standing,
     columns,
-    count,
     coupled_at,
     coupling_advice,
     extent,
     few_targets,
-    listed,
     meaning,
     numbered,
     operator,
@@ -121,7 +120,7 @@ def _show_site(
 
 
 def _summary(survey: Survey) -> str:
-    text = f"{count(len(survey.sites), 'resize')}, {survey.counts}; "
+    text = f"{counted(len(survey.sites), 'resize')}, {survey.counts}; "
     refusing = survey.refusing
     if not refusing:
         return f"{text}accepted by every target"
@@ -140,4 +139,4 @@ def show_changes(changes: Sequence[Change]) -> None:
         for sign, value, style in (("-", change.before, "red"), ("+", change.after, "green")):
             if value is not None:
                 out.below((f"{sign} {printable(value)}", style))
-    out.line(f"{count(len(changes), 'change')}; what is not listed is the same")
+    out.line(f"{counted(len(changes), 'change')}; what is not listed is the same")

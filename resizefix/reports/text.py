@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.document.text import counted
+from resizefix.document.text import counted, listed
 from resizefix.library.result import Result
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
@@ -15,7 +15,7 @@ from resizefix.promotion import Freedom
 from resizefix.reports import proof
 from resizefix.reports.measured import measured_lines, output_lines
 from resizefix.reports.screen import Part, Screen, screen
-from resizefix.reports.wording import count, listed, live_verdict, reason, runs_of_targets
+from resizefix.reports.wording import live_verdict, reason, runs_of_targets
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def show_matrix(verdicts: Sequence[Verdict]) -> None:
         for violation in verdict.violations:
             nodes.setdefault(violation.rule, set()).add(violation.node)
             in_words.setdefault(violation.rule, violation.because)
-        rules = ", ".join(f"{rule} ({count(len(found), 'node')})" for rule, found in nodes.items())
+        rules = ", ".join(f"{rule} ({counted(len(found), 'node')})" for rule, found in nodes.items())
         text = f"{' ' * (len('different') - len(word))}  {rules}" if rules else ""
         out.wrapped(f"{verdict.target.name:<{width}}  ", (word, _COLOURS[word]), text, hang=width + 13)
         if verdict.live is not None:

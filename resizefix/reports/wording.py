@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from resizefix.document.shapes import Dims
-from resizefix.document.text import counted
 from resizefix.interpolation import Interpolation
 from resizefix.operations.site import Extent, Site
 from resizefix.origins.origin import Origin, OriginKind
@@ -153,17 +152,6 @@ def some_of(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return f"{', '.join(map(printable, names[:_MOST_NAMES]))}{more}"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 site`, `2 sites`."""
-    return counted(number, noun)
-
-
-def listed(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def numbered(indices: Sequence[int]) -> str:

@@ -12,6 +12,8 @@ S = OperandSource
 
 WEIGHTS = frozenset({S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.UNKNOWN})
 """Sources that every parser holds as weights, not as a tensor of the network."""
+STORED = WEIGHTS | {S.ATTRIBUTE, S.CONSTANT_LIST}
+"""Sources whose value stands in the file as it is."""
 FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED, S.OTHER_INPUT, S.DATA})
 """Sources that decide while the model runs, whatever the sizes of its inputs are."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Deviation, Sampling, by
+from resizefix.targets.sampling import Deviation, Positions, Sampling, by
 
 
 def by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
@@ -81,6 +81,31 @@ def old_upsample(coordinate_transformation_mode: str, nearest_mode: str, modes: 
         return change(sampling) if f.is_upsample and sampling.mode in modes else sampling
 
     return deviation
+
+
+def _by_lengths(coordinates: Coordinates) -> Positions:
+    """Positions by the quotient of the two lengths, in float32."""
+    half = np.float32(0.5)
+
+    def positions(scale: float, size: int, out: int) -> Floats:
+        x, step = np.arange(out, dtype=np.float32), np.float32(size) / np.float32(out)
+        match coordinates:
+            case Coordinates.ALIGN_CORNERS | Coordinates.PYTORCH_HALF_PIXEL if out == 1:
+                return np.zeros_like(x)
+            case Coordinates.ALIGN_CORNERS:
+                return np.asarray(x * (np.float32(size - 1) / np.float32(out - 1)), np.float32)
+            case Coordinates.HALF_PIXEL | Coordinates.PYTORCH_HALF_PIXEL:
+                return np.asarray((x + half) * step - half, np.float32)
+            case Coordinates.TF_HALF_PIXEL_FOR_NN:
+                return np.asarray((x + half) * step, np.float32)
+            case _:
+                return np.asarray(x * step, np.float32)
+
+    return positions
+
+
+BY_LENGTHS: Mapping[Coordinates, Positions] = {coordinates: _by_lengths(coordinates) for coordinates in Coordinates}
+"""Of modes that have no formula of their own, such as half_pixel_symmetric, that of asymmetric."""
 
 
 def half_up(x: Floats) -> Floats:

@@ -184,6 +184,11 @@ class SiteFacts:
         return not self.is_upsample and self.opset >= 11
 
     @property
+    def crops(self) -> bool:
+        """The coordinate mode is tf_crop_and_resize."""
+        return self.has_coordinates and self.coordinate_transformation_mode == "tf_crop_and_resize"
+
+    @property
     def axes_are_trivial(self) -> bool:
         """No axes, or 0, 1, …, rank-1: the operand has one element per dimension, in order."""
         return self.axes is None or (self.axes == tuple(range(len(self.axes))) and self.rank in (None, len(self.axes)))

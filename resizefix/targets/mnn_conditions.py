@@ -143,8 +143,7 @@ def kept_channels(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 def crops(f: SiteFacts) -> bool:
     """Where no scale changes a length, onnxruntime copies, as MNN does."""
-    crops = f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
-    return crops and (f.by_sizes or any(True for _ in resized(f)))
+    return f.crops and (f.by_sizes or any(True for _ in resized(f)))
 
 
 def _between(x: Floats) -> Floats:

@@ -167,7 +167,7 @@ NCNN = targets_of(
         ),
         Rule(
             name="no-crop",
-            holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode != "tf_crop_and_resize",
+            holds=lambda f: not f.crops,
             because="tf_crop_and_resize has a roi, which pnnx does not convert",
             source=_PNNX,
             fix="crop with Slice, then resize",

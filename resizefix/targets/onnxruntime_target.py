@@ -326,9 +326,7 @@ RULES = (
     ),
     Rule(
         name="crop-has-a-roi",
-        holds=lambda f: (
-            not f.has_coordinates or f.coordinate_transformation_mode != "tf_crop_and_resize" or f.roi is Roi.TENSOR
-        ),
+        holds=lambda f: not f.crops or f.roi is Roi.TENSOR,
         because="tf_crop_and_resize reads roi, which is {f.roi.value}",
         source=f"measured on {_RELEASE}",
         fix="give the roi, two values per axis",

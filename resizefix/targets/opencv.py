@@ -10,10 +10,9 @@ from dataclasses import replace
 
 from onnx import TensorProto
 
-from resizefix.targets.conditions import S, image_of, lists_all_in_order
+from resizefix.targets.conditions import STORED, S, image_of, lists_all_in_order
 from resizefix.targets.deviations import by_ratio, without_antialias
 from resizefix.targets.opencv_conditions import (
-    CONSTANTS,
     OLD_5,
     ONE_PIXEL,
     SYMMETRIC,
@@ -23,12 +22,10 @@ from resizefix.targets.opencv_conditions import (
     by_scales_4,
     by_step_5,
     crop_is_seen,
-    crops,
     fed_in_order,
     has_open_height,
     has_two_rows,
     has_whole_factors,
-    images_only,
     is_constant,
     is_whole,
     linear_is_known,
@@ -40,7 +37,7 @@ from resizefix.targets.opencv_conditions import (
     upsample_of_pytorch,
 )
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import gives_samples, samples_alike
+from resizefix.targets.sampling import gives_samples, images_only, samples_alike
 from resizefix.targets.shared_deviations import (
     antialias_ignored,
     empties_short_inputs,
@@ -120,7 +117,7 @@ RULES = (
     ),
     Rule(
         name="no-int32",
-        holds=lambda f: f.elem_type != TensorProto.INT32 or f.source not in CONSTANTS | {S.FOLDED},
+        holds=lambda f: f.elem_type != TensorProto.INT32 or f.source not in STORED | {S.FOLDED},
         because="the tensor is int32, which this layer does not take where the {f.extent_name} are constants",
         source="measured on OpenCV 5.0.0",
         fix="put a Cast to float before the node and one back after it",
@@ -215,7 +212,7 @@ RULES = (
     ),
     Rule(
         name="no-crop",
-        holds=lambda f: not crops(f),
+        holds=lambda f: not f.crops,
         because="coordinate_transformation_mode is tf_crop_and_resize",
         source=_BOTH,
         fix="crop with Slice, then resize",
@@ -223,7 +220,7 @@ RULES = (
     ),
     Rule(
         name="no-crop",
-        holds=lambda f: not crops(f) or not crop_is_seen(f),
+        holds=lambda f: not f.crops or not crop_is_seen(f),
         because="coordinate_transformation_mode is tf_crop_and_resize",
         source=_5,
         fix="crop with Slice, then resize",
@@ -231,7 +228,7 @@ RULES = (
     ),
     Rule(
         name="crop-is-not-computed",
-        holds=lambda f: not crops(f) or crop_is_seen(f),
+        holds=lambda f: not f.crops or crop_is_seen(f),
         because="tf_crop_and_resize is read and not computed where the {f.extent_name} come from {f.source.value}",
         source="measured on OpenCV 5.0.0",
         fix="crop with Slice, then resize",

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from resizefix.equivalences.index_map import Floats
-from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.interpolation import NearestMode
-from resizefix.targets.conditions import FED, S, image_of
+from resizefix.targets.conditions import FED, STORED, S
 from resizefix.targets.deviations import (
+    BY_LENGTHS,
     by_ratio,
     down,
     half_down,
@@ -23,18 +23,15 @@ from resizefix.targets.deviations import (
 )
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.sampling import (
-    Positions,
     Rounding,
     Sampling,
     by,
-    gives_samples,
     moved_axes,
     resized,
     samples_alike,
 )
 
 _HALF = frozenset({"half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn"})
-CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.CONSTANT_LIST, S.UNKNOWN})
 _FUSED = frozenset({"Cast", "Concat", "Constant", "Gather", "Shape", "Unsqueeze"})
 _FIRST_WITH_AXES = 13
 _FUSED_CHAINS = (_FUSED | {"Floor", "Mul"}, _FUSED | {"Floor", "Mul", "Slice"}, _FUSED | {"Slice"})
@@ -61,7 +58,7 @@ def is_constant(f: SiteFacts) -> bool:
     known = shape is not None and None not in shape[int(len(shape) > 2) :]
     of_another = f.computed_by == {"Shape"} and f.static_values is not None
     folded = f.source is S.SHAPE and (known or of_another)
-    return f.source in CONSTANTS or f.values is not None or folded or becomes_upsample(f)
+    return f.source in STORED or f.values is not None or folded or becomes_upsample(f)
 
 
 def is_whole(f: SiteFacts) -> bool:
@@ -79,20 +76,9 @@ def linear_is_known(f: SiteFacts) -> bool:
     return f.mode != "linear" or _has_coordinate_attribute(f) or f.producer_name == "pytorch"
 
 
-def crops(f: SiteFacts) -> bool:
-    """The mode is tf_crop_and_resize."""
-    return f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
-
-
 def crop_is_seen(f: SiteFacts) -> bool:
     """The importer looks at the coordinates before it takes the extent."""
-    return f.source in CONSTANTS or (f.by_scales and f.source in FED)
-
-
-def images_only(f: SiteFacts) -> bool:
-    """Nothing else than height and width is resized."""
-    empties_others = not gives_samples(f) and gives_samples(image_of(f))
-    return all(axis >= 2 for axis in moved_axes(f)) and not empties_others
+    return f.source in STORED or (f.by_scales and f.source in FED)
 
 
 def takes_rank(f: SiteFacts) -> bool:
@@ -127,10 +113,6 @@ def has_open_height(f: SiteFacts) -> bool:
 # ---- sampling -------------------------------------------------------------------------------------------------------
 
 
-def _from_zero(scale: float, size: int, out: int) -> Floats:
-    return np.asarray(np.arange(out, dtype=np.float32) * (np.float32(size) / np.float32(out)), np.float32)
-
-
 def _half_from_zero(scale: float, size: int, out: int) -> Floats:
     step = np.float32(size) / np.float32(out)
     return np.asarray(np.arange(out, dtype=np.float32) * step + np.float32(0.5) * step, np.float32)
@@ -138,28 +120,6 @@ def _half_from_zero(scale: float, size: int, out: int) -> Floats:
 
 def _as_floor(scale: float, size: int, out: int) -> Floats:
     return np.asarray(np.floor(np.arange(out) * (1 / (out / size))), np.float32)
-
-
-def _step_5(coordinates: Coordinates) -> Positions:
-    """computeSrcGeneric of 5.x: a product with the quotient of the two lengths."""
-    half = np.float32(0.5)
-
-    def positions(scale: float, size: int, out: int) -> Floats:
-        x = np.arange(out, dtype=np.float32)
-        corners = coordinates is Coordinates.ALIGN_CORNERS and out > 1
-        step = np.float32(size - 1) / np.float32(out - 1) if corners else np.float32(size) / np.float32(out)
-        if coordinates is Coordinates.PYTORCH_HALF_PIXEL and out == 1:
-            return np.zeros_like(x)
-        if coordinates in (Coordinates.HALF_PIXEL, Coordinates.PYTORCH_HALF_PIXEL):
-            return np.asarray((x + half) * step - half, np.float32)
-        if coordinates is Coordinates.TF_HALF_PIXEL_FOR_NN:
-            return np.asarray((x + half) * step, np.float32)
-        return np.asarray(x * step, np.float32)
-
-    return positions
-
-
-_STEPS_5: Mapping[Coordinates, Positions] = {coordinates: _step_5(coordinates) for coordinates in Coordinates}
 
 
 def _tie(round_half: Rounding) -> Rounding:
@@ -180,12 +140,12 @@ _ROUNDINGS_5: Mapping[NearestMode | None, Rounding] = {
 
 
 def by_step_5(f: SiteFacts, sampling: Sampling) -> Sampling:
-    """By the two lengths, in 5.x's own arithmetic where nearest rounds what comes of it."""
+    """By the two lengths, as computeSrcGeneric of 5.x has it where nearest rounds what comes of it."""
     sampling = by_ratio(f, sampling)
     rounding = _ROUNDINGS_5.get(sampling.form[1])
     if sampling.mode != "nearest" or rounding is None:
         return sampling
-    return replace(sampling, positions=_STEPS_5[sampling.form[0]], rounding=rounding)
+    return replace(sampling, positions=BY_LENGTHS[sampling.form[0]], rounding=rounding)
 
 
 def nearest_4(f: SiteFacts, sampling: Sampling) -> Sampling:

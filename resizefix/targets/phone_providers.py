@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from resizefix.targets.conditions import S, output_sizes
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import resized
+from resizefix.targets.sampling import last_two_axes, resized
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _COREML = (
@@ -27,10 +27,6 @@ def _is_resize_11(f: SiteFacts) -> bool:
 
 def _from_initializer(f: SiteFacts) -> bool:
     return f.source in _INITIALIZERS
-
-
-def _last_two(f: SiteFacts) -> bool:
-    return f.rank is None or all(axis >= f.rank - 2 for axis, *_ in resized(f))
 
 
 def _knows_other_lengths(f: SiteFacts) -> bool:
@@ -161,7 +157,7 @@ COREML = targets_of(
         ),
         Rule(
             name="last-two-axes",
-            holds=_last_two,
+            holds=last_two_axes,
             because="another axis than the last two is resized",
             source=_COREML,
             fix="put a Transpose before the node and one behind it",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from resizefix.dialects.resized_length import inference_length
-from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
-from resizefix.targets.deviations import down, half_up, old_resize, without_exclusion
+from resizefix.targets.deviations import BY_LENGTHS, down, half_up, old_resize, without_exclusion
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, by, resized, samples_alike
 from resizefix.targets.shared_deviations import exclusion_ignored, ratio_instead_of_scales
@@ -54,13 +51,7 @@ def _shrinking_cubic(f: SiteFacts) -> bool:
 # ---- sampling -------------------------------------------------------------------------------------------------------
 
 
-def _from_zero(scale: float, size: int, out: int) -> Floats:
-    return np.asarray(np.arange(out, dtype=np.float32) * (np.float32(size) / np.float32(out)), np.float32)
-
-
-def _half(scale: float, size: int, out: int) -> Floats:
-    step = np.float32(size) / np.float32(out)
-    return np.asarray((np.arange(out, dtype=np.float32) + np.float32(0.5)) * step, np.float32)
+_FROM_ZERO, _HALF = BY_LENGTHS[Coordinates.ASYMMETRIC], BY_LENGTHS[Coordinates.TF_HALF_PIXEL_FOR_NN]
 
 
 def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
@@ -69,13 +60,13 @@ def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
         return sampling
     match sampling.form[0]:
         case Coordinates.HALF_PIXEL:
-            return replace(sampling, positions=_half, rounding=down)
+            return replace(sampling, positions=_HALF, rounding=down)
         case Coordinates.ALIGN_CORNERS:
             return replace(by("align_corners", "round_prefer_ceil")(sampling), rounding=half_up)
         case Coordinates.ASYMMETRIC if f.nearest_mode == "round_prefer_ceil":
-            return replace(sampling, positions=_from_zero, rounding=half_up)
+            return replace(sampling, positions=_FROM_ZERO, rounding=half_up)
         case _:
-            return replace(sampling, positions=_from_zero, rounding=down)
+            return replace(sampling, positions=_FROM_ZERO, rounding=down)
 
 
 _OLD = old_resize("half_pixel", "round_prefer_floor", ("linear",))

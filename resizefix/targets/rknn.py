@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from resizefix.targets.conditions import S
+from resizefix.targets.conditions import FED
 from resizefix.targets.deviations import by_ratio, old_resize, symmetric_ties
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, resized, samples_alike
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _SIMULATOR = "measured on the simulator of rknn-toolkit2 2.x, float16; not run here"
-_FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVIDED, S.OTHER_INPUT, S.DATA})
 _DOWN = old_resize("asymmetric", "floor", ("nearest",))
 _TYPES = (None, TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT32)
 
@@ -34,7 +33,7 @@ RKNN = targets_of(
     (
         Rule(
             name="extent-is-constant",
-            holds=lambda f: f.source not in _FED or f.values is not None,
+            holds=lambda f: f.source not in FED or f.values is not None,
             because='the {f.extent_name} come from {f.source.value} ("need to be constant! It will cause the graph to '
             'be a dynamic graph!")',
             source=_SIMULATOR,

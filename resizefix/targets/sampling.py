@@ -16,6 +16,7 @@ import numpy as np
 from resizefix.dialects.resized_length import kernel_length, sampled_scale
 from resizefix.equivalences.index_map import Floats, Form, coordinates, nearest_indices
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
+from resizefix.targets.conditions import image_of
 from resizefix.targets.facts import SiteFacts
 
 Positions = Callable[[float, int, int], Floats]
@@ -293,6 +294,17 @@ def _image_axes(f: SiteFacts) -> frozenset[int]:
 
 def _probes(f: SiteFacts, value: float, fed: float) -> tuple[int, ...]:
     return _PROBES if f.by_scales else (max(1, round(value / fed)),)
+
+
+def images_only(f: SiteFacts) -> bool:
+    """Nothing else than height and width is resized."""
+    empties_others = not gives_samples(f) and gives_samples(image_of(f))
+    return all(axis >= 2 for axis in moved_axes(f)) and not empties_others
+
+
+def last_two_axes(f: SiteFacts) -> bool:
+    """Nothing else than the last two axes is resized."""
+    return f.rank is None or all(axis >= f.rank - 2 for axis, *_ in resized(f))
 
 
 def policy_is_stretch(f: SiteFacts) -> bool:

@@ -75,7 +75,7 @@ def _sums_are_exact(f: SiteFacts) -> bool:
     """Every weight is a multiple of 1/64, so that no order of additions rounds."""
     if f.mode == "cubic" or f.antialias:
         return not reads_between(f)
-    if _crops(f) and any(True for _ in resized(f)):
+    if cut_axes(f) and any(True for _ in resized(f)):
         return False
     return all(np.array_equal(x * 64, np.round(x * 64)) for x in positions_read(f))
 
@@ -122,9 +122,8 @@ def crop_is_not_computed(source: str, follows: Callable[[SiteFacts], bool] = lam
     onnxruntime copies and the others crop. The roi of the whole tensor crops nothing."""
 
     def holds(f: SiteFacts) -> bool:
-        return not _crops(f) or (
-            follows(f) and cut_axes(f) <= {axis for axis, size, out, _ in resized(f) if size != out}
-        )
+        cut = cut_axes(f)
+        return not cut or (follows(f) and cut <= {axis for axis, size, out, _ in resized(f) if size != out})
 
     return Rule(
         name="crop-is-not-computed",
@@ -136,13 +135,9 @@ def crop_is_not_computed(source: str, follows: Callable[[SiteFacts], bool] = lam
     )
 
 
-def _crops(f: SiteFacts) -> bool:
-    return bool(cut_axes(f))
-
-
 def cut_axes(f: SiteFacts) -> set[int]:
     """The axes that tf_crop_and_resize crops; of an axis of length 1 every crop reads its one sample."""
-    if not f.has_coordinates or f.coordinate_transformation_mode != "tf_crop_and_resize" or f.roi_values is None:
+    if not f.crops or f.roi_values is None:
         return set()
     half, rank = len(f.roi_values) // 2, f.rank or 0
     axes = f.axes if f.axes is not None and len(f.axes) == half else tuple(range(half))

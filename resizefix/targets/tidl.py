@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from resizefix.targets.conditions import S, is_power_of_two, no_single_pixel_output
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import resized
+from resizefix.targets.sampling import last_two_axes, resized
 from resizefix.targets.target import Release, Rule, targets_of
 
 _PAGE = "edgeai-tidl-tools 95ba2c7, docs/supported_ops_rts_versions.md, TIDL_ResizeLayer; not run here"
 _CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.CONSTANT, S.CONSTANT_LIST, S.FOLDED, S.SHAPE, S.UNKNOWN})
 _MODES = ("half_pixel", "pytorch_half_pixel", "asymmetric")
-
-
-def _image_axes(f: SiteFacts) -> bool:
-    return f.rank is None or all(axis >= f.rank - 2 for axis, *_ in resized(f))
 
 
 def _equal_scales(f: SiteFacts) -> bool:
@@ -60,7 +56,7 @@ TIDL = targets_of(
         ),
         Rule(
             name="image-axes-alone",
-            holds=_image_axes,
+            holds=last_two_axes,
             because='"Resize is only supported along width and height axis"',
             source=_PAGE,
             fix="put a Transpose before the node and one behind it",

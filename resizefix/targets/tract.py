@@ -95,8 +95,7 @@ def _is_open(f: SiteFacts) -> bool:
 
 
 def _has_roi_of_listed_axes(f: SiteFacts) -> bool:
-    crops = f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
-    return not crops or f.axes is None or f.roi_values is None or len(f.roi_values) == 2 * len(f.axes)
+    return not f.crops or f.axes is None or f.roi_values is None or len(f.roi_values) == 2 * len(f.axes)
 
 
 _OLD = old_resize("asymmetric", "round_prefer_floor", ("nearest",))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import S, image_of, lists_all_in_order
-from resizefix.targets.deviations import by_ratio, half_down, half_up, without_antialias
+from resizefix.targets.conditions import STORED, S, image_of, lists_all_in_order
+from resizefix.targets.deviations import BY_LENGTHS, by_ratio, half_down, half_up, without_antialias
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, gives_samples, moved_axes, resized, samples_alike
+from resizefix.targets.sampling import Sampling, gives_samples, images_only, resized, samples_alike
 from resizefix.targets.shared_deviations import (
     antialias_ignored,
     crop_is_not_computed,
@@ -33,9 +32,6 @@ _FRONTEND = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Resi
 _UPSAMPLE = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Upsample; measured on {_RELEASE}"
 _KERNEL = f"tvm 5d4dc87, python/tvm/topi/image/resize.py; measured on {_RELEASE}"
 _DIVIDED = ("asymmetric", "floor")
-_CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.INITIALIZER_AND_INPUT, S.CONSTANT, S.CONSTANT_LIST, S.UNKNOWN})
-
-
 _FOLDS = frozenset({"Add", "Cast", "Concat", "Constant", "Div", "Identity", "Mul", "Sub", "Unsqueeze"})
 _FOLDS_OF_SHAPES = frozenset({*_FOLDS, "Gather", "Shape", "Slice"}) - {"Identity"}
 
@@ -43,18 +39,13 @@ _FOLDS_OF_SHAPES = frozenset({*_FOLDS, "Gather", "Shape", "Slice"}) - {"Identity
 def _is_constant(f: SiteFacts) -> bool:
     folded = f.source is S.FOLDED and f.computed_by <= _FOLDS
     of_shapes = f.source is S.SHAPE and f.static_values is not None and f.computed_by <= _FOLDS_OF_SHAPES
-    return f.source in _CONSTANTS or folded or (of_shapes and _is_taken_apart(f))
+    return f.source in STORED or folded or (of_shapes and _is_taken_apart(f))
 
 
 def _is_taken_apart(f: SiteFacts) -> bool:
     """Numbers are multiplied after a shape was sliced; the shape itself is none."""
     arithmetic = f.computed_by & {"Add", "Div", "Mul", "Sub"}
     return not arithmetic or bool(f.computed_by & {"Cast", "Gather", "Slice"})
-
-
-def _images_only(f: SiteFacts) -> bool:
-    empties_others = not gives_samples(f) and gives_samples(image_of(f))
-    return all(axis >= 2 for axis in moved_axes(f)) and not empties_others
 
 
 def _divides(f: SiteFacts) -> bool:
@@ -75,8 +66,7 @@ def _has_corners(f: SiteFacts) -> bool:
 
 
 def _crops_known_lengths(f: SiteFacts) -> bool:
-    crops = f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
-    return not crops or f.input_shape is None or None not in f.input_shape[2:]
+    return not f.crops or f.input_shape is None or None not in f.input_shape[2:]
 
 
 def _scales_images_only(f: SiteFacts) -> bool:
@@ -101,54 +91,21 @@ def _up(x: Floats) -> Floats:
 _ROUNDINGS = {"floor": _down, "ceil": _up, "round_prefer_floor": half_down, "round_prefer_ceil": half_up}
 
 
-def _ratio(size: int, out: int) -> Any:
-    return np.float32(size) / np.float32(out)
-
-
-def _asymmetric(scale: float, size: int, out: int) -> Floats:
-    return np.asarray(np.arange(out, dtype=np.float32) * _ratio(size, out), np.float32)
-
-
-def _half_pixel(scale: float, size: int, out: int) -> Floats:
-    half = np.float32(0.5)
-    return np.asarray((np.arange(out, dtype=np.float32) + half) * _ratio(size, out) - half, np.float32)
-
-
-def _pytorch(scale: float, size: int, out: int) -> Floats:
-    return _half_pixel(scale, size, out) if out > 1 else np.zeros(out, np.float32)
-
-
-def _tf(scale: float, size: int, out: int) -> Floats:
-    return np.asarray((np.arange(out, dtype=np.float32) + np.float32(0.5)) * _ratio(size, out), np.float32)
-
-
-def _corners(scale: float, size: int, out: int) -> Floats:
-    if out == 1:
-        return np.zeros(out, np.float32)
-    return np.asarray(np.float32(size - 1) / np.float32(out - 1) * np.arange(out, dtype=np.float32), np.float32)
-
-
-_POSITIONS = {
-    Coordinates.ASYMMETRIC: _asymmetric,
-    Coordinates.HALF_PIXEL: _half_pixel,
-    Coordinates.PYTORCH_HALF_PIXEL: _pytorch,
-    Coordinates.TF_HALF_PIXEL_FOR_NN: _tf,
-    Coordinates.ALIGN_CORNERS: _corners,
-}
+_NOT_REPLACED = (Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE)
 
 
 def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
     """By the two lengths, with a hundred-thousandth added before rounding down, and taken off before rounding up."""
-    positions = _POSITIONS.get(sampling.form[0])
-    if sampling.mode != "nearest" or f.is_upsample or positions is None or not f.has_coordinates:
+    replaced = f.has_coordinates and sampling.form[0] not in _NOT_REPLACED
+    if sampling.mode != "nearest" or f.is_upsample or not replaced:
         return sampling
-    return replace(sampling, positions=positions, rounding=_ROUNDINGS[f.nearest_mode])
+    return replace(sampling, positions=BY_LENGTHS[sampling.form[0]], rounding=_ROUNDINGS[f.nearest_mode])
 
 
 def _upsampled(f: SiteFacts, sampling: Sampling) -> Sampling:
     if sampling.mode != "nearest" or not f.is_upsample:
         return sampling
-    return replace(sampling, positions=_asymmetric, rounding=_even)
+    return replace(sampling, positions=BY_LENGTHS[Coordinates.ASYMMETRIC], rounding=_even)
 
 
 TVM = targets_of(
@@ -252,7 +209,7 @@ TVM = targets_of(
         policy_ignored(_FRONTEND),
         Rule(
             name="image-axes-alone",
-            holds=_images_only,
+            holds=images_only,
             because="batch and channels are not resized, whatever the {f.extent_name} of {f.values} say",
             source=_FRONTEND,
             fix="put a Transpose before the node and one behind it, or replace the node",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.text import counted
+from resizefix.document.text import counted, each_of
 from resizefix.errors import UsageError
 from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.refusal import refuse
@@ -211,7 +211,7 @@ def _any(
     sizes = ", ".join("x".join(str(length) for length in symbols.values()) for symbols, _ in references)
     reason = Diagnostic("verification.input-size-any-unchanged", sizes=sizes)
     if step.nodes:
-        reason = Diagnostic("verification.input-size-any", sizes=sizes, nodes=_each_of(step.nodes))
+        reason = Diagnostic("verification.input-size-any", sizes=sizes, nodes=each_of(len(step.nodes), "changed"))
     return Verification(Status.PASSED, reason, tuple(runs))
 
 
@@ -230,7 +230,3 @@ def _wrong_shape(found: Following, wanted: Mapping[str, int], outputs: Mapping[s
 
 def _open(engine: Engine, document: Document, *, optimized: bool = False, watched: Sequence[str] = ()) -> Session:
     return engine.open(document, optimized=optimized, extra_outputs=watched, label="the model of the new size")
-
-
-def _each_of(nodes: Collection[object]) -> str:
-    return "the changed node" if len(nodes) == 1 else f"each of the {len(nodes)} changed nodes"

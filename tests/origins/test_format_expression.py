@@ -1,7 +1,8 @@
 import pytest
 
 from resizefix.document.operator_semantics.expression import Number, Size, computed
-from resizefix.origins.format_expression import axis_names, figure, listed, written
+from resizefix.document.text import listed
+from resizefix.origins.format_expression import axis_names, figure, written
 
 H = Size(((), "x"), 2)
 

@@ -32,6 +32,7 @@ SENTENCES = {
     "library.verification-refused": "verification failed: {refusal}",
     "library.nothing-rewritten": "nothing was rewritten",
     "library.coupled": "another scale of {what} breaks the model at {breaks_at!r}, {where}",
+    "library.nothing-frozen": "nothing was frozen",
     "library.nothing-repaired": "nothing was repaired",
     "library.verification-failed-at": "verification failed ({named}): {why}",
     "library.nothing-set": "nothing was changed",

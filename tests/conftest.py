@@ -2,6 +2,7 @@
 
 import gc
 import signal
+from collections.abc import Callable
 from importlib.metadata import version
 
 import pytest
@@ -10,6 +11,22 @@ from hypothesis import HealthCheck, settings
 # How long an example takes is the machine's: no test fails by it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command of these words: its exit code, stdout and stderr."""
+    from resizefix.cli import main
+
+    def run(*words: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([str(word) for word in words])
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
 
 
 def pytest_configure(config: pytest.Config) -> None:

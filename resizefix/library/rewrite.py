@@ -262,7 +262,10 @@ def _proven(
     if not verification.passed:
         advice = "" if allow_inexact or exact else _if_inexact_passes(verification, allowed)
         raise failed(
-            Result(before, with_measures, (), verification), "library.verification-failed-advice", advice=advice
+            Result(before, with_measures, (), verification),
+            "library.verification-failed-advice",
+            why=verification.reason,
+            advice=advice,
         )
     return Result(returned(after, model), with_measures, (), verification)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
 
-from resizefix.cli import main
 from resizefix.library import live as library_live
 from resizefix.runtimes import tensorrt as tensorrt_live
 from resizefix.runtimes.answers import LiveUnavailable
@@ -27,15 +27,8 @@ needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason i
 
 
 @pytest.fixture
-def call(capsys):
-    def run(*arguments: object, command: str = "check") -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as done:
-            main([command, *(str(argument) for argument in arguments)])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return int(done.value.code or 0), captured.out, captured.err
-
-    return run
+def check(call):
+    return partial(call, "check")
 
 
 @pytest.fixture
@@ -71,8 +64,8 @@ YES = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(X,))
 NO = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("node\x1b[31m", "y", 3, "Relu", "line one\nline two"),))
 
 
-def test_the_json_has_the_promised_fields_for_each_target(call) -> None:
-    code, text, err = call(SRCNN, "--target", "tensorrt-8.0", "--target", "tensorrt-rtx", "--json")
+def test_the_json_has_the_promised_fields_for_each_target(check) -> None:
+    code, text, err = check(SRCNN, "--target", "tensorrt-8.0", "--target", "tensorrt-rtx", "--json")
     answer = json.loads(text)
     assert (code, err, answer["exit_code"]) == (1, "", 1)  # 8.0 has no cubic
     assert answer["targets"]["tensorrt-rtx"] == {
@@ -86,9 +79,9 @@ def test_the_json_has_the_promised_fields_for_each_target(call) -> None:
     assert broken["rule"] == "not-cubic"
 
 
-def test_live_adds_what_the_parser_said(call, answers) -> None:
+def test_live_adds_what_the_parser_said(check, answers) -> None:
     answers(NO)
-    code, text, err = call(SRCNN, "--target", "tensorrt-rtx", "--live", "--json")
+    code, text, err = check(SRCNN, "--target", "tensorrt-rtx", "--live", "--json")
     live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
     assert (code, err) == (1, "")
     assert live == {
@@ -102,9 +95,9 @@ def test_live_adds_what_the_parser_said(call, answers) -> None:
     }
 
 
-def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(call, answers) -> None:
+def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(check, answers) -> None:
     answers(NO)
-    code, text, _ = call(SRCNN, "--target", "tensorrt-rtx", "--live")
+    code, text, _ = check(SRCNN, "--target", "tensorrt-rtx", "--live")
     assert code == 1
     assert "tensorrt-rtx  accepted" in text
     assert "live: TensorRT-RTX 9.9 refuses the model" in text
@@ -113,23 +106,23 @@ def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(cal
     assert "\x1b" not in text
 
 
-def test_a_refused_resize_that_no_rule_foresaw_is_to_be_reported(call, answers) -> None:
+def test_a_refused_resize_that_no_rule_foresaw_is_to_be_reported(check, answers) -> None:
     surprise = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("down", "y", 3, "Resize", "no"),))
     answers(surprise)
-    assert "please report it" in call(SRCNN, "--target", "tensorrt-rtx", "--live")[1]
+    assert "please report it" in check(SRCNN, "--target", "tensorrt-rtx", "--live")[1]
     answers(surprise)
-    assert "please report it" not in call(ANTIALIAS, "--target", "tensorrt-rtx", "--live")[1]
+    assert "please report it" not in check(ANTIALIAS, "--target", "tensorrt-rtx", "--live")[1]
 
 
-def test_a_stand_in_is_called_one(call, answers) -> None:
+def test_a_stand_in_is_called_one(check, answers) -> None:
     answers(YES)
-    code, text, _ = call(SRCNN, "--target", "tensorrt-10", "--live", "--json")
+    code, text, _ = check(SRCNN, "--target", "tensorrt-10", "--live", "--json")
     assert code == 0
     assert "standing in for TensorRT 10" in json.loads(text)["targets"]["tensorrt-10"]["live"]["parser"]
 
 
-def test_older_targets_are_judged_by_rules_and_stderr_says_so(call) -> None:
-    code, text, err = call(SRCNN, "--target", "tensorrt-8.5", "--live", "--json")
+def test_older_targets_are_judged_by_rules_and_stderr_says_so(check) -> None:
+    code, text, err = check(SRCNN, "--target", "tensorrt-8.5", "--live", "--json")
     target = json.loads(text)["targets"]["tensorrt-8.5"]
     assert (code, target["live"]) == (0, None)
     assert "no parser of tensorrt-8.5 can run here" in target["live_reason"]
@@ -137,20 +130,20 @@ def test_older_targets_are_judged_by_rules_and_stderr_says_so(call) -> None:
 
 
 def test_without_the_extra_one_sentence_says_how_to_install_it_and_the_rules_decide(
-    call, monkeypatch: pytest.MonkeyPatch
+    check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
     monkeypatch.setattr(tensorrt_live.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(tensorrt_live.sys, "platform", "linux")
     for model, expected in ((SRCNN, 0), (ANTIALIAS, 1)):
-        code, text, err = call(model, "--target", "tensorrt-rtx", "--target", "tensorrt-10", "--build", "--json")
+        code, text, err = check(model, "--target", "tensorrt-rtx", "--target", "tensorrt-10", "--build", "--json")
         assert code == expected
         assert [target["live"] for target in json.loads(text)["targets"].values()] == [None, None]
         assert err.count("\n") == 1
         assert "pip install 'resizefix[tensorrt]'" in err
 
 
-def test_shapes_are_read_as_trtexec_writes_them(call, answers) -> None:
+def test_shapes_are_read_as_trtexec_writes_them(check, answers) -> None:
     open_input = NetworkInput("input", (None, 3, None, None))
     built = LiveVerdict("TensorRT-RTX 9.9", True, built=True, inputs=(open_input,))
     for shapes in (
@@ -158,7 +151,7 @@ def test_shapes_are_read_as_trtexec_writes_them(call, answers) -> None:
         ("--minShapes=input:1,3,8,8", "--optShapes=input:1,3,8,16", "--maxShapes=input:[1,3,32,32]"),
     ):
         asked = answers(LiveVerdict("TensorRT-RTX 9.9", True, inputs=(open_input,)), built)
-        code, text, _ = call(DYNAMIC, "--target", "tensorrt-rtx", "--build", "--timeout", "5", *shapes)
+        code, text, _ = check(DYNAMIC, "--target", "tensorrt-rtx", "--build", "--timeout", "5", *shapes)
         assert code == 0
         assert "takes the model and builds the engine" in text
         assert "built for input: 1x3x8x8 … 1x3x8x16 … 1x3x32x32\n" in text
@@ -169,12 +162,12 @@ def test_shapes_are_read_as_trtexec_writes_them(call, answers) -> None:
         }
 
 
-def test_ranges_that_were_chosen_are_reported_as_such(call, answers) -> None:
+def test_ranges_that_were_chosen_are_reported_as_such(check, answers) -> None:
     open_input = NetworkInput("input", (None, 3, None, None))
     parsed = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(open_input,))
     failed = LiveVerdict("TensorRT-RTX 9.9", True, (LiveError(None, None, None, "", "no"),), False)
     answers(parsed, failed, failed)
-    code, text, _ = call(DYNAMIC, "--target", "tensorrt-rtx", "--build")
+    code, text, _ = check(DYNAMIC, "--target", "tensorrt-rtx", "--build")
     assert code == 1
     assert "it parses, but no engine is built" in text
     assert "(chosen here)" in text
@@ -193,8 +186,8 @@ def test_ranges_that_were_chosen_are_reported_as_such(call, answers) -> None:
         (["--target", "tensorrt-rtx", "--live", "--timeout", "0"], "--timeout"),
     ],
 )
-def test_what_cannot_be_meant_is_exit_2_with_a_sentence(call, arguments: list[str], says: str) -> None:
-    code, out, err = call(SRCNN, *arguments)
+def test_what_cannot_be_meant_is_exit_2_with_a_sentence(check, arguments: list[str], says: str) -> None:
+    code, out, err = check(SRCNN, *arguments)
     assert (code, out) == (2, "")
     assert says in err
 
@@ -211,13 +204,13 @@ def word_of(verdict: dict[str, Any]) -> str:
     return "accepted" if verdict["accepted"] else "rejected" if "rejected" in effects else "different"
 
 
-def test_without_a_target_all_of_them_are_judged(call) -> None:
-    code, text, _ = call(SRCNN, "--json")
+def test_without_a_target_all_of_them_are_judged(check) -> None:
+    code, text, _ = check(SRCNN, "--json")
     answer = json.loads(text)
     assert (code, list(answer["targets"])) == (1, [target.name for target in TARGETS])
     for name, verdict in answer["targets"].items():
-        assert json.loads(call(SRCNN, "--target", name, "--json")[1])["targets"] == {name: verdict}
-    *lines, last = call(SRCNN)[1].splitlines()
+        assert json.loads(check(SRCNN, "--target", name, "--json")[1])["targets"] == {name: verdict}
+    *lines, last = check(SRCNN)[1].splitlines()
     found = lines.index("what the rules found:")
     lines, words = lines[:found], lines[found + 1 :]
     assert [line.split()[:2] for line in lines] == [
@@ -231,11 +224,11 @@ def test_without_a_target_all_of_them_are_judged(call) -> None:
     assert last == "check with --target NAME, or -v, prints each node and how to fix it"
 
 
-def test_the_matrix_has_a_row_for_each_node_and_a_column_for_each_target(call, tmp_path: Path) -> None:
+def test_the_matrix_has_a_row_for_each_node_and_a_column_for_each_target(check, tmp_path: Path) -> None:
     model = FIXTURES / "unet_nearest_opset11.onnx"
     page, text = tmp_path / "m.html", tmp_path / "m.md"
     for targets in ([], ["--target", "tensorrt-5.0", "--target", "onnxruntime"]):
-        code, said, _ = call(model, *targets, "--html", page, "--markdown", text, "--json", "--force")
+        code, said, _ = check(model, *targets, "--html", page, "--markdown", text, "--json", "--force")
         answer = json.loads(said)
         assert (code, answer["html"], answer["markdown"]) == (1, str(page), str(text))
         marks = ["✓" if verdict["accepted"] else "✕" for verdict in answer["targets"].values()]
@@ -247,12 +240,12 @@ def test_the_matrix_has_a_row_for_each_node_and_a_column_for_each_target(call, t
         assert "upsample-alone" in page.read_text()
 
 
-def test_a_node_that_is_only_taken_for_a_resize_has_its_row(call, tmp_path: Path) -> None:
+def test_a_node_that_is_only_taken_for_a_resize_has_its_row(check, tmp_path: Path) -> None:
     model = onnx.load(SRCNN)
     (node,) = (node for node in model.graph.node if node.op_type == "Resize")
     node.name, node.domain = "<b>|*evil*", "other"
     onnx.save(model, tmp_path / "m.onnx")
-    code, text, _ = call(tmp_path / "m.onnx", "--markdown")
+    code, text, _ = check(tmp_path / "m.onnx", "--markdown")
     assert code == 1
     assert "| <code>\\<b\\>&#124;\\*evil\\*</code> | ✕ |" in text
     assert "domain-is-overlooked" in text
@@ -272,30 +265,30 @@ def test_a_node_that_is_only_taken_for_a_resize_has_its_row(call, tmp_path: Path
         ("ONNXRuntime", "onnxruntime"),
     ],
 )
-def test_a_version_is_judged_by_the_row_that_covers_it(call, typed: str, row: str) -> None:
-    assert json.loads(call(SRCNN, "--target", typed, "--json")[1])["targets"].keys() == {row}
+def test_a_version_is_judged_by_the_row_that_covers_it(check, typed: str, row: str) -> None:
+    assert json.loads(check(SRCNN, "--target", typed, "--json")[1])["targets"].keys() == {row}
 
 
 @pytest.mark.parametrize(
     "typed", ["tensorrt-4", "tensorrt-11", "tensorrt-", "tensorrt-8.", "openmind", "tensorrt 8", "listing"]
 )
-def test_what_no_row_covers_is_no_target(call, typed: str) -> None:
-    code, _, err = call(SRCNN, "--target", typed)
+def test_what_no_row_covers_is_no_target(check, typed: str) -> None:
+    code, _, err = check(SRCNN, "--target", typed)
     assert (code, f"there is no target {typed!r}; there are tensorrt-5.0, " in err) == (2, True)
 
 
 @needs_tensorrt
-def test_the_real_parser_refuses_antialias_and_names_the_node(call) -> None:
-    code, text, _ = call(ANTIALIAS, "--target", "tensorrt-rtx", "--live", "--json")
+def test_the_real_parser_refuses_antialias_and_names_the_node(check) -> None:
+    code, text, _ = check(ANTIALIAS, "--target", "tensorrt-rtx", "--live", "--json")
     live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
     assert (code, live["accepted"], live["errors"][0]["op"]) == (1, False, "Resize")
     assert "Antialiasing is not supported" in live["errors"][0]["message"]
 
 
 @needs_tensorrt
-def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(call) -> None:
+def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(check) -> None:
     shapes = ("--min-shapes", "input:1x3x8x8", "--opt-shapes", "input:1x3x16x16", "--max-shapes", "input:2x3x32x32")
-    code, text, _ = call(DYNAMIC, "--target", "tensorrt-rtx", "--build", "--json", *shapes)
+    code, text, _ = check(DYNAMIC, "--target", "tensorrt-rtx", "--build", "--json", *shapes)
     live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
     assert (code, live["built"]) == (0, True)
     assert live["profile"]["input"]["max"] == [2, 3, 32, 32]
@@ -307,15 +300,15 @@ def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(call) -> N
     [("scales_graph_input", ["--set", "scales=1,1,2,2"]), ("scales_graph_input_default", [])],
 )
 def test_an_input_that_tensorrt_does_not_take_can_be_frozen_and_fed_as_integers(
-    call, tmp_path: Path, name: str, options: list[str]
+    check, call, tmp_path: Path, name: str, options: list[str]
 ) -> None:
     frozen, fed = tmp_path / "frozen.onnx", tmp_path / "fed.onnx"
     given = FIXTURES / "handmade" / f"{name}.onnx"
-    code, text, _ = call(given, "--target", "tensorrt-rtx")
+    code, text, _ = check(given, "--target", "tensorrt-rtx")
     assert code == 0 or "resizefix freeze-scales" in text.splitlines()[-1]
-    assert call(given, frozen, *options, command="freeze-scales")[0] == 0
-    assert call(frozen, fed, "--for", "tensorrt", command="promote-scales")[0] == 0
-    code, text, _ = call(fed, "--target", "tensorrt-rtx", "--build", "--json")
+    assert call("freeze-scales", given, frozen, *options)[0] == 0
+    assert call("promote-scales", frozen, fed, "--for", "tensorrt")[0] == 0
+    code, text, _ = check(fed, "--target", "tensorrt-rtx", "--build", "--json")
     target = json.loads(text)["targets"]["tensorrt-rtx"]
     assert (code, target["violations"]) == (0, [])
     if missing is None:

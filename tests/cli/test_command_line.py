@@ -11,23 +11,10 @@ from pathlib import Path
 import pytest
 
 import resizefix
-from resizefix.cli import main
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
 UNET = FIXTURES / "unet_nearest_opset11.onnx"
-
-
-@pytest.fixture
-def call(capsys):
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as done:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return int(done.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 def test_promote_writes_a_model_that_says_nothing_is_left_to_do(call, tmp_path):

@@ -5,7 +5,7 @@ import json
 import click
 import pytest
 
-from resizefix.cli import group, main
+from resizefix.cli import group
 
 COMMANDS = {name: group.get_command(None, name) for name in group.list_commands(None)}  # type: ignore[arg-type]
 VALUES = [
@@ -28,37 +28,29 @@ TEXTS = [
 ]
 
 
-def answered(capsys, *words: str) -> tuple[int, str, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as done:
-        main(list(words))
-    said = capsys.readouterr()
-    return int(done.value.code or 0), said.out, said.err
-
-
 @pytest.mark.parametrize(("command", "option"), VALUES, ids=lambda part: str(part).strip("-"))
-def test_an_empty_value_is_a_usage_error_that_names_the_option(capsys, tmp_path, monkeypatch, command, option):
+def test_an_empty_value_is_a_usage_error_that_names_the_option(call, tmp_path, monkeypatch, command, option):
     monkeypatch.chdir(tmp_path)
     out = ["b.onnx"] if command in ("verify", "diff") else []
     required = [] if option == "--target" else REQUIRED.get(command, [])
-    code, _, err = answered(capsys, command, "a.onnx", *out, option, "", *required, "--json")
+    code, _, err = call(command, "a.onnx", *out, option, "", *required, "--json")
     assert (code, option in err.splitlines()[0]) == (2, True), err
     assert "no such file" not in err, "it is the option that is at fault"
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("command", "number"), POSITIONS)
-def test_an_empty_name_of_a_file_is_a_usage_error(capsys, tmp_path, monkeypatch, command, number):
+def test_an_empty_name_of_a_file_is_a_usage_error(call, tmp_path, monkeypatch, command, number):
     monkeypatch.chdir(tmp_path)
     words = ["a.onnx", "b.onnx"]
     words[number] = ""
-    code, out, err = answered(capsys, command, *words, *REQUIRED.get(command, []), "--json")
+    code, out, err = call(command, *words, *REQUIRED.get(command, []), "--json")
     assert (code, "the value is empty; give a value" in err, json.loads(out)["exit_code"]) == (2, True, 2)
 
 
 @pytest.mark.parametrize("words", TEXTS, ids=" ".join)
-def test_what_is_only_text_is_one_document_under_json_too(capsys, words):
-    code, text, _ = answered(capsys, *words, "--json")
+def test_what_is_only_text_is_one_document_under_json_too(call, words):
+    code, text, _ = call(*words, "--json")
     answer = json.loads(text)
     assert answer["exit_code"] == code
     assert (answer["error"] is None) == (code == 0)

@@ -2,13 +2,13 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 
-from resizefix.cli import main
 from resizefix.reports.png import png
 from resizefix.runtimes.catalogue import runtime_named
 
@@ -31,15 +31,9 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def call(folder, monkeypatch, capsys):
+def verify(call, folder, monkeypatch):
     monkeypatch.chdir(folder)
-
-    def run(*words):
-        with pytest.raises(SystemExit) as done:
-            main(["verify", *words])
-        return done.value.code, *capsys.readouterr()
-
-    return run
+    return partial(call, "verify")
 
 
 def names_of_pictures(page: Path) -> list[str]:
@@ -47,8 +41,8 @@ def names_of_pictures(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("feed", ["photo.png", "input=photo.png"])
-def test_the_page_shows_the_outputs_for_a_picture(call, folder, feed):
-    code, out, _ = call("x3.onnx", "nearest.onnx", "--feed", feed, "--html", "page.html", "--force", "--json")
+def test_the_page_shows_the_outputs_for_a_picture(verify, folder, feed):
+    code, out, _ = verify("x3.onnx", "nearest.onnx", "--feed", feed, "--html", "page.html", "--force", "--json")
     answer = json.loads(out)["verification"]
     assert (code, answer["status"]) == (1, "failed")
     assert answer["reason"].endswith("; photo.png: NCHW, red, green, blue, divided by 255")
@@ -57,15 +51,15 @@ def test_the_page_shows_the_outputs_for_a_picture(call, folder, feed):
     assert "input = photo.png" in (folder / "page.html").read_text()
 
 
-def test_without_a_picture_there_is_none_on_the_page(call, folder):
-    assert call("x3.onnx", "x3.onnx", "--html", "plain.html")[0] == 0
+def test_without_a_picture_there_is_none_on_the_page(verify, folder):
+    assert verify("x3.onnx", "x3.onnx", "--html", "plain.html")[0] == 0
     assert "<img" not in (folder / "plain.html").read_text()
 
 
-def test_a_runtime_is_named_wherever_it_is_compared(call, folder):
+def test_a_runtime_is_named_wherever_it_is_compared(verify, folder):
     pytest.importorskip(runtime_named("openvino").name)
     words = ("--runtime", "openvino", "--feed", "photo.png", "--html", "openvino.html", "--markdown", "openvino.md")
-    code, out, err = call("x3.onnx", "nearest.onnx", *words)
+    code, out, err = verify("x3.onnx", "nearest.onnx", *words)
     assert code == 1
     name = re.search(r"onnxruntime and (OpenVINO [\d.]+)", out)[1]
     assert re.search(rf"\d in onnxruntime and [\d.-]+ in {name} at \[", err)
@@ -86,15 +80,15 @@ def test_a_runtime_is_named_wherever_it_is_compared(call, folder):
         (["y=1,2"], "Neither model has an input 'y'"),
     ],
 )
-def test_a_feed_that_does_not_fit_is_a_usage_error(call, feeds, why):
-    code, _, err = call("x3.onnx", "nearest.onnx", *(word for feed in feeds for word in ("--feed", feed)))
+def test_a_feed_that_does_not_fit_is_a_usage_error(verify, feeds, why):
+    code, _, err = verify("x3.onnx", "nearest.onnx", *(word for feed in feeds for word in ("--feed", feed)))
     assert code == 2
     assert why in err
 
 
-def test_a_picture_for_one_of_several_inputs_must_say_which(call, folder):
+def test_a_picture_for_one_of_several_inputs_must_say_which(verify, folder):
     model = onnx.load(folder / "x3.onnx")
     model.graph.input.append(onnx.helper.make_tensor_value_info("mask", onnx.TensorProto.FLOAT, [1, 3, 20, 24]))
     onnx.save(model, folder / "two.onnx")
-    code, _, err = call("two.onnx", "two.onnx", "--feed", "photo.png")
+    code, _, err = verify("two.onnx", "two.onnx", "--feed", "photo.png")
     assert (code, "say which input it is for, as INPUT=photo.png; the inputs are input, mask" in err) == (2, True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from resizefix.cli import group, main
+from resizefix.cli import group
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 COMMANDS = group.list_commands(None)  # type: ignore[arg-type]
@@ -30,13 +30,12 @@ ANSWERS_NO = {"check", "diff"}
 
 
 @pytest.fixture
-def help_of(capsys, monkeypatch):
-    def ask(*command: str) -> str:
+def help_of(call, monkeypatch):
+    def ask(*words: str) -> str:
         monkeypatch.setenv("COLUMNS", "80")
-        with pytest.raises(SystemExit) as done:
-            main([*command, "--help"])
-        assert done.value.code == 0
-        return capsys.readouterr().out
+        code, said, _ = call(*words) if words and words[-1] == "--help-all" else call(*words, "--help")
+        assert code == 0
+        return said
 
     return ask
 
@@ -49,21 +48,18 @@ def test_no_line_is_wider_than_80_columns_and_the_last_is_an_example(help_of, co
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_fits_a_screen_and_the_rest_is_one_option_away(help_of, command, capsys):
+def test_help_fits_a_screen_and_the_rest_is_one_option_away(help_of, command):
     short = help_of(command)
     assert len(short.splitlines()) <= 40
     known = {name for param in group.get_command(None, command).params for name in param.opts if name[:2] == "--"}
     assert "RANGE" not in short, "a word of click, not of the reader"
     assert {name for name in known if name not in short} <= {"--minShapes", "--optShapes", "--maxShapes"}
     if "--help-all" in short:
-        with pytest.raises(SystemExit) as done:
-            main([command, "--help-all"])
-        assert done.value.code == 0
-        assert "Also, explained by" not in (everything := capsys.readouterr().out)
+        assert "Also, explained by" not in (everything := help_of(command, "--help-all"))
         assert {name for name in known if name not in everything} == set()
 
 
-def test_the_examples_run_in_order(help_of, tmp_path, monkeypatch, capsys):
+def test_the_examples_run_in_order(help_of, call, tmp_path, monkeypatch):
     shutil.copy(FIXTURES / "srcnn_x3_opset11.onnx", tmp_path / "x3.onnx")
     shutil.copy(FIXTURES / "bisenet_x8_nearest_opset9.onnx", tmp_path / "bisenet.onnx")
     shutil.copy(FIXTURES / "broken" / "fp16_scales_const_13.onnx", tmp_path / "fp16.onnx")
@@ -72,9 +68,7 @@ def test_the_examples_run_in_order(help_of, tmp_path, monkeypatch, capsys):
     assert sorted(IN_ORDER) == sorted(COMMANDS)
     for command in IN_ORDER:
         (example,) = re.findall(r"^ +Example: resizefix (.*)$", help_of(command), re.MULTILINE)
-        with pytest.raises(SystemExit) as done:
-            main(shlex.split(example))
-        said = capsys.readouterr()
-        assert done.value.code in ({0, 1} if command in ANSWERS_NO else {0}), (example, said.err)
+        code, _, error = call(*shlex.split(example))
+        assert code in ({0, 1} if command in ANSWERS_NO else {0}), (example, error)
     written = {path.name for path in tmp_path.iterdir()}
     assert written >= {"x3.html", "any.onnx", "x2.onnx", "bisenet_legacy.onnx", "x3_trt8.onnx", "changes.html"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from resizefix.cli import main, many
+from resizefix.cli import many
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SRCNN, ESRGAN, UNET = (
@@ -13,38 +13,27 @@ SRCNN, ESRGAN, UNET = (
 )
 
 
-@pytest.fixture
-def run(capsys):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as done:
-            main(list(arguments))
-        said = capsys.readouterr()
-        return int(done.value.code or 0), said.out, said.err
-
-    return call
-
-
-def test_what_is_said_of_each_is_what_it_alone_is_reported(run):
-    code, out, _ = run("check", SRCNN, ESRGAN, "--target", "tensorrt-8.0", "--json", "--jobs", "2")
+def test_what_is_said_of_each_is_what_it_alone_is_reported(call):
+    code, out, _ = call("check", SRCNN, ESRGAN, "--target", "tensorrt-8.0", "--json", "--jobs", "2")
     together = json.loads(out)
-    alone = [json.loads(run("check", model, "--target", "tensorrt-8.0", "--json")[1]) for model in (SRCNN, ESRGAN)]
+    alone = [json.loads(call("check", model, "--target", "tensorrt-8.0", "--json")[1]) for model in (SRCNN, ESRGAN)]
     assert together["models"] == alone
     assert code == together["exit_code"] == max(answer["exit_code"] for answer in alone)
     assert sum(together["summary"][word] for word in ("yes", "no", "failed")) == together["summary"]["models"] == 2
 
 
-def test_each_is_written_under_its_name_and_the_worst_code_is_the_answer(run, tmp_path):
-    code, out, _ = run("promote-scales", SRCNN, UNET, ESRGAN, "--output-dir", str(tmp_path / "new"), "--json")
+def test_each_is_written_under_its_name_and_the_worst_code_is_the_answer(call, tmp_path):
+    code, out, _ = call("promote-scales", SRCNN, UNET, ESRGAN, "--output-dir", str(tmp_path / "new"), "--json")
     answers = json.loads(out)["models"]
     assert [answer["exit_code"] for answer in answers] == [0, 1, 0]  # the U-Net is coupled
     assert code == 1
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [Path(ESRGAN).name, Path(SRCNN).name]
 
 
-def test_for_a_person_there_is_a_line_for_each_and_one_for_all(run, tmp_path):
+def test_for_a_person_there_is_a_line_for_each_and_one_for_all(call, tmp_path):
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"PK\x03\x04")
-    code, out, _ = run("inspect", SRCNN, str(broken))
+    code, out, _ = call("inspect", SRCNN, str(broken))
     first, second, last = out.splitlines()
     assert code == 2
     assert first == f"yes    {SRCNN}: 1 resize node, 1 promotable"
@@ -52,27 +41,27 @@ def test_for_a_person_there_is_a_line_for_each_and_one_for_all(run, tmp_path):
     assert last == "2 models: 1 yes, 1 failed"
 
 
-def test_a_process_that_dies_is_that_models_failure(run, monkeypatch):
+def test_a_process_that_dies_is_that_models_failure(call, monkeypatch):
     monkeypatch.setattr(many, "WORKER", "sys:exit")
-    code, out, _ = run("inspect", SRCNN, ESRGAN, "--json")
+    code, out, _ = call("inspect", SRCNN, ESRGAN, "--json")
     assert code == 2
     assert [answer["model"] for answer in json.loads(out)["models"]] == [SRCNN, ESRGAN]
     assert all("ended with status 1" in answer["error"] for answer in json.loads(out)["models"])
 
 
-def test_a_process_that_is_killed_is_named_with_its_signal(run, monkeypatch, tmp_path):
+def test_a_process_that_is_killed_is_named_with_its_signal(call, monkeypatch, tmp_path):
     (tmp_path / "killed_worker.py").write_text("import os\ndef work(*_): os.kill(os.getpid(), 9)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(many, "WORKER", "killed_worker:work")
-    code, out, _ = run("promote-scales", SRCNN, "--output-dir", str(tmp_path / "new"), "--json")
+    code, out, _ = call("promote-scales", SRCNN, "--output-dir", str(tmp_path / "new"), "--json")
     (answer,) = json.loads(out)["models"]
     assert code == answer["exit_code"] == 2
     assert answer["error"] == f"{SRCNN}: the process that worked on it was ended by signal 9. Nothing was written."
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_why_a_target_refuses_is_said_with_node_rule_and_mend(run):
-    code, out, _ = run("check", SRCNN, ESRGAN, "--target", "tensorrt-5.0", "--target", "tensorrt-5.1")
+def test_why_a_target_refuses_is_said_with_node_rule_and_mend(call):
+    code, out, _ = call("check", SRCNN, ESRGAN, "--target", "tensorrt-5.0", "--target", "tensorrt-5.1")
     assert code == 1
     first, *rest = out.splitlines()
     assert first == f"no     {SRCNN}: refused by tensorrt-5.0, tensorrt-5.1"
@@ -91,17 +80,17 @@ def test_why_a_target_refuses_is_said_with_node_rule_and_mend(run):
         (("inspect", "a.onnx", "b.onnx", "--html", "page.html"), "--html writes the report of one model"),
     ],
 )
-def test_what_makes_no_sense_for_several_is_said_and_nothing_done(run, tmp_path, monkeypatch, arguments, sentence):
+def test_what_makes_no_sense_for_several_is_said_and_nothing_done(call, tmp_path, monkeypatch, arguments, sentence):
     monkeypatch.chdir(tmp_path)
-    code, _, err = run(*arguments)
+    code, _, err = call(*arguments)
     assert code == 2
     assert sentence in err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_of_a_command_that_writes_it_is_said_what_was_changed(run, tmp_path):
+def test_of_a_command_that_writes_it_is_said_what_was_changed(call, tmp_path):
     bisenet = str(FIXTURES / "bisenet_x8_nearest_opset9.onnx")
-    code, out, _ = run("trt-legacy", bisenet, "--output-dir", str(tmp_path))
+    code, out, _ = call("trt-legacy", bisenet, "--output-dir", str(tmp_path))
     assert code == 0
     first, last = out.splitlines()
     assert first == f"yes    {bisenet}: 3 of 3 resize nodes changed, written to {tmp_path / Path(bisenet).name}"
@@ -109,23 +98,23 @@ def test_of_a_command_that_writes_it_is_said_what_was_changed(run, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["check", "legalize"])
-def test_the_targets_are_listed_whatever_models_are_given(run, command):
-    code, out, _ = run(command, SRCNN, ESRGAN, UNET, "--target", "list")
+def test_the_targets_are_listed_whatever_models_are_given(call, command):
+    code, out, _ = call(command, SRCNN, ESRGAN, UNET, "--target", "list")
     assert code == 0
     assert out.splitlines()[0] == "tensorrt-5.0  5.0"
 
 
-def test_one_model_may_go_to_a_folder_too(run, tmp_path):
-    code, _, _ = run("promote-scales", SRCNN, "--output-dir", str(tmp_path))
+def test_one_model_may_go_to_a_folder_too(call, tmp_path):
+    code, _, _ = call("promote-scales", SRCNN, "--output-dir", str(tmp_path))
     assert code == 0
     assert (tmp_path / Path(SRCNN).name).exists()
 
 
-def test_the_hook_for_pre_commit_calls_what_there_is(run):
+def test_the_hook_for_pre_commit_calls_what_there_is(call):
     (line,) = [
         line for line in (FIXTURES.parent / ".pre-commit-hooks.yaml").read_text().splitlines() if "entry:" in line
     ]
     command, *arguments = line.split("entry: resizefix ")[1].split()
-    code, out, _ = run(command, *arguments, "--target", "onnxruntime", SRCNN, ESRGAN)
+    code, out, _ = call(command, *arguments, "--target", "onnxruntime", SRCNN, ESRGAN)
     assert code == 0
     assert out.splitlines()[-1] == "2 models: 2 yes"

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from forked_commands import Commands, Terminal
 
-from resizefix.cli import main
-
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
@@ -22,11 +20,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def said(capsys, typed: str) -> tuple[int, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as done:
-        main(shlex.split(typed))
-    return done.value.code, capsys.readouterr().err
+@pytest.fixture
+def said(call):
+    """The exit code and stderr of a line."""
+    return lambda typed: call(*shlex.split(typed))[::2]
 
 
 MISTAKES = [
@@ -78,40 +75,40 @@ IN_GENERAL = [
 
 
 @pytest.mark.parametrize(("typed", "next_words"), MISTAKES + BROKEN + IN_GENERAL)
-def test_a_message_ends_with_the_command_to_type_next(folder, capsys, typed, next_words):
-    code, text = said(capsys, typed)
+def test_a_message_ends_with_the_command_to_type_next(folder, said, typed, next_words):
+    code, text = said(typed)
     assert code in (1, 2)
     *_, purpose, command = text.splitlines()
     assert purpose.startswith("next, ")
     assert command == f"  resizefix {next_words}"
-    assert said(capsys, next_words)[0] == 0, "what is proposed works"
+    assert said(next_words)[0] == 0, "what is proposed works"
 
 
 @pytest.fixture
-def promoted(folder, capsys):
-    assert said(capsys, "promote-scales srcnn_x3_opset11.onnx any.onnx --no-verify")[0] == 0
+def promoted(folder, said):
+    assert said("promote-scales srcnn_x3_opset11.onnx any.onnx --no-verify")[0] == 0
     return folder
 
 
 @pytest.mark.parametrize(("typed", "next_words"), OF_VERIFY)
-def test_a_message_of_two_models_ends_with_a_whole_command(promoted, capsys, typed, next_words):
-    code, text = said(capsys, typed)
+def test_a_message_of_two_models_ends_with_a_whole_command(promoted, said, typed, next_words):
+    code, text = said(typed)
     assert code == 2
     assert text.splitlines()[-1] == f"  resizefix {next_words}"
-    assert said(capsys, next_words)[0] == (2 if "input=1" in typed else 0)
+    assert said(next_words)[0] == (2 if "input=1" in typed else 0)
 
 
 @pytest.mark.parametrize("manner", ["--json", "-q"])
-def test_it_is_for_people(folder, capsys, manner):
+def test_it_is_for_people(folder, said, manner):
     for typed in ("inspect none.onnx", "freeze-scales srcnn_x3_opset11.onnx o.onnx"):
-        assert len(said(capsys, f"{typed} {manner}")[1].splitlines()) == 1
+        assert len(said(f"{typed} {manner}")[1].splitlines()) == 1
 
 
-def test_what_has_no_next_command_has_none(folder, capsys):
+def test_what_has_no_next_command_has_none(folder, said):
     (folder / "text.onnx").write_text("no model\n")
-    assert len(said(capsys, "inspect text.onnx")[1].splitlines()) == 1
-    assert len(said(capsys, "inspect other.onnx")[1].splitlines()) == 1, "no name is close"
-    assert len(said(capsys, "inspect .")[1].splitlines()) == 1, "which of the models?"
+    assert len(said("inspect text.onnx")[1].splitlines()) == 1
+    assert len(said("inspect other.onnx")[1].splitlines()) == 1, "no name is close"
+    assert len(said("inspect .")[1].splitlines()) == 1, "which of the models?"
 
 
 def on_a_terminal(commands: Commands, *typed: str, **settings: str) -> str:

@@ -8,7 +8,6 @@ import onnx
 import onnx.parser
 import pytest
 
-from resizefix.cli import main
 from resizefix.reports.text import show_lost_targets
 from resizefix.runtimes.tensorrt import LiveVerdict
 from resizefix.runtimes.tensorrt_errors import LiveError
@@ -21,16 +20,8 @@ SRCNN, UNET, BISENET = (
 
 
 @pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
+def run(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as done:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return done.value.code, captured.out, captured.err
-
     return call
 
 

@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 import resizefix
-from resizefix.cli import group, main
+from resizefix.cli import group
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 WRITES = {
@@ -65,15 +65,15 @@ def spellings(name: str) -> list[str]:
     return [name, f"./{name}", f"../again/{name}", os.path.abspath(name), f"link-{name}", f"hard-{name}"]
 
 
-def answered(capsys, *words: str) -> tuple[int, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as done:
-        main(list(words))
-    return int(done.value.code or 0), capsys.readouterr().err
+@pytest.fixture
+def answered(call):
+    """The exit code and stderr."""
+    return lambda *words: call(*words)[::2]
 
 
-def written(capsys, command: str, *words: str) -> tuple[int, str]:
-    return answered(capsys, *WRITES[command], *words, *AFTER_THE_FILES.get(command, []))
+@pytest.fixture
+def written(answered):
+    return lambda command, *words: answered(*WRITES[command], *words, *AFTER_THE_FILES.get(command, []))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -82,11 +82,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("command", WRITES)
 @pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
-def test_no_path_to_the_model_or_to_its_data_is_taken_for_another_file(folder, capsys, command, force):
+def test_no_path_to_the_model_or_to_its_data_is_taken_for_another_file(folder, written, command, force):
     before = contents(folder)
     for name, says in (("model.onnx", "is the input model"), ("weights.bin", "holds the data of tensor")):
         for out in spellings(name):
-            code, err = written(capsys, command, "model.onnx", out, *force)
+            code, err = written(command, "model.onnx", out, *force)
             assert (code, says in err) == (2, True), (out, err)
             assert "--force" not in err
             assert contents(folder) == before
@@ -96,18 +96,18 @@ def test_no_path_to_the_model_or_to_its_data_is_taken_for_another_file(folder, c
     ("command", "report"),
     [(name, report) for name in REPORTS for report in ("--html", "--markdown") if report in options_of(name)],
 )
-def test_no_report_replaces_a_model_or_its_data(folder, capsys, command, report):
+def test_no_report_replaces_a_model_or_its_data(folder, answered, command, report):
     before = contents(folder)
     for name in ("model.onnx", "weights.bin"):
         for out in spellings(name):
             after = [*REPORTS[command], *AFTER_THE_FILES.get(command, [])]
-            code, err = answered(capsys, command, "model.onnx", *after, report, out, "--force")
+            code, err = answered(command, "model.onnx", *after, report, out, "--force")
             assert code == 2, (out, err)
             assert contents(folder) == before
 
 
 @pytest.mark.parametrize("command", TAKES_SEVERAL)
-def test_of_several_models_none_is_written_over_another_or_its_data(folder, tmp_path, capsys, command):
+def test_of_several_models_none_is_written_over_another_or_its_data(folder, tmp_path, written, command):
     (tmp_path / "new").mkdir()
     for name in ("model.onnx", "weights.bin"):
         out = tmp_path / "new" / "other.onnx"
@@ -115,28 +115,28 @@ def test_of_several_models_none_is_written_over_another_or_its_data(folder, tmp_
             link(folder / name, out)
             before = contents(folder)
             words = ["model.onnx", "other.onnx", "--output-dir", "../new", "--jobs", "2", "--force"]
-            code, err = written(capsys, command, *words)
+            code, err = written(command, *words)
             assert code == 2, err
             assert contents(folder) == before
             out.unlink()
-    code, err = written(capsys, command, "model.onnx", "other.onnx", "--output-dir", ".", "--force")
+    code, err = written(command, "model.onnx", "other.onnx", "--output-dir", ".", "--force")
     assert (code, "name another folder" in err) == (2, True)
 
 
-def test_names_that_differ_in_case_alone_are_one_file_to_some_systems(folder, capsys):
+def test_names_that_differ_in_case_alone_are_one_file_to_some_systems(folder, answered):
     shutil.copy("other.onnx", "OTHER.onnx")
-    code, err = answered(capsys, "promote-scales", "other.onnx", "OTHER.onnx", "--output-dir", "../new")
+    code, err = answered("promote-scales", "other.onnx", "OTHER.onnx", "--output-dir", "../new")
     assert (code, "two of the models are called OTHER.onnx or other.onnx" in err) == (2, True)
 
 
 @pytest.mark.parametrize("command", WRITES)
-def test_in_place_leaves_no_other_name_with_the_old_model(folder, capsys, command):
+def test_in_place_leaves_no_other_name_with_the_old_model(folder, written, command):
     before = contents(folder)
-    code, err = written(capsys, command, "model.onnx", "--in-place")
+    code, err = written(command, "model.onnx", "--in-place")
     assert (code, "1 other name (hard links)" in err) == (2, True)
     assert contents(folder) == before
     os.unlink("hard-model.onnx")
-    code, err = written(capsys, command, "model.onnx", "--in-place")
+    code, err = written(command, "model.onnx", "--in-place")
     changed = Path("model.onnx").read_bytes() != before["model.onnx"]
     assert changed == (code == 0), err
 

@@ -6,6 +6,7 @@ import re
 import shlex
 import struct
 import zlib
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,6 @@ import onnx
 import pytest
 
 import resizefix
-from resizefix.cli import main
 from resizefix.reports.png import data_url, png
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -23,18 +23,12 @@ NEAREST = ("mode=nearest", "coordinates=asymmetric", "nearest_mode=floor")
 
 
 @pytest.fixture
-def call(capsys):
-    def ask(*words):
-        with pytest.raises(SystemExit) as ended:
-            main(["set", *map(str, words)])
-        found = capsys.readouterr()
-        return ended.value.code, found.out, found.err
-
-    return ask
+def set_(call):
+    return partial(call, "set")
 
 
-def test_the_node_is_changed_and_the_difference_reported(call, tmp_path):
-    code, text, _ = call(SRCNN, tmp_path / "o.onnx", *NEAREST)
+def test_the_node_is_changed_and_the_difference_reported(set_, tmp_path):
+    code, text, _ = set_(SRCNN, tmp_path / "o.onnx", *NEAREST)
     assert code == 0
     assert "mode cubic → nearest, coordinates half_pixel → asymmetric, nearest_mode floor" in text
     assert re.search(r"at the node, random values: differs by up to 2\.\d+", text)
@@ -43,8 +37,8 @@ def test_the_node_is_changed_and_the_difference_reported(call, tmp_path):
     assert site.interpolation.nearest_mode.value == "floor"
 
 
-def test_json_has_the_differences(call):
-    code, out, _ = call(SRCNN, "--dry-run", *NEAREST, "--json")
+def test_json_has_the_differences(set_):
+    code, out, _ = set_(SRCNN, "--dry-run", *NEAREST, "--json")
     answer = json.loads(out)
     (outcome,) = answer["outcomes"]
     assert code == 0
@@ -54,10 +48,10 @@ def test_json_has_the_differences(call):
     assert outcome["exact"] is False
 
 
-def test_a_setting_may_stand_before_a_file_and_a_file_may_hold_an_equals_sign(call, tmp_path, monkeypatch):
+def test_a_setting_may_stand_before_a_file_and_a_file_may_hold_an_equals_sign(set_, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mode=x.onnx").write_bytes(Path(SRCNN).read_bytes())
-    assert call(*NEAREST, "./mode=x.onnx", "./a=b.onnx")[0] == 0
+    assert set_(*NEAREST, "./mode=x.onnx", "./a=b.onnx")[0] == 0
     assert (tmp_path / "a=b.onnx").exists()
 
 
@@ -79,21 +73,21 @@ def test_a_setting_may_stand_before_a_file_and_a_file_may_hold_an_equals_sign(ca
         ((SRCNN, "o.onnx", *NEAREST, "--html", "o.onnx"), 2, "--html and OUT both name o.onnx"),
     ],
 )
-def test_what_is_not_done_is_reported_and_nothing_is_written(call, tmp_path, monkeypatch, words, code, expected):
+def test_what_is_not_done_is_reported_and_nothing_is_written(set_, tmp_path, monkeypatch, words, code, expected):
     monkeypatch.chdir(tmp_path)
-    found, _, text = call(*words)
+    found, _, text = set_(*words)
     assert found == code
     assert expected in " ".join(text.split())
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_page_shows_before_after_and_difference(call, tmp_path):
+def test_the_page_shows_before_after_and_difference(set_, tmp_path):
     data = np.random.default_rng(0).random((1, 3, 20, 24), np.float32)
     size = [dim.dim_value for dim in onnx.load(SRCNN).graph.input[0].type.tensor_type.shape.dim]
     np.save(tmp_path / "x.npy", np.resize(data, size).astype(np.float32))
     page, out = tmp_path / "p.html", tmp_path / "o.onnx"
     words = (SRCNN, out, *NEAREST, "--feed", f"input={tmp_path / 'x.npy'}", "--html", page)
-    code, text, _ = call(*words)
+    code, text, _ = set_(*words)
     assert code == 0
     assert f"wrote {page}" in text
     text = page.read_text()
@@ -101,21 +95,21 @@ def test_the_page_shows_before_after_and_difference(call, tmp_path):
     assert [name for _, name in pictures] == ["Before", "After", "Difference"] * 4
     assert len({url for url, _ in pictures}) == len(pictures)
     assert "img-src data:" in text
-    assert call(*words, "--force")[0] == 0
-    assert call(*words)[0] == 2
+    assert set_(*words, "--force")[0] == 0
+    assert set_(*words)[0] == 2
 
 
-def test_the_command_to_type_next_raises_the_model(call, tmp_path, monkeypatch):
+def test_the_command_to_type_next_raises_the_model(set_, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    _, _, text = call(BISENET, "o.onnx", "coordinates=half_pixel", "-n", "#2")
+    _, _, text = set_(BISENET, "o.onnx", "coordinates=half_pixel", "-n", "#2")
     (again,) = re.findall(r"^  resizefix set (.*)$", text, re.MULTILINE)
     assert again.endswith("--opset 11")
-    assert call(*shlex.split(again))[0] == 0
+    assert set_(*shlex.split(again))[0] == 0
     assert [site.op_type for site in resizefix.inspect("o.onnx")] == ["Resize"] * 3
 
 
-def test_what_is_not_changed_stays_byte_for_byte(call, tmp_path):
-    assert call(SRCNN, tmp_path / "o.onnx", *NEAREST)[0] == 0
+def test_what_is_not_changed_stays_byte_for_byte(set_, tmp_path):
+    assert set_(SRCNN, tmp_path / "o.onnx", *NEAREST)[0] == 0
     before, after = Path(SRCNN).read_bytes(), (tmp_path / "o.onnx").read_bytes()
     nodes = onnx.load(SRCNN).graph.node
     old = next(node for node in nodes if node.op_type == "Resize").SerializeToString()
@@ -126,8 +120,8 @@ def test_what_is_not_changed_stays_byte_for_byte(call, tmp_path):
     assert after[after.index(first) :].startswith(kept)
 
 
-def test_several_models(call, tmp_path):
-    code, out, _ = call(SRCNN, FIXTURES / "srcnn_x3_opset11_dynamic.onnx", "--output-dir", tmp_path, *NEAREST, "--json")
+def test_several_models(set_, tmp_path):
+    code, out, _ = set_(SRCNN, FIXTURES / "srcnn_x3_opset11_dynamic.onnx", "--output-dir", tmp_path, *NEAREST, "--json")
     assert code == 0
     assert [model["outcomes"][0]["status"] for model in json.loads(out)["models"]] == ["changed", "changed"]
     assert len(list(tmp_path.iterdir())) == 2

@@ -9,7 +9,6 @@ import pytest
 from onnx import helper
 
 import resizefix
-from resizefix.cli import main
 from resizefix.errors import UsageError
 from resizefix.outcome import Status
 
@@ -63,15 +62,12 @@ def test_a_model_that_is_refused_is_changed_at_a_size_and_computes_what_the_orig
         (("legalize", "--target", "opencv-4", "-n", "#0"), EXPORT),
     ],
 )
-def test_the_command_that_is_suggested_succeeds(words, model, tmp_path, capsys):
-    def typed(*more: str) -> int:
-        with pytest.raises(SystemExit) as ended:
-            main([words[0], str(model), str(tmp_path / "o.onnx"), *words[1:], *more])
-        return int(ended.value.code or 0)
-
-    assert typed() == 1
-    assert "--size 224x224" in capsys.readouterr().err
-    assert typed("--size", "224x224") == 0
+def test_the_command_that_is_suggested_succeeds(words, model, tmp_path, call):
+    typed = words[0], model, tmp_path / "o.onnx", *words[1:]
+    code, _, error = call(*typed)
+    assert code == 1
+    assert "--size 224x224" in error
+    assert call(*typed, "--size", "224x224")[0] == 0
     assert sizes(onnx.load(tmp_path / "o.onnx")) == [224, 224]
 
 
@@ -94,19 +90,16 @@ def test_no_size_is_suggested_where_none_helps():
         assert {one.retry_args for one in made.outcomes} == {()}
 
 
-def test_a_model_that_only_needs_its_size_is_written_with_it(tmp_path):
+def test_a_model_that_only_needs_its_size_is_written_with_it(call, tmp_path):
     """At a fixed size the target accepts every node as it is: the file of that size is the answer."""
     dynamic = FIXTURES / "srcnn_x3_opset11_dynamic.onnx"
-    with pytest.raises(SystemExit) as ended:
-        main(["legalize", str(dynamic), str(tmp_path / "o.onnx"), "--target", "onnxruntime", "--size", "25x34"])
-    assert ended.value.code in (0, None)
+    assert call("legalize", dynamic, tmp_path / "o.onnx", "--target", "onnxruntime", "--size", "25x34")[0] == 0
     assert sizes(onnx.load(tmp_path / "o.onnx")) == list(SIZE)
 
 
-def test_a_model_that_has_the_size_and_is_accepted_needs_nothing(tmp_path, capsys):
+def test_a_model_that_has_the_size_and_is_accepted_needs_nothing(call, tmp_path):
     has = "x".join(map(str, sizes(onnx.load(STATIC))))
-    with pytest.raises(SystemExit) as ended:
-        main(["legalize", str(STATIC), str(tmp_path / "o.onnx"), "--target", "onnxruntime", "--size", has])
-    assert ended.value.code == 1
-    assert "nothing to do" in capsys.readouterr().err
+    code, _, error = call("legalize", STATIC, tmp_path / "o.onnx", "--target", "onnxruntime", "--size", has)
+    assert code == 1
+    assert "nothing to do" in error
     assert not (tmp_path / "o.onnx").exists()

@@ -12,7 +12,6 @@ import onnxruntime as ort
 import pytest
 
 import resizefix
-from resizefix.cli import main
 from resizefix.library import explain
 from resizefix.messages.table import MESSAGES
 from resizefix.targets.catalogue import TARGETS
@@ -194,14 +193,8 @@ def written(model: str | onnx.ModelProto, folder: Path) -> Path:
     return path
 
 
-def run(words: list[str]) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    return int(ended.value.code or 0)
-
-
 @pytest.mark.parametrize("text", MODELS, ids=lambda text: text[:50])
-def test_the_command_for_a_model_that_has_the_fault_succeeds(text, tmp_path, monkeypatch, capsys):
+def test_the_command_for_a_model_that_has_the_fault_succeeds(text, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     model, wanted = MODELS[text]
     path = written(model, tmp_path)
@@ -209,7 +202,8 @@ def test_the_command_for_a_model_that_has_the_fault_succeeds(text, tmp_path, mon
     assert found.command is not None
     program, name, *rest = shlex.split(found.command)
     assert (program, name, rest[0]) == ("resizefix", wanted, str(path))
-    assert run([name, *rest]) == 0, capsys.readouterr().err
+    code, _, error = call(name, *rest)
+    assert code == 0, error
     assert Path(rest[1]).is_file()
     assert resizefix.inspect(rest[1]) is not None
 
@@ -221,23 +215,23 @@ def test_every_message_has_a_model_or_a_reason_why_there_is_none():
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.text[:50])
-def test_what_a_fix_names_is_there(message):
+def test_what_a_fix_names_is_there(message, call):
     for name, *options in message.fixes:
-        command = run([name, "--help"])
-        assert command == 0
+        assert call(name, "--help")[0] == 0
         if "--target" in options:
             target = options[options.index("--target") + 1]
             assert target in TARGET_NAMES
 
 
 @pytest.mark.parametrize("text", OTHERS, ids=lambda text: text[:50])
-def test_the_command_for_another_runtime_succeeds(text, tmp_path, monkeypatch, capsys):
+def test_the_command_for_another_runtime_succeeds(text, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     onnx.save(OTHERS[text], "m.onnx")
     found = next(one for one in resizefix.explain(text, "m.onnx") if one.message == text)
     assert found.command is not None
     _, name, source, out, *options = shlex.split(found.command)
-    assert run([name, source, out, *options]) == 0, capsys.readouterr().err
+    code, _, error = call(name, source, out, *options)
+    assert code == 0, error
     assert Path(out).is_file()
 
 
@@ -278,7 +272,7 @@ def with_input(name: str) -> onnx.ModelProto:
     ],
 )  # fmt: skip
 def test_what_is_called_a_fix_ends_with_a_model_that_the_target_accepts(
-    text, model, commands, target, tmp_path, monkeypatch, capsys
+    text, model, commands, target, tmp_path, monkeypatch, call
 ):
     monkeypatch.chdir(tmp_path)
     onnx.save(model, "m.onnx")
@@ -286,26 +280,29 @@ def test_what_is_called_a_fix_ends_with_a_model_that_the_target_accepts(
     lines = [shlex.split(line) for line in (found.command, found.then) if line]
     assert [line[1] for line in lines] == commands
     for line in lines:
-        assert run(line[1:]) == 0, capsys.readouterr().err
+        code, _, error = call(*line[1:])
+        assert code == 0, error
     assert resizefix.check(lines[-1][3], target=target).accepted
-    assert run(["explain", text, "m.onnx"]) == 0
-    said = capsys.readouterr().out
+    code, said, _ = call("explain", text, "m.onnx")
+    assert code == 0
     assert "fixes it" in said or "two commands fix it" in said
 
 
-def test_a_target_that_accepts_the_model_is_named(capsys):
+def test_a_target_that_accepts_the_model_is_named(call):
     model = FIXTURES / "srcnn_x3_opset11.onnx"
-    assert run(["explain", "Antialiasing is not supported currently.", str(model)]) == 0
-    assert "by its rules, tensorrt-10 accepts the resizes of" in capsys.readouterr().out
+    code, said, _ = call("explain", "Antialiasing is not supported currently.", model)
+    assert code == 0
+    assert "by its rules, tensorrt-10 accepts the resizes of" in said
 
 
 @pytest.mark.parametrize("text", ["mode attribute is bilinear. It can only be nearest(default) or linear or cubic",
                                   "Op registered for Upsample is deprecated in domain_version of 11"])  # fmt: skip
-def test_a_model_without_the_fault_gets_the_cause_and_no_command(text, capsys):
+def test_a_model_without_the_fault_gets_the_cause_and_no_command(text, call):
     model = FIXTURES / "srcnn_x3_opset11.onnx"
     assert [one.command for one in resizefix.explain(text, model)] == [None]
-    assert run(["explain", text, str(model)]) == 0
-    assert "no command changes this model" in capsys.readouterr().out
+    code, said, _ = call("explain", text, model)
+    assert code == 0
+    assert "no command changes this model" in said
 
 
 def test_without_a_model_the_command_is_a_template():
@@ -314,7 +311,7 @@ def test_without_a_model_the_command_is_a_template():
 
 
 @pytest.mark.parametrize("fed", [(24, 40), (32, 32)])
-def test_a_model_of_another_input_size_is_given_the_size_that_was_fed(fed, tmp_path, monkeypatch):
+def test_a_model_of_another_input_size_is_given_the_size_that_was_fed(fed, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     model = text_model(13, 'y = Resize (x, "", s)')
     onnx.save(model, "m.onnx")
@@ -323,7 +320,7 @@ def test_a_model_of_another_input_size_is_given_the_size_that_was_fed(fed, tmp_p
         ort.InferenceSession("m.onnx").run(None, {"x": image})
     (found,) = resizefix.explain(str(said.value), "m.onnx")
     assert found.command == f"resizefix input-size m.onnx m.resized.onnx {fed[0]}x{fed[1]}"
-    assert run(shlex.split(found.command)[1:]) == 0
+    assert call(*shlex.split(found.command)[1:])[0] == 0
     (made,) = ort.InferenceSession("m.resized.onnx").run(None, {"x": image})
     assert made.shape == (1, 3, 2 * fed[0], 2 * fed[1])
 
@@ -354,22 +351,24 @@ def test_a_message_that_is_no_text_is_a_usage_error(message):
         resizefix.explain(message)
 
 
-def test_the_command_line_answers_and_an_unknown_message_says_what_to_send(capsys):
-    assert run(["explain", "Resize scales must be an initializer!"]) == 0
-    said = capsys.readouterr().out
+def test_the_command_line_answers_and_an_unknown_message_says_what_to_send(call):
+    code, said, _ = call("explain", "Resize scales must be an initializer!")
+    assert code == 0
     assert "TensorRT 8.0 to 8.2 takes scales from an initializer" in said
     assert "read more: docs/how-to/resize-scales-must-be-an-initializer.md" in said
-    assert run(["explain", "no such thing", "--json"]) == 1
-    document = json.loads(capsys.readouterr().out)
+    code, said, _ = call("explain", "no such thing", "--json")
+    assert code == 1
+    document = json.loads(said)
     assert document["matches"] == []
     assert "open an issue with the whole message" in document["error"]
-    assert run(["explain", "Resize scales must be an initializer!", "no_such_file.onnx"]) == 2
+    assert call("explain", "Resize scales must be an initializer!", "no_such_file.onnx")[0] == 2
 
 
-def test_a_message_is_read_from_stdin(monkeypatch, capsys):
+def test_a_message_is_read_from_stdin(monkeypatch, call):
     import io
 
     monkeypatch.setattr("sys.stdin", io.StringIO("\x1b[31m[E] Resize scales must\nbe an initializer!\x1b[0m\n"))
-    assert run(["explain", "-", "--json"]) == 0
-    (match,) = json.loads(capsys.readouterr().out)["matches"]
+    code, said, _ = call("explain", "-", "--json")
+    assert code == 0
+    (match,) = json.loads(said)["matches"]
     assert {"message", "runtime", "cause", "page", "command"} < set(match)

@@ -14,7 +14,6 @@ import onnx
 import pytest
 
 import resizefix
-from resizefix.cli import main
 from resizefix.document.document import Document
 from resizefix.library.live_runtimes import runtime_verdict
 from resizefix.runtimes.answers import Ending, LiveUnavailable
@@ -182,14 +181,12 @@ def test_there_is_no_verdict_where_onnxruntime_runs_neither_the_model_nor_the_no
     assert str(found.reason).startswith("nothing was compared: onnxruntime cannot load")
 
 
-def test_the_command_answers_in_json_html_and_markdown(openvino, tmp_path, capsys):
+def test_the_command_answers_in_json_html_and_markdown(openvino, tmp_path, call):
     onnx.save(TWO, tmp_path / "two.onnx")
     python = openvino({"y": 0.5, "z": 0.5})["openvino"]
     page, note = tmp_path / "page.html", tmp_path / "note.md"
     words = ["verify", str(tmp_path / "two.onnx"), "--runtime", "OpenVINO", "--runtime-python", f"openvino={python}"]
-    with pytest.raises(SystemExit):
-        main([*words, "--json", "--html", str(page), "--markdown", str(note)])
-    answer = json.loads(capsys.readouterr().out)
+    answer = json.loads(call(*words, "--json", "--html", page, "--markdown", note)[1])
     assert (answer["exit_code"], answer["runtime"]) == (1, "OpenVINO 9.9")
     assert [(site["node"], site["first"]) for site in answer["sites"]] == [("up1", True), ("up2", False)]
     assert answer["sites"][0]["max_abs_diff"] == pytest.approx(0.5)

@@ -12,8 +12,6 @@ import onnx
 import pytest
 from report_models import COMPUTED, HOSTILE, ROUNDED, hostile, many, parsed
 
-from resizefix.cli import main
-
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SRCNN, UNET = (FIXTURES / f"{name}.onnx" for name in ("srcnn_x3_opset11", "unet_nearest_opset11"))
 LONG = "/model/decoder/up_blocks.1/upsamplers.9/Resize"
@@ -21,7 +19,7 @@ SETTINGS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM")
 
 
 @pytest.fixture
-def piped(capsys, monkeypatch):
+def piped(call, monkeypatch):
     """What a command prints into a pipe."""
 
     def run(*arguments, **environment):
@@ -29,9 +27,7 @@ def piped(capsys, monkeypatch):
             monkeypatch.delenv(name, raising=False)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        with pytest.raises(SystemExit):
-            main([str(argument) for argument in arguments])
-        return capsys.readouterr().out
+        return call(*arguments)[1]
 
     return run
 

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 from report_models import COMPUTED, FED, PLAIN, surveyed
 
+from resizefix.document.text import listed
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.operations.site import Extent
 from resizefix.origins.origin import Origin, OriginKind
@@ -12,7 +13,6 @@ from resizefix.reports.wording import (
     columns,
     extent,
     few_targets,
-    listed,
     meaning,
     numbers,
     origin,

@@ -66,9 +66,12 @@ def test_before_opset_11_no_denominator_is_proposed():
         resizefix.promote_scales(model("y = Upsample (x, s)", DOUBLE[1], opset=9), for_="tensorrt", at=[[2.5]])
 
 
-@pytest.mark.parametrize("name", ["02-function-scale-1", "02-function-scale-1-nearest"])
-def test_a_scale_of_one_is_tried_at_no_numerator_of_zero(name):
-    found = resizefix.promote_scales(f"../shared/finds/{name}.onnx", for_="tensorrt")
+@pytest.mark.parametrize("mode", ["cubic", "nearest"])
+def test_a_scale_of_one_is_tried_at_no_numerator_of_zero(mode):
+    text = """<ir_version: 9, opset_import: ["" : 20, "d" : 1]> g (float[1,2,7,8] x) => (float[] y) { y = d.F (x) }
+    <domain: "d", opset_import: ["" : 20]> F (a) => (b) { s = Constant <value = float[2] {1, 1}> ()
+        [R] b = Resize <axes = [2, 3], coordinate_transformation_mode = "half_pixel", mode = "%s"> (a, "", s) }"""
+    found = resizefix.promote_scales(onnx.parser.parse_model(text % mode), for_="tensorrt")
     assert found.verification.passed
     assert all(min(run.values["R_scales"]) >= 1 for run in found.verification.runs)
 

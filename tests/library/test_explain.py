@@ -325,12 +325,12 @@ def test_a_model_of_another_input_size_is_given_the_size_that_was_fed(fed, tmp_p
     assert made.shape == (1, 3, 2 * fed[0], 2 * fed[1])
 
 
-def test_where_the_reading_is_a_choice_the_command_is_called_an_example(tmp_path, monkeypatch, capsys):
+def test_where_the_reading_is_a_choice_the_command_is_called_an_example(tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     both = text_model(13, 'y = Resize (x, "", s, z)', f"{S}, int64[4] z = {{1, 3, 20, 20}}")
     onnx.save(both, "m.onnx")
-    assert run(["explain", "Either `sizes` or `scales` must be provided, but not both of them", "m.onnx"]) == 0
-    said = capsys.readouterr().out
+    code, said, _ = call("explain", "Either `sizes` or `scales` must be provided, but not both of them", "m.onnx")
+    assert code == 0
     assert "put your own values after --prefer:" in said
     assert "--prefer sizes" in said
 

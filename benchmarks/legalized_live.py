@@ -8,8 +8,8 @@ sizes is run before and after, and what is not right afterwards is laid to someb
 
 - refused: a resize was refused, with the reason, and not because the model must be raised first (`--opset`);
 - other operator: the runtime does not run the model without its resizes either, which become inputs and outputs (of a
-  model that is nothing but resizes, it does not add its tensors); or it computes something else though what took the
-  place of each resize is right alone, fed what it is fed in the model;
+  model that is nothing but resizes, it does not add its tensors, nor copy them where the resizes do); or it computes
+  something else though what took the place of each resize is right alone, fed what it is fed in the model;
 - resize wrong, resize not run: neither. It is a fault of the rules or of a lowering.
 
 The part that is right is of the models that the runtime takes apart from their resizes: of all but "other operator".
@@ -177,19 +177,23 @@ def laid_to(before: Document, after: Document, runtime: Runtime, ending: str, va
 
 
 def takes_tensors(document: Document, runtime: Runtime, values: Mapping[str, Any]) -> bool:
-    """Whether the runtime takes the tensors that are resized at all: it runs a model that adds each to itself."""
-    names = [name for name in dict.fromkeys(site.input for site in find_sites(document)) if name in values]
+    """Whether the runtime takes the tensors that are resized at all: it runs a model that adds each to itself, or
+    copies each, as the resizes do."""
+    sites = find_sites(document)
+    copies = all(np.array_equal(values.get(site.input, ()), values.get(site.output, ())) for site in sites)
+    names = [name for name in dict.fromkeys(site.input for site in sites) if name in values]
     model = document.copy()
     graph = model.proto.graph
     del graph.node[:], graph.input[:], graph.output[:], graph.initializer[:], graph.value_info[:]
     for name in names:
         kind = helper.np_dtype_to_tensor_dtype(values[name].dtype)
-        graph.node.append(helper.make_node("Add", [name, name], [f"{name}_sum"], f"{name}_sum"))
+        inputs = [name] if copies else [name, name]
+        graph.node.append(helper.make_node("Identity" if copies else "Add", inputs, [f"{name}_out"], f"{name}_out"))
         graph.input.append(helper.make_tensor_value_info(name, kind, values[name].shape))
-        graph.output.append(helper.make_tensor_value_info(f"{name}_sum", kind, values[name].shape))
+        graph.output.append(helper.make_tensor_value_info(f"{name}_out", kind, values[name].shape))
     here = runtime.folder / "tensors.onnx"
     model.save(here, overwrite=True)
-    answer = runtime.run(here, [{name: values[name] for name in names}], [f"{name}_sum" for name in names])
+    answer = runtime.run(here, [{name: values[name] for name in names}], [f"{name}_out" for name in names])
     return isinstance(answer, RuntimeAnswer) and answer.ending is Ending.RAN
 
 

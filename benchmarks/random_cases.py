@@ -80,6 +80,8 @@ def _case(draw: random.Random, name: str) -> dict[str, str]:
             values = [value if factor == 1 else _length(draw) for value, factor in zip(values, factors, strict=True)]
     if opset >= 18 and draw.random() < 0.3 and case["form"] in ("scales", "sizes", "scales_in", "sizes_in"):
         values = _listed(draw, case, values, factors)
+    if case["form"] == "scales_concat":
+        values[:2] = [1.0, 1.0]  # its Concat says so
     case["values"] = ",".join(f"{value:.8g}" for value in values)
     case["shape"] = "x".join(map(str, shape))
     case["dyn"] = _open(draw, rank)

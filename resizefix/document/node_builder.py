@@ -83,6 +83,15 @@ class NodeBuilder:
             return self.add("Unsqueeze", x, axes=axes)
         return self.add("Unsqueeze", x, self.value(axes, "axes", np.int64))
 
+    def split(self, x: str, axis: int, lengths: Sequence[int]) -> list[str]:
+        """Parts of these lengths along an axis."""
+        parts = [self.fresh("part") for _ in lengths]
+        if self.opset < 13:
+            self.add("Split", x, into=parts, axis=axis, split=lengths)
+        else:
+            self.add("Split", x, self.value(lengths, "lengths", np.int64), into=parts, axis=axis)
+        return parts
+
     def slice(
         self,
         x: str,

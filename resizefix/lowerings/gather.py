@@ -11,20 +11,22 @@ from resizefix.lowerings.copies import copied, index_map
 from resizefix.lowerings.lowering import Lowering
 
 
-def _why_not(subject: ResizeSpec) -> str | None:
+def why_not_gathered(subject: ResizeSpec) -> str | None:
+    """Why there is no constant list of the samples that are copied; None: there is."""
     if subject.interpolation.mode is not Mode.NEAREST:
         return why_not_mode(subject.interpolation, Mode.NEAREST)
     return why_not_static(subject.scaled)
 
 
-def _growth(axis: Axis) -> float:
+def growth(axis: Axis) -> float:
+    """How many times as long a static axis gets."""
     assert axis.out is not None
     assert axis.size is not None
     return axis.out / axis.size
 
 
 def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
-    for axis in sorted(subject.scaled, key=_growth):  # shrink first
+    for axis in sorted(subject.scaled, key=growth):  # shrink first
         x = builder.add("Gather", x, builder.value(index_map(subject, axis), "indices"), axis=axis.index)
     return copied(subject)
 
@@ -33,6 +35,6 @@ GATHER = Lowering(
     name="gather",
     operators=frozenset({"Gather"}),
     computes=False,
-    condition=_why_not,
+    condition=why_not_gathered,
     write=_write,
 )

@@ -17,6 +17,7 @@ from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL, TRANSPOSED_MATMUL
 from resizefix.lowerings.native import why_not_native
 from resizefix.lowerings.pad_upsample_slice import PAD_UPSAMPLE_SLICE
 from resizefix.lowerings.repeat import REPEAT
+from resizefix.lowerings.split_concat import SPLIT_CONCAT
 from resizefix.lowerings.strided_slice import STRIDED_SLICE
 from resizefix.lowerings.two_resizes import TWO_4D_RESIZES
 
@@ -42,7 +43,8 @@ LOWERINGS: tuple[Lowering, ...] = (
 _NUMBERS = (AVERAGE_POOL, SMALL_MATMUL, MATMUL)
 BY_TARGET: Mapping[str, tuple[Lowering, ...]] = {
     # pnnx leaves Gather, and refuses the reshapes of `repeat` and slices with steps.
-    "ncnn": (IDENTITY, DEPTHWISE_CONV_TRANSPOSE, *_NUMBERS, TRANSPOSED_MATMUL),
+    # Of integers it computes nothing, but copies: sample by sample.
+    "ncnn": (IDENTITY, DEPTHWISE_CONV_TRANSPOSE, *_NUMBERS, TRANSPOSED_MATMUL, SPLIT_CONCAT),
     # No Unsqueeze of two axes ("repeat"), no deconvolution with other padding at the end than at the beginning.
     "opencv-4": (IDENTITY, STRIDED_SLICE, GATHER, DEPTHWISE_CONV_TRANSPOSE, *_NUMBERS),
 }
@@ -51,8 +53,8 @@ is not used there. The others have the order of LOWERINGS."""
 
 BY_NAME: Mapping[str, Lowering] = {
     lowering.name.replace("_", "-"): lowering
-    # The last keeps two nodes of the same mode, so that no target is helped by it unasked.
-    for lowering in (*LOWERINGS, TWO_4D_RESIZES)
+    # The last two are large, or keep two nodes of the same mode: no target is helped by them that has others.
+    for lowering in (*LOWERINGS, SPLIT_CONCAT, TWO_4D_RESIZES)
 }
 """The lowerings that a user can ask for, by the name that is typed."""
 
@@ -64,6 +66,7 @@ _IN_WORDS: Mapping[str, str] = {
     "depthwise_conv_transpose": "lowerings.by-depthwise-conv-transpose",
     "average_pool": "lowerings.by-average-pool",
     "small_matmul": "lowerings.by-small-matmul",
+    "split_concat": "lowerings.by-split-concat",
     "conv_transpose": "lowerings.by-conv-transpose",
     "matmul": "lowerings.by-matmul",
     "transposed_matmul": "lowerings.by-transposed-matmul",

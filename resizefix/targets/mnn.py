@@ -49,6 +49,7 @@ from resizefix.targets.shared_deviations import (
     kept_axes_are_sampled,
     kept_axes_may_be_sampled,
     old_resize_is_half_pixel,
+    open_batch_of_sizes,
     policy_ignored,
     symmetric_is_asymmetric,
     whole_copies_are_sampled,
@@ -61,6 +62,8 @@ _CONVERTER = f"MNN 4d40bdb, tools/converter/source/onnx/ResizeOnnx.cpp; measured
 _UPSAMPLE = f"MNN 4d40bdb, tools/converter/source/optimizer/onnxextra/OnnxUpsample.cpp; measured on {_RELEASE}"
 _SHAPE = f"MNN 4d40bdb, source/shape/ShapeInterp.cpp; measured on {_RELEASE}"
 _KERNEL = f"MNN 4d40bdb, source/geometry/ConvertUtils.hpp and source/backend/cpu/CPUResize.hpp; measured on {_RELEASE}"
+_DIMENSIONS = f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}"
+_COUNTS = "counts for a dimension more, of which MNN takes five and interpolates four"
 
 
 MNN = targets_of(
@@ -104,7 +107,7 @@ MNN = targets_of(
             because="one axis of {f.rank_name} is resized; MNN makes three dimensions of them, and reads a fourth, "
             "which is "
             '0 ("Acquire buffer size = 0")',
-            source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
+            source=_DIMENSIONS,
             fix="reshape to four axes around the node",
         ),
         Rule(
@@ -112,7 +115,7 @@ MNN = targets_of(
             holds=lambda f: not is_spread(f),
             because="one axis of {f.rank_name} is resized; MNN makes three dimensions of them, and reads a fourth, "
             "which is any number",
-            source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
+            source=_DIMENSIONS,
             fix="reshape to four axes around the node",
             effect=Effect.DIFFERENT,
         ),
@@ -130,7 +133,7 @@ MNN = targets_of(
             because="the rank is {f.rank_name}; MNN counts a resized batch as two more axes, and resized channels as "
             "one more "
             '("MNN Interp don\'t support >= 6 dimension Interp")',
-            source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
+            source=_DIMENSIONS,
             fix="reshape around the node",
         ),
         Rule(
@@ -238,7 +241,7 @@ MNN = targets_of(
             holds=lambda f: f.mode == "cubic" or (f.rank or 0) < 3 or samples_alike(kept_channels)(f),
             because="batch or channels keep their length with a scale other than 1 ({f.values}), and are copied "
             "instead of sampled",
-            source=f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
+            source=_DIMENSIONS,
             fix="write 1 for that axis where a copy is meant; else replace the node",
             effect=Effect.DIFFERENT,
         ),
@@ -251,10 +254,8 @@ MNN = targets_of(
             effect=Effect.DIFFERENT,
         ),
         factors_are_not_known(_KERNEL, *BEFORE, linear_without_a_mode, nearest),
-        fed_axes(
-            f"MNN 4d40bdb, source/geometry/GeometryImageOp.cpp; measured on {_RELEASE}",
-            "each that is resized counts for a dimension more, of which MNN takes five and interpolates four",
-        ),
+        fed_axes(_DIMENSIONS, f"each that is resized {_COUNTS}"),
+        open_batch_of_sizes(_DIMENSIONS, f"it {_COUNTS}"),
     ),
     (
         OperatorLimit(frozenset({"ConvTranspose"}), f"measured on {_RELEASE}, another shape", ranks=frozenset({3})),

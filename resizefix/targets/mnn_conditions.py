@@ -178,10 +178,16 @@ def _upsampled_by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 
 def depth_is_kept(f: SiteFacts) -> bool:
-    """pytorch_half_pixel writes the depth's offset over its scale."""
+    """pytorch_half_pixel writes the depth's offset over its scale; from one sample, or for one, the first is read."""
     pytorch = f.has_coordinates and f.coordinate_transformation_mode == "pytorch_half_pixel"
-    depth = f.input_shape[f.rank - 3] if f.input_shape and f.rank and f.rank > 2 else None
-    return not pytorch or _dimensions(f) != 5 or depth == 1
+    if not pytorch or _dimensions(f) != 5 or f.rank is None:
+        return True
+    axis = f.rank - 3
+    depth = f.input_shape[axis] if f.input_shape else None
+    if depth is not None:
+        outs = [out for resized_axis, _, out, _ in resized(f) if resized_axis == axis]
+        return depth == 1 or (bool(outs) and all(out == 1 for out in outs))
+    return bool(f.by_sizes and f.axes_are_trivial and f.values and f.values[axis] == 1)
 
 
 def reads_before_the_first(f: SiteFacts) -> bool:

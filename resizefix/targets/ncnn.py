@@ -252,6 +252,7 @@ NCNN = targets_of(
         ),
     ),
     (
+        OperatorLimit(frozenset({"Split"}), f"measured on {_RELEASE}, not loaded", ranks=frozenset({5})),
         OperatorLimit(frozenset({"Reshape"}), f"measured on {_RELEASE}, not registered", ranks=frozenset({5})),
         OperatorLimit(
             frozenset({"Cast"}),

@@ -221,6 +221,15 @@ def copies_alike(*deviations: Deviation) -> Callable[[SiteFacts], bool]:
     return holds
 
 
+def copies_are_exact(f: SiteFacts) -> bool:
+    """Where no length changes, every output lies on its own sample, to the last bit."""
+    found = list(_resized(f, _FED))
+    if any(size != out for _, size, out, _ in found):
+        return True
+    known = [sampling for sampling in map(partial(_sampling, f), found) if sampling is not None]
+    return all(np.array_equal(_at(one), np.arange(one.out)) for one in known)
+
+
 def copied(sampling: Sampling) -> Sampling:
     """Each output is the sample at its own place."""
     return replace(sampling, positions=_one_by_one, rounding=np.floor, scale=1.0, antialias=False)

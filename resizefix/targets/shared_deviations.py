@@ -19,6 +19,7 @@ from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import (
     Deviation,
     copies_alike,
+    copies_are_exact,
     fed_fractions,
     gives_samples,
     policy_is_stretch,
@@ -92,11 +93,18 @@ def integers_are_rounded(source: str) -> Rule:
     )
 
 
-def integers_are_summed_otherwise(source: str) -> Rule:
-    """Interpolated integers are cut off, of sums that are added in another order than in onnxruntime."""
+def integers_are_summed_otherwise(source: str, *, samples_copies: bool = False) -> Rule:
+    """Interpolated integers are cut off, of sums that are added in another order than in onnxruntime; `samples_copies`:
+    of a node that changes no length, too, which onnxruntime copies."""
+
+    def holds(f: SiteFacts) -> bool:
+        if f.elem_type not in INTEGERS or f.mode == "nearest":
+            return True
+        return _sums_are_exact(f) and (not samples_copies or copies_are_exact(f))
+
     return Rule(
         name="integers-are-summed-otherwise",
-        holds=lambda f: f.elem_type not in INTEGERS or f.mode == "nearest" or _sums_are_exact(f),
+        holds=holds,
         because="the tensor is {f.type_name}; interpolated integers are cut off, and a sum that is added in another "
         "order than in onnxruntime falls on the other side of a whole number",
         source=source,

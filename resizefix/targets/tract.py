@@ -160,6 +160,15 @@ TRACT = targets_of(
             fix="write the roi of the listed axes alone",
         ),
         Rule(
+            name="policy-of-negative-axes",
+            holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or f.axes is None or min(f.axes) >= 0,
+            because="with keep_aspect_ratio_policy and the negative axes {f.axes} onnxruntime returns the input's "
+            "size, and tract what the policy says",
+            source=f"measured on {_RELEASE} and onnxruntime 1.32.0",
+            fix="count the axes from the front",
+            effect=Effect.DIFFERENT,
+        ),
+        Rule(
             name="kept-axes-are-filtered",
             holds=samples_alike(kept_is_sampled),
             because="with antialias, an axis that keeps its length is sampled by its scale {f.values}; onnxruntime "
@@ -207,6 +216,6 @@ TRACT = targets_of(
             effect=Effect.DIFFERENT,
         ),
         ties_are_exact(f"measured on {_RELEASE}", (_corners, _OLD, symmetric_ties)),
-        integers_are_summed_otherwise(f"measured on {_RELEASE}"),
+        integers_are_summed_otherwise(f"measured on {_RELEASE}", samples_copies=True),
     ),
 )

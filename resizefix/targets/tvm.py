@@ -57,12 +57,36 @@ def _divides(f: SiteFacts) -> bool:
 
 
 def _has_corners(f: SiteFacts) -> bool:
-    """No axis of the image gets the length 1; of open ones nothing is divided at import."""
+    """No axis of the image is known to get the length 1."""
     corners = f.has_coordinates and f.coordinate_transformation_mode in ("align_corners", "tf_crop_and_resize")
-    if not corners or f.rank is None or f.input_shape is None or None in f.input_shape[2:]:
+    if not corners or f.rank is None or f.input_shape is None:
         return True
-    outs = {axis: out for axis, _, out, _ in resized(f)}
-    return all(outs.get(axis, f.input_shape[axis]) != 1 for axis in range(2, f.rank))
+    shape = f.input_shape
+    outs: dict[int, float] = {axis: out for axis, size, out, _ in resized(f) if size == shape[axis]}
+    if f.by_sizes and f.axes is None:
+        outs |= {axis: size for axis, size in enumerate(f.values or ()) if shape[axis] is None}
+    return all(outs.get(axis, shape[axis]) != 1 for axis in range(2, f.rank))
+
+
+def _open_values(f: SiteFacts) -> tuple[float, ...]:
+    """The scales or sizes of the image's open lengths, where linear or cubic divides by an output's length."""
+    divides = f.has_coordinates and f.coordinate_transformation_mode in ("align_corners", "asymmetric")
+    values = f.full_scales if f.by_scales else f.values if f.axes is None else None
+    if not divides or f.mode == "nearest" or f.input_shape is None or values is None:
+        return ()
+    return tuple(value for value, size in zip(values[2:], f.input_shape[2:], strict=False) if size is None)
+
+
+def _divides_by_one(f: SiteFacts) -> bool:
+    """An open length, or with align_corners the length less 1, is divided by itself or by 1."""
+    if f.by_scales:
+        return 1 in _open_values(f)
+    return f.coordinate_transformation_mode == "align_corners" and 2 in _open_values(f)
+
+
+def _may_be_one_pixel(f: SiteFacts) -> bool:
+    corners = f.by_scales and f.coordinate_transformation_mode == "align_corners"
+    return corners and any(scale < 1 for scale in _open_values(f))
 
 
 def _crops_known_lengths(f: SiteFacts) -> bool:
@@ -168,6 +192,23 @@ TVM = targets_of(
             '("Divide by zero")',
             source=_KERNEL,
             fix="write asymmetric, which reads the same pixel there",
+        ),
+        Rule(
+            name="open-lengths-are-divided",
+            holds=lambda f: not _divides_by_one(f),
+            because="the input is {f.shown_input_shape}: {f.mode} with {f.coordinate_transformation_mode} divides an "
+            'open length by itself or by 1 ("IntImm supports only int")',
+            source=f"measured on {_RELEASE}",
+            fix="give the shape (shape_dict), or write it into the file",
+        ),
+        Rule(
+            name="corners-may-be-one-pixel",
+            holds=lambda f: not _may_be_one_pixel(f),
+            because="an open length shrinks with align_corners: where the output gets the length 1, {f.mode} divides "
+            "by 0, and gives no numbers",
+            source=f"measured on {_RELEASE}",
+            fix="feed larger inputs",
+            effect=Effect.NOTED,
         ),
         Rule(
             name="axes-ignored",

@@ -10,21 +10,27 @@ from onnx import TensorProto
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
-from resizefix.lowerings.table import BY_TARGET, LOWERINGS, lower, lowerings_for
+from resizefix.lowerings.table import BY_NAME, BY_TARGET, LOWERINGS, lower, lowerings_for
 from resizefix.targets.catalogue import TARGETS, target_named
 
 NEAREST = Interpolation(Mode.NEAREST, CoordinateTransformationMode.ASYMMETRIC, NearestMode.FLOOR)
 LINEAR = Interpolation(Mode.LINEAR, CoordinateTransformationMode.HALF_PIXEL)
 
 
-def chosen(target: str, meaning: Interpolation, scales: tuple[float, ...], shape: tuple[int, ...]) -> str:
+def chosen(
+    target: str,
+    meaning: Interpolation,
+    scales: tuple[float, ...],
+    shape: tuple[int, ...],
+    elem_type: int = TensorProto.FLOAT,
+) -> str:
     """The lowering that takes the place of a node for the target."""
-    subject = ResizeSpec(meaning, ExtentKind.SCALES, scales, shape, TensorProto.FLOAT)
+    subject = ResizeSpec(meaning, ExtentKind.SCALES, scales, shape, elem_type)
     limits = target_named(target)
     counter = itertools.count()
 
     def why_not(lowering):
-        return limits.why_not(lowering.operators, TensorProto.FLOAT, len(shape))
+        return limits.why_not(lowering.operators, elem_type, len(shape))
 
     made = lower(
         subject,
@@ -41,7 +47,7 @@ def chosen(target: str, meaning: Interpolation, scales: tuple[float, ...], shape
 def test_every_order_is_of_a_target_and_of_lowerings() -> None:
     assert BY_TARGET.keys() <= {target.name for target in TARGETS}
     for order in BY_TARGET.values():
-        assert set(order) <= set(LOWERINGS)
+        assert set(order) <= set(BY_NAME.values())
         assert len(set(order)) == len(order)
     assert lowerings_for(None) == lowerings_for("openvino") == LOWERINGS
 
@@ -69,3 +75,9 @@ def test_a_volume_has_a_form_without_reshapes_in_ncnn() -> None:
     assert chosen("ncnn", LINEAR, (1, 1, 1.5, 1.5, 1.5), (1, 2, 8, 8, 8)) == "transposed_matmul"
     with pytest.raises(RefusedError, match="not static"):
         chosen("ncnn", LINEAR, (1, 1, 1.5, 1.5, 1.5), (1, 2, None, 8, 8))
+
+
+def test_integers_are_copied_sample_by_sample_in_ncnn() -> None:
+    assert chosen("ncnn", NEAREST, (1, 1, 2, 2), (1, 2, 5, 7), TensorProto.UINT8) == "split_concat"
+    with pytest.raises(RefusedError, match="Split"):
+        chosen("ncnn", NEAREST, (1, 1, 2, 2, 2), (1, 2, 5, 7, 7), TensorProto.UINT8)

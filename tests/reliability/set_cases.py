@@ -26,7 +26,7 @@ DEFAULTS: dict[str, Any] = {
 NAMES = {"coordinates": "coordinate_transformation_mode"}
 FORMS = (
     "scales", "sizes", "axes", "gather", "repeat", "strided-slice", "matmul", "small-matmul", "conv-transpose",
-    "depthwise-conv-transpose", "average-pool", "pad-upsample-slice", "identity", "two-4d-resizes",
+    "depthwise-conv-transpose", "average-pool", "pad-upsample-slice", "identity", "two-4d-resizes", "split-concat",
 )  # fmt: skip
 
 

@@ -86,3 +86,29 @@ def test_the_promoted_cubic_srcnn_runs_in_mnn_and_is_wrong_at_the_upper_and_left
     for k, one, other in zip((2, 3, 4, 2.5), found, wanted, strict=True):
         border = math.ceil(k / 2) + 6
         assert np.abs(one - other)[:, :, border:, border:].max() <= 2e-4
+
+
+def test_the_memory_of_an_input_lives_until_ncnn_has_computed_from_it():
+    require("ncnn")
+    # pnnx knows no batch here, and the input has four axes: such a clone reads the array that it was made of.
+    parts = [f"p{index}" for index in range(16)]
+    split = onnx.helper.make_node("Split", ["x", "lengths"], parts, axis=2)
+    concat = onnx.helper.make_node("Concat", parts[::-1], ["y"], axis=2)
+    shape = (1, 8, 16, 16)
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            [split, concat],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape)],
+            [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, shape)],
+            [onnx.numpy_helper.from_array(np.ones(16, np.int64), "lengths")],
+        ),
+        opset_imports=[onnx.helper.make_opsetid("", 13)],
+        ir_version=8,
+    )
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    with Runtime(runtime_named("ncnn"), time_limit=120) as runtime:
+        answer = asked(runtime, model, *[{"x": x}] * 3)
+    assert answer.ending is Ending.RAN, answer.message
+    for found in answer.results:
+        np.testing.assert_array_equal(found["y"], x[:, :, ::-1])

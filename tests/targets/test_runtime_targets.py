@@ -161,6 +161,9 @@ NEXT_TO_A_TIE = {
     "values": "1,2,5,16",
     "shape": "1x2x5x13",
 }
+VOLUME = {"mode": "nearest", "ct": "pytorch_half_pixel", "form": "sizes", "shape": "1x4x3x7x4"}
+TO_NEGATIVE_AXES = {"mode": "linear", "opset": "18", "form": "sizes", "values": "10,16", "policy": "not_smaller"}
+TO_OPEN_LENGTHS = {"mode": "linear", "values": "1,1,1,2", "dyn": "d2"}
 LISTED_SIZES = {"opset": "18", "axes": "2,3", "form": "sizes", "values": "10,14", "dyn": "d0"}
 
 
@@ -189,6 +192,29 @@ LISTED_SIZES = {"opset": "18", "axes": "2,3", "form": "sizes", "values": "10,14"
         ("openvino", NEXT_TO_A_TIE, ["ties-are-exact"]),
         ("tract", NEXT_TO_A_TIE, ["ties-are-exact"]),
         ("tract", {**NEXT_TO_A_TIE, "values": "1,2,5,14", "shape": "1x2x5x7"}, []),
+        (
+            "tract",
+            {"mode": "linear", "dtype": "int32", "values": "1,1.0000153", "shape": "2x3"},
+            ["integers-are-summed-otherwise"],
+        ),
+        ("tract", {"mode": "linear", "dtype": "int32", "values": "1,1", "shape": "2x3"}, []),
+        ("tract", {**TO_NEGATIVE_AXES, "axes": "-2,-1"}, ["policy-of-negative-axes"]),
+        ("tract", {**TO_NEGATIVE_AXES, "axes": "2,3"}, []),
+        ("tvm", {**TO_OPEN_LENGTHS, "ct": "asymmetric"}, ["open-lengths-are-divided"]),
+        ("tvm", {**TO_OPEN_LENGTHS, "ct": "align_corners", "mode": "cubic"}, ["open-lengths-are-divided"]),
+        ("tvm", {**TO_OPEN_LENGTHS, "ct": "half_pixel"}, []),
+        ("tvm", {**TO_OPEN_LENGTHS, "ct": "asymmetric", "dyn": "d3"}, []),
+        ("tvm", {**TO_OPEN_LENGTHS, "ct": "asymmetric", "form": "sizes", "values": "1,2,1,14"}, []),
+        (
+            "tvm",
+            {**TO_OPEN_LENGTHS, "ct": "align_corners", "form": "sizes", "values": "1,2,2,14"},
+            ["open-lengths-are-divided"],
+        ),
+        (
+            "tvm",
+            {**TO_OPEN_LENGTHS, "ct": "align_corners", "form": "sizes", "values": "1,2,1,14"},
+            ["corners-of-one-pixel"],
+        ),
         ("tract", {"mode": "linear", **LISTED_SIZES}, ["listed-sizes-of-known-lengths"]),
         ("tract", {"mode": "nearest", "nm": "ceil", **LISTED_SIZES}, []),
         ("tract", {"mode": "linear", **LISTED_SIZES, "dyn": "0"}, []),
@@ -198,6 +224,10 @@ LISTED_SIZES = {"opset": "18", "axes": "2,3", "form": "sizes", "values": "10,14"
             {"values": "1,1.1,1.1,1", "shape": "1x2x4x16"},
             ["no-mode-is-linear", "unchanged-sizes-are-sampled"],
         ),
+        ("mnn", {**VOLUME, "values": "1,4,2,7,4"}, ["depth-of-pytorch-half-pixel"]),
+        ("mnn", {**VOLUME, "values": "1,4,1,7,4"}, []),
+        ("mnn", {**VOLUME, "values": "1,4,1,7,4", "dyn": "1"}, []),
+        ("mnn", {**VOLUME, "form": "scales", "values": "1,1,0.5,2,2"}, []),
         ("ncnn", {"mode": "linear", "form": "sizes", "values": "1,2,5,7"}, []),
         ("ncnn", {"mode": "linear", "form": "sizes_cnode", "values": "1,2,5,7"}, ["net-has-layers"]),
         (
@@ -227,6 +257,14 @@ def test_what_random_cases_have_shown(name, columns, rules):
     target = next(target for target in TARGETS if target.name == name)
     found = facts(**{"ct": "", **columns})
     assert [broken.rule for broken in judge(target, found) if broken.effect is not Effect.NOTED] == rules
+
+
+def test_what_an_open_length_may_become_is_noted():
+    tvm, mnn = (next(target for target in TARGETS if target.name == name) for name in ("tvm", "mnn"))
+    shrinks = {"mode": "linear", "ct": "align_corners", "values": "1,1,0.3,0.5", "dyn": "1"}
+    assert [broken.rule for broken in judge(tvm, facts(**shrinks))] == ["corners-may-be-one-pixel"]
+    of_open_channels = {"mode": "nearest", "nm": "floor", "form": "sizes", "values": "1,4,10,14", "dyn": "d1"}
+    assert "open-batch-of-sizes" in {broken.rule for broken in judge(mnn, facts(**of_open_channels))}
 
 
 @pytest.mark.parametrize("name", ["openvino", "opencv-5", "mnn"])

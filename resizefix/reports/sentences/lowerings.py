@@ -56,6 +56,7 @@ SENTENCES = {
     "lowerings.by-identity": "Identity",
     "lowerings.by-repeat": "repeated samples (Unsqueeze, Concat, Reshape)",
     "lowerings.by-strided-slice": "Slice with steps",
+    "lowerings.by-split-concat": "Split into samples, and a Concat of them",
     "lowerings.by-gather": "Gather of the same samples",
     "lowerings.by-depthwise-conv-transpose": "a depthwise ConvTranspose",
     "lowerings.by-average-pool": "AveragePool",

@@ -50,10 +50,12 @@ def load(model: ModelToLoad, options: Options) -> Run:
 
     def run(feeds: Arrays) -> Sequence[Any]:
         extractor = net.create_extractor()
-        for index, value in enumerate(feeds.values()):
+        # Its layers compute in single precision, and take what bytes they get for that. A clone of four axes still
+        # reads the array, which must live until all is computed.
+        arrays = [value.astype("f4") for value in feeds.values()]
+        for index, array in enumerate(arrays):
             blob = f"in{index}"
-            # Its layers compute in single precision, and take what bytes they get for that.
-            if blob in batch and extractor.input(blob, ncnn.Mat(value.astype("f4"), **batch[blob]).clone()) != 0:
+            if blob in batch and extractor.input(blob, ncnn.Mat(array, **batch[blob]).clone()) != 0:
                 raise RefusedError(f"the input {blob} was not taken")
         return [_extracted(extractor, f"out{index}", batch) for index in range(len(model.outputs))]
 

@@ -14,6 +14,7 @@ import pytest
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
+from ort_runs import opened
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 INDEX = json.loads((FIXTURES / "index.json").read_text(encoding="utf-8"))
@@ -39,15 +40,6 @@ DTYPES = {
 
 def each(entries: list[dict[str, Any]]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("entry", entries, ids=[entry["file"] for entry in entries])
-
-
-def open_session(model: str | bytes, *, optimized: bool = True) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    if not optimized:
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def feeds_of(entry: dict[str, Any], session: onnxruntime.InferenceSession) -> dict[str, Any]:
@@ -194,7 +186,7 @@ def test_the_checker_agrees(entry: dict[str, Any]) -> None:
 @each([entry for entry in MODELS if "load" in entry["broken"]])
 def test_onnxruntime_refuses_what_is_broken_on_purpose(entry: dict[str, Any]) -> None:
     with pytest.raises(LOAD_ERRORS):
-        open_session(str(FIXTURES / entry["file"]))
+        opened(str(FIXTURES / entry["file"]), optimized=True)
 
 
 @each([entry for entry in INDEX if "read" in entry["broken"]])
@@ -209,7 +201,7 @@ def test_what_is_no_model_holds_no_graph(entry: dict[str, Any]) -> None:
 
 @each(RUNNABLE)
 def test_it_runs(entry: dict[str, Any]) -> None:
-    session = open_session(str(FIXTURES / entry["file"]))
+    session = opened(str(FIXTURES / entry["file"]), optimized=True)
     outputs = session.run(None, feeds_of(entry, session))
     assert len(outputs) == len(session.get_outputs())
 
@@ -246,7 +238,7 @@ def test_the_values_the_index_names_are_those_that_run(entry: dict[str, Any]) ->
     names = list(dict.fromkeys(name for node in nodes for name in (node.input[0], node.output[0])))
     del model.graph.output[:]
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-    session = open_session(model.SerializeToString(), optimized=False)
+    session = opened(model)
     shapes = dict(zip(names, (list(value.shape) for value in session.run(None, feeds_of(entry, session))), strict=True))
     for node, site in zip(nodes, sites, strict=True):
         if tells_values(site):
@@ -262,7 +254,7 @@ def test_a_handmade_model_is_what_its_text_says(text: Path) -> None:
 @pytest.mark.parametrize("file", ["srcnn_x3_opset11.onnx", "srcnn_x3_opset11_dynamic.onnx"])
 def test_srcnn_computes_what_torch_computed(file: str) -> None:
     with np.load(FIXTURES / "srcnn_expected.npz") as expected:
-        (output,) = open_session(str(FIXTURES / file)).run(None, {"input": expected["input"]})
+        (output,) = opened(str(FIXTURES / file), optimized=True).run(None, {"input": expected["input"]})
         assert output.shape == expected["output_x3"].shape
         assert np.abs(output - expected["output_x3"]).max() <= 1e-5
 
@@ -275,6 +267,6 @@ def test_srcnn_with_another_scale_computes_what_torch_computed(factor: str, scal
     constant = next(node for node in model.graph.node if resize.input[2] in node.output)
     constant.attribute[0].t.CopyFrom(numpy_helper.from_array(np.array([1, 1, *scales], np.float32)))
     with np.load(FIXTURES / "srcnn_expected.npz") as expected:
-        (output,) = open_session(model.SerializeToString()).run(None, {"input": expected["input"]})
+        (output,) = opened(model, optimized=True).run(None, {"input": expected["input"]})
         assert output.shape == expected[f"output_x{factor}"].shape
         assert np.abs(output - expected[f"output_x{factor}"]).max() <= 1e-5

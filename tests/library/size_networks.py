@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-import onnxruntime as ort
+import ort_runs
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import resizefix
@@ -60,12 +60,7 @@ def built(build: Build, size: tuple[int, int]) -> ModelProto:
 
 
 def run(model: ModelProto, size: tuple[int, int], batch: int = 1) -> np.ndarray:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(model.SerializeToString(), options)
-    x = np.random.default_rng(1).random((batch, 3, *size), np.float32)
-    (found,) = session.run(None, {"x": x})
+    (found,) = ort_runs.run(model, {"x": np.random.default_rng(1).random((batch, 3, *size), np.float32)})
     return found
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
+import ort_runs
 import pytest
 from onnx import helper
 
@@ -25,12 +25,8 @@ CALLS = {
 
 
 def run(model: onnx.ModelProto) -> np.ndarray:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(model.SerializeToString(), options)
     x = np.random.default_rng(0).random((1, 3, *SIZE), np.float32)
-    return session.run(None, {session.get_inputs()[0].name: x})[0]
+    return ort_runs.run(model, {model.graph.input[0].name: x})[0]
 
 
 def sizes(model: onnx.ModelProto) -> list[int]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import onnx.parser
-import onnxruntime as ort
+import ort_runs
 import pytest
 
 import resizefix
@@ -17,12 +17,8 @@ HALVES = onnx.parser.parse_model(
 
 
 def run(model: onnx.ModelProto, **feeds: np.ndarray) -> np.ndarray:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     x = np.random.default_rng(0).normal(size=(1, 4, 5)).astype(np.float16)
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, {"x": x, **feeds})[0]
+    return ort_runs.run(model, {"x": x, **feeds})[0]
 
 
 @pytest.mark.parametrize("verify", [True, False])

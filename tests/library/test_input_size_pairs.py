@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
+import ort_runs
 import pytest
 
 import resizefix
@@ -16,12 +16,7 @@ PAIRS = json.loads((FOLDER / "index.json").read_text())["pairs"]
 
 
 def outputs(model: onnx.ModelProto, shape: list[int]) -> list[np.ndarray]:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(model.SerializeToString(), options)
-    values = np.random.default_rng(11).random(shape, np.float32)
-    return session.run(None, {session.get_inputs()[0].name: values})
+    return ort_runs.run(model, {model.graph.input[0].name: np.random.default_rng(11).random(shape, np.float32)})
 
 
 def loaded(pair: dict, which: str) -> onnx.ModelProto:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import onnx.parser
-import onnxruntime as ort
 import pytest
+from ort_runs import opened
 
 import resizefix
 from resizefix.errors import RefusedError, UsageError, VerificationFailedError
@@ -29,11 +29,7 @@ CALLS = {
 
 
 def outputs(model):
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = opened(model)
     shape = session.get_inputs()[0].shape
     return session.run(None, {"input": np.random.default_rng(0).standard_normal(shape).astype(np.float32)})
 

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import NodeProto, TensorProto, helper, numpy_helper
+from ort_runs import opened
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
@@ -19,14 +20,6 @@ from resizefix.lowerings import Lowered, Lowering, ResizeSpec
 ort.set_default_logger_severity(4)  # tf_half_pixel_for_nn is deprecated, and onnxruntime says so for every node
 
 NEWEST = 19  # the newest Resize there is
-
-
-def session(model: onnx.ModelProto) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def native_node(subject: ResizeSpec, x: str, y: str, opset: int = NEWEST) -> tuple[NodeProto, list[TensorProto]]:
@@ -82,7 +75,7 @@ class Batch:
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
         onnx.checker.check_model(model, full_check=True)
         names = [output.name for output in self.outputs]
-        return dict(zip(names, session(model).run(names, feeds), strict=True))
+        return dict(zip(names, opened(model).run(names, feeds), strict=True))
 
 
 def sample(subject: ResizeSpec, shape: Sequence[int], seed: int = 0) -> np.ndarray:

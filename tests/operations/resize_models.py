@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
+from ort_runs import opened
 
 ort.set_default_logger_severity(4)
 
@@ -50,13 +51,7 @@ def resize_model(
 
 def run(model: onnx.ModelProto, x: np.ndarray, *, optimized: bool = False) -> np.ndarray:
     """What the output `y` is."""
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    if not optimized:
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(["y"], {"x": x})[0]
+    return opened(model, optimized=optimized).run(["y"], {"x": x})[0]
 
 
 def sample(shape: tuple[int, ...], kind: int = TensorProto.FLOAT, seed: int = 0) -> np.ndarray:

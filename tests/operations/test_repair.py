@@ -7,7 +7,8 @@ import onnx
 import onnx.parser
 import pytest
 from onnx import numpy_helper
-from test_repaired_files import BROKEN, session
+from ort_runs import opened
+from test_repaired_files import BROKEN
 
 import resizefix
 from resizefix.document.document import Document
@@ -121,7 +122,7 @@ def test_each_fault_is_named_and_fixed(name):
     assert outcome.fault is not None
     assert fault in outcome.fault.split(", ")
     assert result.verification.passed
-    session(result.model)
+    opened(result.model, optimized=True)
 
 
 def test_every_finder_is_covered_by_a_text_or_a_file():
@@ -196,7 +197,7 @@ TWO_EXTENTS_TWICE = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8
 def test_a_node_whose_sizes_the_repair_of_another_tells_is_repaired_too():
     result = resizefix.repair(onnx.parser.parse_model(TWO_EXTENTS_TWICE))
     assert [outcome.status for outcome in result.outcomes] == [Status.CHANGED] * 2
-    (output,) = session(result.model).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    (output,) = opened(result.model, optimized=True).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
     assert output.shape == (1, 3, 32, 32)
 
 
@@ -223,7 +224,7 @@ def test_sizes_that_freeze_the_batch_follow_it_afterwards(opset, batch):
     document = small(opset, f"y = Resize (x, {roi}, z)", rest, data="float[N,3,8,8] x")
     result = resizefix.repair(document.to_proto())
     assert result.outcomes[0].fault == "frozen-batch"
-    (output,) = session(result.model).run(None, {"x": np.ones((batch, 3, 8, 8), np.float32)})
+    (output,) = opened(result.model, optimized=True).run(None, {"x": np.ones((batch, 3, 8, 8), np.float32)})
     assert output.shape == (batch, 3, 16, 20)
 
 
@@ -237,7 +238,7 @@ def test_a_stored_shape_that_the_repair_makes_untrue_is_derived_again(opset):
     )
     made = resizefix.repair(onnx.parser.parse_model(text)).model
     for optimized in (False, True):  # optimising folds Shape to what is stored
-        (shape,) = session(made, optimized=optimized).run(None, {"x": np.ones((2, 3, 8, 8), np.float32)})
+        (shape,) = opened(made, optimized=optimized).run(None, {"x": np.ones((2, 3, 8, 8), np.float32)})
         assert shape.tolist() == [2, 3, 16, 20]
 
 
@@ -257,9 +258,9 @@ def test_sizes_that_lose_channels_keep_them_afterwards(opset):
     result = resizefix.repair(document.to_proto())
     assert result.outcomes[0].fault == "lost-channels"
     image = np.random.RandomState(0).rand(1, 3, 8, 8).astype(np.float32)
-    (output,) = session(result.model).run(None, {"x": image})
+    (output,) = opened(result.model, optimized=True).run(None, {"x": image})
     right = small(opset, f"y = Resize (x, {roi}, z)", "int64[4] z = {1, 3, 16, 20}, float[0] e = {}")
-    assert np.array_equal(output, session(right.to_proto()).run(None, {"x": image})[0])
+    assert np.array_equal(output, opened(right.to_proto(), optimized=True).run(None, {"x": image})[0])
 
 
 def test_channels_that_nothing_says_are_to_stay_are_left_as_they_are():
@@ -281,7 +282,7 @@ def test_the_cast_that_is_missing_behind_a_node_is_added():
       }"""
     result = resizefix.repair(onnx.parser.parse_model(text))
     assert result.outcomes[0].fault == "cast-pair"
-    session(result.model)
+    opened(result.model, optimized=True)
 
 
 def test_a_scale_that_went_through_float16_is_the_one_that_was_meant():
@@ -325,7 +326,7 @@ def test_the_stored_shape_may_stand_behind_an_operator_that_keeps_shapes(behind,
     text = f"h = Relu (x) r = Resize ({operands}) q = {behind} (r) y = Relu (q)"
     result = resizefix.repair(small(13, text, f"{rest}float[1,3,16,16] y").to_proto())
     assert result.outcomes[0].status is Status.CHANGED
-    (output,) = session(result.model).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    (output,) = opened(result.model, optimized=True).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
     assert output.shape == (1, 3, 16, 16)
 
 
@@ -344,7 +345,7 @@ def test_a_stored_shape_with_a_size_of_0_is_not_what_was_meant():
     )
     made = resizefix.repair(broken)
     assert made.outcomes[0].fault == "unit-scale"
-    (output,) = session(made.model).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    (output,) = opened(made.model, optimized=True).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
     assert output.shape == (1, 3, 16, 16)
 
 
@@ -364,11 +365,13 @@ def test_values_of_a_data_file_are_put_into_the_model(kind, opset, tmp_path):
     external = {"save_as_external_data": True, "size_threshold": 0, "convert_attribute": True}
     onnx.save_model(model, path, **external)
     with pytest.raises(Exception, match="Cannot parse data from external tensors"):
-        session(onnx.load(path, load_external_data=False))
+        opened(onnx.load(path, load_external_data=False), optimized=True)
     result = resizefix.repair(path)
     assert result.outcomes[0].fault == "external-extent"
     result.model.save(tmp_path / "fixed.onnx")
-    (output,) = session(onnx.load(tmp_path / "fixed.onnx")).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    (output,) = opened(onnx.load(tmp_path / "fixed.onnx"), optimized=True).run(
+        None, {"x": np.ones((1, 3, 8, 8), np.float32)}
+    )
     assert output.shape == (1, 3, 16, 16)
 
 
@@ -381,4 +384,4 @@ def test_bfloat16_scales_are_the_factors_that_were_rounded(opset):
     assert result.outcomes[0].fault == "float16-extent"
     (scales,) = (numpy_helper.to_array(tensor) for tensor in result.model.graph.initializer if tensor.dims == [4])
     assert scales.tolist() == np.array([1, 1, 1.2, 2.5], np.float32).tolist()
-    session(result.model)
+    opened(result.model, optimized=True)

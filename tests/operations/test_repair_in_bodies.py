@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from test_repaired_files import session
+from ort_runs import opened
 
 import resizefix
 from resizefix.outcome import Status
@@ -40,8 +40,8 @@ def test_a_resize_in_a_function_is_repaired_and_computes_what_it_did_in_the_main
         f"<float[4] s = {{1, 1, 2, 2}}, float[0] r = {{}}> {{ y = {resize} }}"
     )
     image = np.random.RandomState(0).rand(1, 3, 8, 8).astype(np.float32)
-    (wanted,) = session(plain, optimized=False).run(None, {"a": image})
-    (found,) = session(result.model, optimized=False).run(None, {"x": image})
+    (wanted,) = opened(plain).run(None, {"a": image})
+    (found,) = opened(result.model).run(None, {"x": image})
     assert np.array_equal(wanted, found)
 
 
@@ -64,5 +64,5 @@ def test_scales_nearly_one_in_a_function_are_one():
     )
     made = resizefix.repair(broken)
     assert made.outcomes[0].fault == "unit-scale"
-    (output,) = session(made.model).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    (output,) = opened(made.model, optimized=True).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
     assert output.shape == (1, 3, 16, 16)

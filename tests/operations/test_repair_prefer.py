@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from ort_runs import opened
 from test_repair import SCALES, small
-from test_repaired_files import session
 
 import resizefix
 from resizefix.errors import UsageError
@@ -14,7 +14,7 @@ from resizefix.outcome import Status
 def test_prefer_decides_between_two_operands(prefer, side):
     document = small(13, 'y = Resize (x, "", s, z)', f"{SCALES}, int64[4] z = {{1, 3, 20, 20}}")
     made = resizefix.repair(document.to_proto(), prefer=prefer).model
-    (output,) = session(made).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    (output,) = opened(made, optimized=True).run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
     assert output.shape == (1, 3, side, side)
 
 
@@ -30,7 +30,7 @@ def test_prefer_decides_how_a_node_of_two_versions_samples(words, coordinates):
     result = resizefix.repair(broken, prefer=words)
     assert result.verification.passed
     feeds = {"x": np.random.default_rng(0).random((1, 3, 8, 8), np.float32)}
-    (found,), (wanted,) = (session(made).run(None, feeds) for made in (result.model, meant.to_proto()))
+    (found,), (wanted,) = (opened(made, optimized=True).run(None, feeds) for made in (result.model, meant.to_proto()))
     assert found.tobytes() == wanted.tobytes()
 
 
@@ -51,7 +51,7 @@ def test_a_stored_shape_that_two_scales_give_is_taken_as_sizes_on_request_alone(
     assert outcome.status is Status.REFUSED
     assert "by these sizes or by a scale that was rounded down" in (outcome.reason or "")
     made = resizefix.repair(document.to_proto(), prefer="sizes").model
-    (output,) = session(made).run(None, {"x": np.ones((1, 3, 9, 8), np.float32)})
+    (output,) = opened(made, optimized=True).run(None, {"x": np.ones((1, 3, 9, 8), np.float32)})
     assert output.shape == (1, 3, 4, 4)
 
 
@@ -65,7 +65,7 @@ def test_prefer_decides_between_a_quotient_and_the_length_that_it_gives(prefer, 
     assert outcome.status is Status.REFUSED
     assert "--prefer sizes makes the output 30 long" in (outcome.reason or "")
     made = resizefix.repair(document.to_proto(), prefer=prefer).model
-    (output,) = session(made).run(None, {"x": np.ones((1, 3, 29, 8), np.float32)})
+    (output,) = opened(made, optimized=True).run(None, {"x": np.ones((1, 3, 29, 8), np.float32)})
     assert output.shape == (1, 3, height, 16)
 
 
@@ -75,4 +75,7 @@ def test_a_cubic_node_of_two_inputs_has_one_reading(prefer):
     meant = small(13, 'y = Resize <mode = "cubic"> (x, "", s)', SCALES).to_proto()
     made = resizefix.repair(broken, prefer=prefer).model
     image = {"x": np.random.default_rng(0).random((1, 3, 8, 8), np.float32)}
-    assert session(made).run(None, image)[0].tobytes() == session(meant).run(None, image)[0].tobytes()
+    assert (
+        opened(made, optimized=True).run(None, image)[0].tobytes()
+        == opened(meant, optimized=True).run(None, image)[0].tobytes()
+    )

@@ -11,6 +11,7 @@ import onnx
 import onnx.parser
 import onnxruntime as ort
 import pytest
+from ort_runs import opened
 
 import resizefix
 from resizefix.dialects.model_view import ModelView
@@ -25,15 +26,6 @@ BROKEN = Path(__file__).parents[2] / "fixtures" / "broken"
 CASES = {case["id"]: case for case in json.loads((BROKEN / "index.json").read_text())}
 KINDS = {"tensor(float)": "float32", "tensor(double)": "float64"}
 REPAIRED = [name for name, case in CASES.items() if case["expected"] == "repaired" and "refuse" not in case["also_ok"]]
-
-
-def session(model: onnx.ModelProto, *, optimized: bool = True) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    if not optimized:
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def feeds_of(case: dict, shapes: dict, opened: ort.InferenceSession) -> dict[str, np.ndarray]:
@@ -66,7 +58,7 @@ def test_what_a_real_converter_broke_computes_what_its_reference_does(name):
     reference = onnx.load(BROKEN / "reference" / f"{name}.onnx")
     for shapes in case["compare"]["feeds"]:
         for optimized in (False, True):
-            wanted, found = session(reference, optimized=optimized), session(made, optimized=optimized)
+            wanted, found = opened(reference, optimized=optimized), opened(made, optimized=optimized)
             feeds = feeds_of(case, shapes, wanted)
             for before, after in zip(wanted.run(None, feeds), found.run(None, feeds), strict=True):
                 assert before.shape == after.shape
@@ -81,17 +73,17 @@ def test_before_the_repair_onnxruntime_says_what_the_index_says(name):
     model = onnx.load(BROKEN / f"{name}.onnx", load_external_data=False)
     if case["onnxruntime"]["state"] == "load_fail":
         with pytest.raises(Exception, match=r".") as failure:
-            session(model)
+            opened(model, optimized=True)
         assert str(failure.value)[:60] == case["onnxruntime"]["says"][:60]
         return
-    reference, opened = onnx.load(BROKEN / "reference" / f"{name}.onnx"), session(model, optimized=False)
-    feeds = feeds_of(case, case["compare"]["feeds"][-1], opened)
+    reference, session = onnx.load(BROKEN / "reference" / f"{name}.onnx"), opened(model)
+    feeds = feeds_of(case, case["compare"]["feeds"][-1], session)
     if case["onnxruntime"]["state"] == "run_fail":
         with pytest.raises(Exception, match=r"Resize|broadcast"):
-            opened.run(None, feeds)
+            session.run(None, feeds)
         return
-    wanted = session(reference, optimized=False).run(None, feeds)
-    found = opened.run(None, feeds)
+    wanted = opened(reference).run(None, feeds)
+    found = session.run(None, feeds)
     if case["onnxruntime"]["state"] == "right":  # a file that other runtimes refuse
         assert all(np.array_equal(a, b) for a, b in zip(wanted, found, strict=True))
         return

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import ModelProto, numpy_helper
+from ort_runs import run
 
 from resizefix.opsets.downgrade import default_opset, downgrade
 from resizefix.opsets.ir3 import to_ir3
@@ -23,16 +23,6 @@ def model_of(opset: int, graph: str, ir_version: int = 8) -> ModelProto:
     return onnx.helper.make_model(
         onnx.parser.parse_graph(graph), opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=ir_version
     )
-
-
-def run(model: ModelProto, feeds: Feeds) -> list[Any]:
-    """All outputs, from onnxruntime without optimisation."""
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return list(session.run(None, dict(feeds)))
 
 
 def same_bits(one: Any, other: Any) -> bool:

@@ -86,8 +86,3 @@ def test_the_rest_of_integers_has_the_right_sign(op_type: str, version: int, fmo
     a, b = np.arange(-9, 10).astype(kind), np.array([-5, -3, -1, 1, 2, 4, 7], kind)[:, None].copy()
     graph = f"g ({kind}[19] a, {kind}[7,1] b) => ({kind}[7,19] y) {{ y = {op_type}<fmod={fmod}>(a, b) }}"
     assert_same(model_of(version, graph), {"a": a, "b": b})
-
-
-def test_the_rest_of_floats_is_refused() -> None:
-    (blocker,) = blockers_of(model_of(13, "g (float[2] a) => (float[2] y) { y = Mod<fmod=1>(a, a) }"))
-    assert "Mod of float32 has no exact older form" in blocker.reason

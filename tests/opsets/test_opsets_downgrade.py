@@ -65,11 +65,6 @@ def test_an_upsample_with_a_scales_input_is_not_handled_here(opset: int) -> None
     assert blocker.reason.startswith("opset 8 needs Upsample-7")
 
 
-def test_an_operator_from_before_its_time_is_refused() -> None:
-    (blocker,) = blockers_of(model_of(9, "g (float[2] x) => (float[2] y) { y = HardSwish(x) }"))
-    assert blocker.reason == "opset 9 has no operator HardSwish"
-
-
 def test_an_operator_newer_than_the_table_is_refused() -> None:
     if onnx.defs.onnx_opset_version() < 27:
         pytest.skip("this onnx knows no opset above 26")

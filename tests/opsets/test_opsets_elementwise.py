@@ -181,13 +181,6 @@ def test_a_recurrent_net_keeps_its_bits(op_type: str, version: int) -> None:
     assert [attribute.name for attribute in after.graph.node[0].attribute] == ["hidden_size"]
 
 
-def test_a_recurrent_net_with_the_batch_first_is_refused() -> None:
-    graph = """g (float[2,5,3] x, float[1,4,3] w, float[1,4,4] r) => (float[2,5,1,4] y)
-        { y = RNN<hidden_size=4, layout=1>(x, w, r) }"""
-    (blocker,) = blockers_of(model_of(14, graph))
-    assert blocker.reason == "layout=1 came with opset 14"
-
-
 def test_a_model_with_float16_says_once_that_it_is_rounded_elsewhere() -> None:
     _, result = lowered(model_of(13, "g (float16[2] x) => (float16[2] y) { y = Relu(x) }"), to=7)
     assert not result.exact

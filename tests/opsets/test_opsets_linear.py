@@ -18,11 +18,6 @@ def test_gemm_without_c_gets_a_zero_that_counts_nothing(op_type: str, version: i
     assert_same(model_of(version, graph), {"a": normal(2, 3), "b": b, **({"c": normal(4)} if with_c else {})})
 
 
-def test_gemm_of_integers_is_refused() -> None:
-    (blocker,) = blockers_of(model_of(11, "g (int32[2,2] a) => (int32[2,2] y) { y = Gemm(a, a) }"))
-    assert "Gemm-7 does not take tensor(int32)" in blocker.reason
-
-
 @pytest.mark.parametrize(("op_type", "version"), read_versions("ConvTranspose"))
 @pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"])
 @pytest.mark.parametrize(("kernel", "stride"), [(3, 2), (4, 2), (3, 1), (5, 2), (2, 2)])

@@ -95,13 +95,6 @@ def test_group_normalization_18_scales_each_group() -> None:
     assert np.abs(run(after, {"x": x, "s": s, "b": b})[0] - expected).max() <= BOUND * np.abs(expected).max()
 
 
-def test_group_normalization_of_unknown_channels_is_refused() -> None:
-    graph = """g (float[2,C,4] x, float[6] s, float[6] b) => (float[2,D,4] y)
-        { y = GroupNormalization<num_groups=3>(x, s, b) }"""
-    (blocker,) = blockers_of(model_of(21, graph))
-    assert blocker.reason == "the number of channels of 'x' is not fixed"
-
-
 @pytest.mark.parametrize(("op_type", "version"), read_versions("MeanVarianceNormalization"))
 def test_mean_variance_normalization_within_its_bound(op_type: str, version: int) -> None:
     for axes in ("", "<axes=[0,1,-1]>"):

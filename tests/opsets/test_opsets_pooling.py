@@ -112,10 +112,3 @@ def test_the_indices_of_a_max_pool_are_kept() -> None:
     graph = """g (float[1,2,7,9] x) => (float[1,2,A,B] y, int64[1,2,A,B] i)
         { y, i = MaxPool<kernel_shape=[3,3], strides=[2,2], ceil_mode=1, storage_order=0>(x) }"""
     assert_same(model_of(12, graph), {"x": X})
-
-
-def test_a_max_pool_of_bytes_is_refused_by_its_type() -> None:
-    (blocker,) = blockers_of(
-        model_of(12, "g (uint8[1,1,4,4] x) => (uint8[1,1,3,3] y) { y = MaxPool<kernel_shape=[2,2]>(x) }")
-    )
-    assert "MaxPool-8 does not take tensor(uint8)" in blocker.reason

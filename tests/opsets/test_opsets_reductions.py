@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from opset_pair import assert_same, blockers_of, ints, model_of, normal, operators, read_versions
+from opset_pair import assert_same, ints, model_of, normal, operators, read_versions
 
 from resizefix.opsets.reductions import ROWS
 
@@ -34,18 +34,6 @@ def test_a_reduction_over_nothing_is_the_identity(op_type: str) -> None:
     assert operators(assert_same(model_of(18, graph), {"x": normal(2, 3)})) == ["Identity"]
 
 
-def test_a_norm_over_nothing_is_refused() -> None:
-    (blocker,) = blockers_of(
-        model_of(18, "g (float[2,3] x) => (float[2,3] y) { y = ReduceL2<noop_with_empty_axes=1>(x) }")
-    )
-    assert "noop_with_empty_axes without axes" in blocker.reason
-
-
-def test_axes_computed_at_run_time_are_refused() -> None:
-    (blocker,) = blockers_of(model_of(18, "g (float[2,3] x, int64[1] a) => (float[A,B] y) { y = ReduceMean(x, a) }"))
-    assert blocker.reason == "axes is an attribute in opset 8, and here 'a' is an input"
-
-
 @pytest.mark.parametrize(("op_type", "version"), [("ReduceMax", 12), ("ReduceMin", 18), ("ReduceMax", 20)])
 @pytest.mark.parametrize("kind", ["uint8", "int8"])
 def test_extremes_of_small_integers_go_through_int32(op_type: str, version: int, kind: str) -> None:
@@ -67,8 +55,3 @@ def test_the_first_of_equal_extremes_is_found(op_type: str, version: int) -> Non
     graph = f"g (float[3,5] x) => (int64[3,1] y) {{ y = {op_type}<axis=-1>(x) }}"
     data = np.array([[0, 1, 1, 0, 0], [2, 2, 2, 2, 2], [3, 1, 3, 1, 0]], np.float32)
     assert_same(model_of(version, graph), {"x": data})
-
-
-def test_the_last_of_equal_extremes_is_refused() -> None:
-    (blocker,) = blockers_of(model_of(13, "g (float[3,5] x) => (int64[1,5] y) { y = ArgMax<select_last_index=1>(x) }"))
-    assert blocker.reason == "select_last_index came with opset 12"

@@ -41,12 +41,6 @@ def test_axes_fed_at_run_time_are_refused(op_type: str) -> None:
     assert blocker.reason == "axes is an attribute in opset 8, and here 'a' is an input"
 
 
-def test_axes_with_a_default_are_refused_because_they_may_be_overridden() -> None:
-    graph = "g (float[1,2] x, int64[1] a) => (float[1,2,1] y) <int64[1] a = {2}> { y = Unsqueeze(x, a) }"
-    (blocker,) = blockers_of(model_of(13, graph))
-    assert "an input with a default value, which the caller may replace" in blocker.reason
-
-
 def test_at_ir_3_an_initializer_among_the_inputs_is_a_constant() -> None:
     graph = "g (float[1,2] x, int64[1] a) => (float[1,2,1] y) <int64[1] a = {2}> { y = Unsqueeze(x, a) }"
     after = assert_same(model_of(13, graph, ir_version=3), {"x": normal(1, 2)})
@@ -86,23 +80,12 @@ def test_flatten_of_integers_becomes_a_reshape(axis: int, shape: str) -> None:
     assert operators(assert_same(model_of(13, graph), {"x": np.arange(24).reshape(2, 3, 4)})) == ["Reshape"]
 
 
-def test_flatten_of_integers_whose_outer_sizes_are_dynamic_is_refused() -> None:
-    (blocker,) = blockers_of(model_of(13, "g (int64[N,3,4] x) => (int64[A,B] y) { y = Flatten<axis=2>(x) }"))
-    assert blocker.reason == "the shape of 'x' is not fixed"
-
-
 @pytest.mark.parametrize(("op_type", "version"), read_versions("Reshape"))
 def test_reshape_keeps_its_bits(op_type: str, version: int) -> None:
     allowzero = "<allowzero=1>" if version >= 14 else ""
     graph = f"g (float[2,3,4,5] x) => (float[6,20] y) <int64[2] s = {{6,-1}}> {{ y = {op_type}{allowzero}(x, s) }}"
     after = assert_same(model_of(version, graph), X)
     assert not after.graph.node[0].attribute
-
-
-def test_allowzero_with_a_zero_in_the_shape_is_refused() -> None:
-    graph = "g (float[0,3] x) => (float[3,0] y) <int64[2] s = {3,0}> { y = Reshape<allowzero=1>(x, s) }"
-    (blocker,) = blockers_of(model_of(14, graph))
-    assert "allowzero=1 with a 0 in the shape" in blocker.reason
 
 
 def test_allowzero_with_a_shape_fed_at_run_time_is_the_same_but_for_empty_tensors_and_says_so() -> None:
@@ -166,20 +149,6 @@ def test_any_slice_selects_the_same(spans: list[tuple[int, int, int]], order: li
     declared = ", ".join(ints(name, values, False)[0] for name, values in operands.items())
     graph = f"g (float[2,3,4,5] x) => (float[A,B,C,D] y) <{declared}> {{ y = Slice(x, starts, ends, axes, steps) }}"
     assert_same(model_of(13, graph), X)
-
-
-def test_a_step_on_a_dynamic_axis_is_refused() -> None:
-    graph = """g (float[2,N] x) => (float[2,M] y) <int64[1] s={0}, int64[1] e={100}, int64[1] a={1}, int64[1] t={2}>
-        { y = Slice(x, s, e, a, t) }"""
-    (blocker,) = blockers_of(model_of(13, graph))
-    assert blocker.reason == "the steps on axis 1 of 'x' are not 1, and the size of that axis is not fixed"
-
-
-def test_a_slice_to_a_computed_end_is_refused() -> None:
-    graph = """g (float[N,4] x, float[M,4] z) => (float[K,4] y) <int64[1] s={0}, int64[1] i={0}>
-        { n = Shape(z) e = Gather(n, i) y = Slice(x, s, e) }"""
-    (blocker,) = blockers_of(model_of(13, graph))
-    assert blocker.reason == "ends is an attribute in opset 8, and here 'e' is computed at run time"
 
 
 def test_a_slice_to_an_end_that_fixed_shapes_make_constant_is_folded() -> None:
@@ -254,13 +223,6 @@ def test_uneven_parts_are_written_out(size: int, parts: int) -> None:
     assert_same(model_of(18, graph), {"x": normal(size)})
 
 
-def test_parts_of_a_dynamic_axis_may_be_uneven_and_are_refused() -> None:
-    (blocker,) = blockers_of(
-        model_of(18, "g (float[N] x) => (float[A] a, float[B] b) { a, b = Split<num_outputs=2>(x) }")
-    )
-    assert "may be unequal" in blocker.reason
-
-
 def test_equal_parts_of_a_dynamic_axis_stay_equal_before_18() -> None:
     assert_same(model_of(13, "g (float[N] x) => (float[A] a, float[B] b) { a, b = Split(x) }"), {"x": normal(6)})
 
@@ -294,11 +256,6 @@ def test_a_gather_nd_of_rows_is_a_gather(op_type: str, version: int) -> None:
     assert operators(assert_same(model_of(version, constant), {"x": normal(3, 4)})) == ["Gather"]
 
 
-def test_a_gather_nd_of_elements_is_refused() -> None:
-    (blocker,) = blockers_of(model_of(13, "g (float[3,4] x, int64[2,2] i) => (float[2] y) { y = GatherND(x, i) }"))
-    assert "not a plain Gather" in blocker.reason
-
-
 @pytest.mark.parametrize(("op_type", "version"), read_versions("ConstantOfShape"))
 @pytest.mark.parametrize("value", ["", "<value = float[1] {2.5}>", "<value = int64[1] {7}>"])
 def test_a_constant_of_a_run_time_shape_is_expanded(op_type: str, version: int, value: str) -> None:
@@ -314,13 +271,6 @@ def test_depth_to_space_permutes_the_channels_for_crd(op_type: str, version: int
     graph = f'g (float[1,12,H,W] x) => (float[1,3,A,B] y) {{ y = {op_type}<blocksize=2, mode="{mode}">(x) }}'
     after = assert_same(model_of(version, graph), {"x": normal(1, 12, 2, 3)})
     assert operators(after) == (["DepthToSpace"] if mode == "DCR" else ["Gather", "DepthToSpace"])
-
-
-def test_depth_to_space_of_unknown_channels_is_refused() -> None:
-    (blocker,) = blockers_of(
-        model_of(13, 'g (float[1,C,2,2] x) => (float[1,D,4,4] y) { y = DepthToSpace<blocksize=2, mode="CRD">(x) }')
-    )
-    assert blocker.reason == "the number of channels of 'x' is not fixed"
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("TopK"))

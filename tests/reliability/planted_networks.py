@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from ort_runs import opened
 
 CHANNELS = 3
 SIZES = ((8, 10), (12, 6))
@@ -19,12 +19,8 @@ SIZES = ((8, 10), (12, 6))
 
 def outputs(model: ModelProto, size: tuple[int, int]) -> list[np.ndarray] | str:
     """What a model computes; open sizes are 2 for the batch and `size` for the image. The error's text if it fails."""
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
-        session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        session = opened(model)
         feeds = {}
         for entry in session.get_inputs():
             free = iter((2, *size) if len(entry.shape) == 4 and not isinstance(entry.shape[0], int) else size)

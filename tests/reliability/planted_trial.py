@@ -23,7 +23,7 @@ from onnx import ModelProto
 
 import resizefix
 
-sys.path.append(str(Path(__file__).parent))
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 from planted_faults import FAULTS, opset_of, resizes
 from planted_networks import SIZES, network, outputs, same
 

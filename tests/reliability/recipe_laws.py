@@ -17,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[1]))
 
+from ort_runs import run
 from recipes import OTHERS, Factors, Recipe, build, fed, free, recipes
 
 import resizefix
@@ -30,18 +31,6 @@ FORMS = ("scales", "spatial", "factor", "sizes")
 # Sums in another order, at onnxruntime's default level and behind other operators, as a part of the largest value.
 FUSED, HALF, LOWERED = 2e-5, 2.0**-9, 1e-5
 Values = dict[str, np.ndarray]
-
-
-def run(model: onnx.ModelProto, feeds: Values, *, optimized: bool = False) -> list[np.ndarray]:
-    """The outputs in order."""
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    if not optimized:
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    names = {entry.name for entry in (*session.get_inputs(), *session.get_overridable_initializers())}
-    return session.run(None, {name: value for name, value in feeds.items() if name in names})
 
 
 def runs(model: onnx.ModelProto, feeds: Values) -> bool:

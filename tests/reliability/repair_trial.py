@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import ModelProto, NodeProto, parser
 
 import resizefix
 
-sys.path.append(str(Path(__file__).parent))
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+from ort_runs import opened
 from repair_breakers import BREAKERS, CONTROLS
 from resize_nodes import NotHere
 
@@ -49,18 +49,10 @@ class Verdict:
     reason: str = ""
 
 
-def session(model: ModelProto) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-
-
 def outputs(model: ModelProto, extra: int) -> list[np.ndarray] | str:
     """What a model computes with open sizes `extra` larger than usual; the error's text where it does not run."""
     try:
-        runner = session(model)
+        runner = opened(model)
         names: dict[str, int] = {}
         feeds = {}
         for value in runner.get_inputs():

@@ -14,12 +14,16 @@ import random
 import sys
 import traceback
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper
+
+sys.path.append(str(Path(__file__).parents[1]))
+from ort_runs import opened
 from set_cases import DEFAULTS, NAMES, SYMMETRIC, Case, drawn
 
 import resizefix
@@ -34,13 +38,7 @@ class BrokenLawError(AssertionError):
 
 def run(model: onnx.ModelProto, x: np.ndarray, *, optimized: bool = False) -> np.ndarray:
     """What the model makes of x; raises what onnxruntime raises."""
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    if not optimized:
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, {"x": x})[0]
+    return opened(model, optimized=optimized).run(None, {"x": x})[0]
 
 
 def runs(model: onnx.ModelProto, x: np.ndarray) -> bool:

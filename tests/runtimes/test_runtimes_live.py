@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from live_runtimes import asked, require
+from ort_runs import opened
 
 import resizefix
 from resizefix.runtimes.answers import Ending
@@ -50,10 +50,7 @@ def promoted_srcnn(runtime: Runtime, mode: str) -> tuple[list[np.ndarray], list[
     answer = asked(runtime, result.model, *feeds)
     assert answer.ending is Ending.RAN, answer.message
     (output,) = answer.results[0]
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(result.model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = opened(result.model)
     return [found[output] for found in answer.results], [session.run([output], one)[0] for one in feeds]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +14,8 @@ from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 from resizefix.document.values import dims_of
 
 _SHOWN_ELEMENTS = 16
+# Tensors that onnx prints as the bits of their numbers.
+_HALF = re.compile(r"\b(b?float16)(\[[\d,]*\](?: [^\s{]+)? )\{([\d,]+)\}")
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -51,7 +54,13 @@ def node_text(node: NodeProto) -> str:
     except (onnx.shape_inference.InferenceError, UnicodeDecodeError):
         # A tensor whose data do not fit its shape, a string attribute that is not UTF-8.
         return f"{', '.join(node.output)} = {node.op_type} <…> ({', '.join(node.input)})"
-    return " ".join(text[text.index("{") + 1 : text.rindex("}")].split())
+    return _HALF.sub(_as_numbers, " ".join(text[text.index("{") + 1 : text.rindex("}")].split()))
+
+
+def _as_numbers(printed: re.Match[str]) -> str:
+    bits = np.array([int(number) for number in printed[3].split(",")], np.uint16)
+    values = bits.view(np.float16) if printed[1] == "float16" else (bits.astype(np.uint32) << 16).view(np.float32)
+    return f"{printed[1]}{printed[2]}{{{','.join(f'{value:g}' for value in values)}}}"
 
 
 def value_text(value: ValueInfoProto | str) -> str:

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 from resizefix.document.text import counted, listed
 from resizefix.library.verdict import Verdict
-from resizefix.operations.site import Extent
+from resizefix.operations.site import Site
 from resizefix.reports.drawing import drawing
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Neighbourhood
 from resizefix.reports.survey import Broken, Surveyed
 from resizefix.reports.wording import (
+    FROZEN,
     Standing,
     coupling,
     extent,
+    fault_text,
     meaning,
     operator,
     origin,
@@ -78,7 +80,7 @@ def row(surveyed: Surveyed) -> list[Markup | str]:
         meaning(site.interpolation),
         f"{extent(site.extent)}, {origin_kind(site.origin)}",
         stands(surveyed),
-        f"{accepted} of {counted(len(surveyed.verdicts), 'target')}",
+        f"accepted by {accepted} of {counted(len(surveyed.verdicts), 'target')}",
     ]
 
 
@@ -106,7 +108,7 @@ def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
     site = surveyed.site
     facts: dict[str, Markup | str] = {
         "Computes": f"{operator(site)}, {meaning(site.interpolation)}",
-        "Resizes by": extent(site.extent) if site.extent.values is not None else _open(site.extent),
+        "Resizes by": extent(site.extent) if site.extent.values is not None else _open(site),
         "Comes from": origin(site.origin),
         "Reads": join(_code(site.input), f" {tensor(site.input_dims, site.elem_type)}"),
         "Makes": join(_code(site.output), f" {tensor(site.output_dims, site.elem_type)}"),
@@ -122,7 +124,7 @@ def facts(surveyed: Surveyed) -> dict[str, Markup | str]:
     if site.warning is not None:
         facts["Warning"] = element("span", site.warning, class_="care")
     if surveyed.faults:
-        lines = [f"{_sentence(fault.because)} {_sentence(fault.fix)}" for fault in surveyed.faults]
+        lines = [_sentence(fault_text(fault)) for fault in surveyed.faults]
         facts["Faults"] = element("span", " ".join(lines), class_="care")
     return facts
 
@@ -139,18 +141,21 @@ def fact_list(facts: dict[str, Markup | str], other: dict[str, Markup | str] | N
 def verdicts(found: Sequence[Verdict], broken: Sequence[Broken], heading: str, *, is_open: bool) -> Markup:
     """Every target as a badge, and the rules that are broken, each with its reason and fix."""
     badges = element("ul", *(_badge(verdict) for verdict in found), class_="verdicts", aria_label="Verdict per target")
-    rules = None
     if not found:
         return element("div")
-    if broken:
-        listed = element("ul", *(_rule(entry) for entry in broken), class_="rules")
-        rules = element(
-            "details", element("summary", f"{counted(len(broken), 'rule')} broken: what and why"), listed, open=is_open
-        )
-    return element("div", element(heading, "Targets"), badges, _legend(found), rules)
+    return element("div", element(heading, "Targets"), badges, legend(found), rules(broken, is_open=is_open))
 
 
-def _legend(found: Sequence[Verdict]) -> Markup | None:
+def rules(broken: Sequence[Broken], *, is_open: bool) -> Markup | None:
+    """The rules that are broken, each with its reason and fix."""
+    if not broken:
+        return None
+    listed = element("ul", *(_rule(entry) for entry in broken), class_="rules")
+    summary = element("summary", f"{counted(len(broken), 'rule')} broken: what and why")
+    return element("details", summary, listed, open=is_open)
+
+
+def legend(found: Sequence[Verdict]) -> Markup | None:
     """What the marks mean that do not explain themselves."""
     signs = []
     if any(verdict.word == "different" for verdict in found):
@@ -200,8 +205,9 @@ def _sentence(text: str, *, raised: bool = True) -> str:
     return (text[:1].upper() + text[1:] if raised and not is_name else text) + stop
 
 
-def _open(found: Extent) -> str:
-    return f"{found.kind.value}, known when the model runs"
+def _open(site: Site) -> str:
+    kind = site.extent.kind.value
+    return f"{kind} that are not valid" if site.origin.kind in FROZEN else f"{kind}, known when the model runs"
 
 
 def _code(name: str) -> Markup:

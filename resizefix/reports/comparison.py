@@ -33,6 +33,7 @@ class Fate(str, Enum):
     REPLACED = "replaced"  # other operators make its output
     REMOVED = "removed"  # nothing makes its output any more
     NEW = "new"
+    SIZED = "other sizes"  # the same node, with tensors of other sizes around it
     SAME = "unchanged"
 
 
@@ -47,6 +48,11 @@ class Pair:
     before: Surveyed | None
     after: Surveyed | None
     after_picture: Neighbourhood | None
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether the node itself, or what it reads, is not what it was."""
+        return self.fate not in (Fate.SAME, Fate.SIZED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +76,7 @@ def compare(before: Document, after: Document, changes: Sequence[Change]) -> Com
         picture = match.picture if match else new.surroundings.around(surveyed.site.key)
         pairs.append(Pair(_fate(surveyed, match, picture), surveyed, match, picture))
     pairs.extend(Pair(Fate.NEW, None, surveyed, surveyed.picture) for surveyed in later.values())
-    pairs.sort(key=lambda pair: pair.fate is Fate.SAME)
+    pairs.sort(key=lambda pair: not pair.is_touched)
     return Comparison(old, new, tuple(changes), tuple(pairs))
 
 
@@ -112,15 +118,19 @@ def _fate(before: Surveyed, after: Surveyed | None, picture: Neighbourhood | Non
         return Fate.REMOVED
     if after is None:
         return Fate.REPLACED
-    same = (
-        before.picture is not None
-        and before.picture.boxes == picture.boxes
-        and before.picture.edges == picture.edges
-        and node_text(before.site.node) == node_text(after.site.node)
-        and not picture.is_marked
-        and not before.picture.is_marked
-    )
-    return Fate.SAME if same else Fate.CHANGED
+    old = before.picture
+    if (
+        old is None
+        or old.boxes != picture.boxes
+        or old.is_marked
+        or picture.is_marked
+        or node_text(before.site.node) != node_text(after.site.node)
+    ):
+        return Fate.CHANGED
+    if old.edges == picture.edges:
+        return Fate.SAME
+    unlabelled = ([replace(edge, label="") for edge in one.edges] for one in (old, picture))
+    return Fate.SIZED if next(unlabelled) == next(unlabelled) else Fate.CHANGED
 
 
 class _Marker:

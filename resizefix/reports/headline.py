@@ -10,14 +10,13 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Extent
 from resizefix.origins.origin import OriginKind
 from resizefix.reports.markup import Markup, element, join
-from resizefix.reports.wording import Standing, runs_of_targets, standing, times
+from resizefix.reports.wording import FROZEN, Standing, runs_of_targets, standing, times
 
 if TYPE_CHECKING:
     from resizefix.reports.survey import Survey, Surveyed
     from resizefix.targets.target import Target
 
 _MOST_SCALES = 3
-_FROZEN = (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT)
 
 
 class Headline(NamedTuple):
@@ -44,7 +43,10 @@ def headline(survey: Survey) -> Headline:
     tone = "yes" if promotable or all(one is Standing.FED for one in standings) else "care"
     if any(surveyed.site.interpolation is None for surveyed in sites):
         tone = "no"
-    parts = (_extents(sites), _standings(standings), accepting(survey))
+    broken = sum(bool(surveyed.faults) for surveyed in sites)
+    if broken:
+        tone = "no" if "onnxruntime" in survey.refusing else "care"
+    parts = (_faults(broken, len(sites)), _extents(sites), _standings(standings), accepting(survey))
     return Headline(tuple(part for part in parts if part), tone)
 
 
@@ -92,8 +94,14 @@ def moved_targets(before: Survey, after: Survey) -> Mapping[str, Sequence[Target
     }
 
 
+def _faults(broken: int, sites: int) -> str:
+    if not broken:
+        return ""
+    return "the resize has a fault" if sites == 1 else f"{broken} of {sites} resizes have a fault"
+
+
 def _extents(sites: Sequence[Surveyed]) -> str:
-    frozen = [one for one in sites if one.site.origin.kind in _FROZEN]
+    frozen = [one for one in sites if one.site.origin.kind in FROZEN]
     scales = list(dict.fromkeys(filter(None, (scale_of(one.site.extent) for one in frozen))))
     named = f"{len(scales)} scales" if len(scales) > _MOST_SCALES else listed(scales) if scales else ""
     kinds = {one.site.origin.kind for one in sites}
@@ -103,7 +111,7 @@ def _extents(sites: Sequence[Surveyed]) -> str:
         return {
             OriginKind.GRAPH_INPUT: "the scale is an input",
             OriginKind.RUNTIME: "the scale is computed at run time",
-        }.get(next(iter(kinds)), "the scale is computed")
+        }.get(next(iter(kinds)), "" if frozen else "the scale is computed")
     if len(frozen) == len(sites) and scales:
         return f"{counted(len(sites), 'resize')}, frozen at {named}"
     if kinds == {OriginKind.GRAPH_INPUT}:

@@ -61,8 +61,8 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
     )
     title = f"{names[0]} → {names[1]} – {command}"
     groups = grouped(list(enumerate(pairs)), lambda numbered: _looks(numbered[1]))
-    open_ones = sum(group[0][1].fate is not Fate.SAME for group in groups) <= _MOST_OPEN
-    cards_of = [_pair(group, is_open=group[0][1].fate is not Fate.SAME and open_ones) for group in groups]
+    open_ones = sum(group[0][1].is_touched for group in groups) <= _MOST_OPEN
+    cards_of = [_pair(group, is_open=group[0][1].is_touched and open_ones) for group in groups]
     surveys = {"before": comparison.before, "after": comparison.after}
     found = [_list(cards_of, _FATES), _targets(surveys)] if pairs else [element("div", _nothing(), id="sites")]
     banners = _banners(comparison) if pairs else []
@@ -71,17 +71,23 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
 
 def _verdict(comparison: Comparison, verification: Verification | None) -> Headline:
     changes, pairs = comparison.changes, comparison.pairs
-    touched = sum(pair.fate is not Fate.SAME for pair in pairs)
+    touched = sum(pair.is_touched for pair in pairs)
+    sized = sum(pair.fate is Fate.SIZED for pair in pairs)
     if not changes:
         what = "the models are the same"
     elif touched:
         what = "the resize changed" if len(pairs) == 1 else f"{touched} of {len(pairs)} resizes changed"
+    elif sized:
+        what = f"no resize changed, {sized} of {len(pairs)} have other sizes"
+        what = what if len(pairs) > 1 else "the resize is the same, with other sizes"
     else:
         what = "no resize changed"
     ran, tone = [], "care" if changes else "yes"
     if verification is not None:
         tone = _TONES[verification.status]
         ran = [_RAN[verification.status]]
+        if verification.status is Status.PASSED and not all(run.bitwise for run in verification.runs):
+            ran[0] += ", within the allowed difference"
         if verification.runtime is not None:
             ran[0] += f" in onnxruntime and in {verification.runtime}"
     rest = [counted(len(changes), "change") + " in all"] if changes else []
@@ -249,7 +255,7 @@ def _taken_whole(surveys: Mapping[str, Survey]) -> str:
     for name, survey in surveys.items():
         whole = len(TARGETS) - len(survey.refusing)
         counts.append(f"{whole} {name}" if len(surveys) > 1 else str(whole))
-    return f"{' and '.join(counts)} of {len(TARGETS)} accept every resize; unfold to see which"
+    return f"Of {len(TARGETS)} targets, {' and '.join(counts)} accept every resize; unfold to see which"
 
 
 def _card(model: str, group: Sequence[Surveyed], survey: Survey, *, is_open: bool) -> Markup:

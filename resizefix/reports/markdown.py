@@ -18,6 +18,7 @@ from resizefix.reports.wording import (
     Standing,
     coupling,
     extent,
+    fault_text,
     meaning,
     operator,
     origin,
@@ -55,11 +56,15 @@ def diff_markdown(before: str, after: str, comparison: Comparison, verification:
     names = [code(PurePath(name).name) for name in (before, after)]
     parts = [f"### {names[0]} → {names[1]}: {counted(len(comparison.changes), 'change')}"]
     parts.extend(_proof(verification))
-    touched = [pair for pair in comparison.pairs if pair.fate is not Fate.SAME]
+    touched = [pair for pair in comparison.pairs if pair.is_touched]
+    sized = [pair for pair in comparison.pairs if pair.fate is Fate.SIZED]
     if comparison.pairs:
         rows = [[code(target.name), *_taken(comparison, number)] for number, target in enumerate(TARGETS)]
         moved = [row for row in rows if row[1] != row[2]]
-        parts.append(f"{len(touched)} of {counted(len(comparison.pairs), 'resize')} touched.")
+        parts.append(f"{len(touched)} of {counted(len(comparison.pairs), 'resize')} changed.")
+        if sized:
+            names = [code(place(pair.before.site)) for pair in sized if pair.before]
+            parts.append(f"{len(sized)} with other sizes: {listed(names)}.")
         if moved:
             parts.append("Targets whose verdict differs:")
             parts.append(table(["target", "before", "after"], moved))
@@ -133,7 +138,7 @@ def _details(surveyed: Surveyed) -> str:
         lines.append(f"- Coupled: {prose(coupling(site))}")
     if site.warning is not None:
         lines.append(f"- Warning: {prose(site.warning)}")
-    lines += [f"- Fault {code(fault.name)}: {prose(fault.because)}; {prose(fault.fix)}" for fault in surveyed.faults]
+    lines += [f"- Fault {code(fault.name)}: {prose(fault_text(fault))}" for fault in surveyed.faults]
     return "\n".join(lines)
 
 

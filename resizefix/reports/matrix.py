@@ -59,19 +59,20 @@ def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) ->
         element("thead", element("tr", *headings)),
         element("tbody", *body),
     )
+    told = cards.legend([each for row in rows for each in row.verdicts])
     wide = element("div", matrix, class_="wide matrix", role="region", tabindex="0", aria_label="Targets")
     reasons = []
     for row in rows:
         broken = broken_rules(row.verdicts)
         if broken:
-            lines = cards.verdicts(row.verdicts, broken, "h4", is_open=True)
-            reasons.append(element("section", element("h3", element("bdi", row.title)), lines))
+            heading = element("h3", element("bdi", row.title))
+            reasons.append(element("section", heading, cards.rules(broken, is_open=True)))
     nothing = element("p", "There is no Upsample or Resize node in this model.")
     parsers = [element("p", line) for line in _live(verdicts)]
     return page(
         f"{name} – resizefix check",
         header,
-        element("main", element("section", wide if rows else nothing, *parsers, id="sites"), *reasons),
+        element("main", element("section", wide if rows else nothing, told, *parsers, id="sites"), *reasons),
     )
 
 

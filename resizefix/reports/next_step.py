@@ -93,17 +93,17 @@ def after_check(model: str, document: Document, verdicts: Sequence[Verdict]) -> 
 
 def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:
     """What can be done with one site; the rewrite is for the latest TensorRT that wants one, where those are asked."""
-    site, steps = surveyed.site, []
+    site, steps, several = surveyed.site, [], len(survey.sites) > 1
     options = survey.plans.promotion(site)
     if options is not None and _SHARED not in options:
-        steps.append(_promotion(model, [site.index], 1, options))
+        steps.append(_promotion(model, [site.index] if several else [], 1, options))
     freezing = _freezing(model, surveyed, survey)
     if freezing is not None:
         steps.append(freezing)
     newest_first = list(reversed(surveyed.verdicts))
     for verdict in [verdict for verdict in newest_first if verdict.target.runtime == "tensorrt"] or newest_first:
         if not verdict.accepted and survey.plans.is_rewritable(site, verdict.target):
-            return [*steps, rewriting(model, verdict.target.name, [site], 1)]
+            return [*steps, rewriting(model, verdict.target.name, [site] if several else [], 1)]
     return steps
 
 

@@ -21,6 +21,7 @@ from resizefix.reports.wording import (
     coupled_at,
     coupling_advice,
     extent,
+    fault_text,
     few_targets,
     meaning,
     numbered,
@@ -108,8 +109,7 @@ def _show_site(
     if site.warning is not None:
         out.below((f"warning: {printable(site.warning)}", "yellow"))
     for fault in surveyed.faults:
-        does = "repair" if fault.change is not None else "not repairable"
-        text = f"{fault.because}; {does}: {fault.fix}"
+        text = fault_text(fault)
         first = reasons.setdefault(text, site.index)
         out.below((printable(f"fault {fault.name}: {text if first == site.index else f'as in #{first}'}"), "yellow"))
     if verbose:

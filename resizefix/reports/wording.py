@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from resizefix.document.shapes import Dims
+from resizefix.faults.fault import Fault
 from resizefix.interpolation import Interpolation
 from resizefix.operations.site import Extent, Site
 from resizefix.origins.origin import Origin, OriginKind
@@ -88,6 +89,16 @@ def reason(outcome: Outcome) -> str:
     if outcome.retry_args == ("--allow-coupled",):
         return f"{why}; with --allow-coupled it is promoted all the same, but runs at the old scale only"
     return f"{why}; it works with {shlex.join(outcome.retry_args)}" if outcome.retry_args else why
+
+
+FROZEN = (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT)
+"""Where a constant stands that the node itself reads."""
+
+
+def fault_text(fault: Fault) -> str:
+    """What is wrong, and what `repair` makes of it, or why it does not."""
+    does = "repair" if fault.change is not None else "not repairable"
+    return f"{fault.because}; {does}: {fault.fix}"
 
 
 class Standing(str, Enum):

@@ -12,6 +12,13 @@ def test_a_node_is_one_line_of_onnx_text():
     assert node_text(node) == '[r] y = Resize <mode: string = "nearest"> (x, "", s)'
 
 
+@pytest.mark.parametrize(("kind", "shown"), [(TensorProto.FLOAT16, "float16"), (TensorProto.BFLOAT16, "bfloat16")])
+def test_numbers_of_half_precision_are_shown_as_numbers(kind, shown):
+    tensor = helper.make_tensor("s", kind, [3], [1, 2.5, -0.25])
+    node = helper.make_node("Constant", [], ["c"], name="{1}", value=tensor)
+    assert node_text(node) == f'["{{1}}"] c = Constant <value: tensor = {shown}[3] s {{1,2.5,-0.25}}> ()'
+
+
 @pytest.mark.parametrize(
     "attribute",
     [

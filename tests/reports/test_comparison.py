@@ -69,6 +69,13 @@ def test_what_differs_comes_first():
     assert [(pair.fate, pair.before.site.label) for pair in pairs] == [(Fate.CHANGED, "up2"), (Fate.SAME, "up")]
 
 
+def test_a_node_between_tensors_of_other_sizes_is_itself_not_changed():
+    sized = PLAIN.replace("float[1,3,8,8] x", "float[1,3,16,16] x")
+    (pair,) = compared(PLAIN, sized).pairs
+    assert pair.fate is Fate.SIZED
+    assert not pair.is_touched
+
+
 def test_a_node_that_only_moved_is_the_same():
     moved = PLAIN.replace("[act] a = Relu (x)", "[extra] e = Abs (x)\n[act] a = Relu (x)")
     (pair,) = compared(PLAIN, moved).pairs

@@ -23,6 +23,8 @@ from resizefix.targets.catalogue import TARGETS
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 UNET = FIXTURES / "unet_nearest_opset11.onnx"
 CSS = resources.files("resizefix.reports").joinpath("page.css").read_text(encoding="utf-8")
+HALF = PLAIN.replace("<float[4] s = {1, 1, 2, 2}>", "<float16[4] s = {15360, 15360, 16384, 16384}>")
+LARGER = PLAIN.replace("float[1,3,8,8] x", "float[1,3,16,16] x")
 NONE = '<ir_version: 8, opset_import: ["" : 13]> g (float[1] x) => (float[1] y) { y = Relu (x) }'
 
 
@@ -93,7 +95,10 @@ def test_a_page_begins_with_the_verdict_in_large_words():
         (inspect_page("f.onnx", surveyed(FED)), "The scale is an input · no TensorRT accepts it", "yes"),
         (inspect_page("c.onnx", surveyed(COMPUTED)), "The scale is computed · cannot be promoted", "care"),
         (inspect_page("u.onnx", Survey(Document.open(UNET))), "2 resizes, frozen at ×2 · cannot change alone", "care"),
+        (inspect_page("h.onnx", surveyed(HALF)), "The resize has a fault · cannot be promoted", "no"),
+        (inspect_page("r.onnx", surveyed(ROUNDED)), "The resize has a fault · ×1.8 is frozen · can be", "care"),
         (difference(document(PLAIN), document(FED)), "The resize changed", "care"),
+        (difference(document(PLAIN), document(LARGER)), "The resize is the same, with other sizes · 1 change", "care"),
     ):
         page = check_page(text)
         assert said in page.text()[: page.text().index(said) + 200]

@@ -5,11 +5,14 @@ import pytest
 from onnx import TensorProto, helper
 
 import resizefix
+from resizefix.dialects.model_view import ModelView
 from resizefix.document import inference, scopes, shapes, size_rules
 from resizefix.document.document import Document
+from resizefix.faults import resize_node, table
 from resizefix.operations.diff import diff
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites
+from resizefix.reports.next_step import next_step
 from resizefix.reports.survey import Survey
 
 LONGEST_CHAIN = 10  # what is cut out of the model to be run by itself is no pass over the model
@@ -105,3 +108,30 @@ def test_inspecting_takes_one_look_at_the_model(passes):
     passes.update(dict.fromkeys(passes, 0))
     inspect(document)
     assert (passes["Scopes"], passes["Shapes"]) == (1, 1)
+
+
+def test_faults_are_looked_for_once(monkeypatch):
+    looked = []
+    monkeypatch.setattr(table, "faults_of", lambda node: looked.append(node.label) or [])
+    survey = Survey(Document.from_proto(branches(4)))
+    assert next_step("model.onnx", survey) is not None
+    assert looked == ["up0", "up1", "up2", "up3"]
+
+
+def test_a_chain_is_not_followed_to_know_a_type_that_no_fault_can_be_in(monkeypatch):
+    """No type is stored that could be stale, and no Cast could be half of a pair."""
+    followed = []
+    maker = resize_node.Surroundings._maker
+    monkeypatch.setattr(
+        resize_node.Surroundings, "_maker", lambda *found: followed.append(found[1].name) or maker(*found)
+    )
+    nodes = [helper.make_node("Relu", [f"x{i}"], [f"x{i + 1}"]) for i in range(100)]
+    nodes.append(helper.make_node("Resize", ["x100", "", "s"], ["y"], **HALF_PIXEL))
+    nodes.append(helper.make_node("Relu", ["y"], ["out"]))
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("x0", "out")]
+    scales = helper.make_tensor("s", TensorProto.FLOAT, [4], [1, 1, 2, 2])
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", values[:1], values[1:], [scales]), opset_imports=[helper.make_opsetid("", 13)]
+    )
+    assert not any(table.faults_in(ModelView(Document.from_proto(model))))
+    assert followed == ["s"]

@@ -199,9 +199,13 @@ class Scopes:
         found: dict[ScopePath, dict[str, list[Reader]]] = {scope.path: {} for scope in self.all}
         for scope in self.all:
             own = found[scope.path]
+            made = scope.producers
             for name, reader in reads(scope):
                 if name in own:
                     own[name].append(reader)
+                    continue
+                if name in made:
+                    own[name] = [reader]
                     continue
                 home: Scope | None = scope
                 while home is not None and not home.defines(name):

@@ -9,7 +9,9 @@ from seeds that say which sizes are still fixed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 
 from onnx import GraphProto, ModelProto, TensorProto, TensorShapeProto, TypeProto
 
@@ -62,6 +64,14 @@ class Shapes:
         if found is None:
             return self._initializers[key].data_type or None if key in self._initializers else None
         return found.tensor_type.elem_type or None
+
+    @cached_property
+    def names_of_rarer_types(self) -> set[str]:
+        """The names, in whatever scope, of tensors whose element type is known and not the commonest in the model."""
+        types = [(name, found.tensor_type.elem_type) for own in self._types.values() for name, found in own.items()]
+        types += [(name, tensor.data_type) for (_, name), tensor in self._initializers.items()]
+        commonest = Counter(elem_type for _, elem_type in types if elem_type).most_common(1)
+        return {name for name, elem_type in types if elem_type and elem_type != commonest[0][0]}
 
 
 def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule | None = None) -> None:

@@ -35,6 +35,7 @@ _VALUES: dict[str, frozenset[str]] = {
     "nearest_mode": frozenset(mode.value for mode in NearestMode if mode is not NearestMode.SIMPLE),
     "keep_aspect_ratio_policy": frozenset(("stretch", *(policy.value for policy in KeepAspectRatioPolicy))),
 }
+_TYPES = {row.name: row.type for dialect in DIALECTS for row in dialect.attributes if row.name != "scales"}
 
 
 def dialect_of_node(node: ResizeNode) -> Dialect | None:
@@ -47,9 +48,8 @@ def dialect_of_node(node: ResizeNode) -> Dialect | None:
 
 def wrong_type(node: ResizeNode, _: Preferences) -> Fault | None:
     """An attribute of another type than the operator's, where the value says the same in the right one."""
-    rows = {row.name: row.type for dialect in DIALECTS for row in dialect.attributes if row.name != "scales"}
     for attribute in node.node.attribute:
-        wanted = rows.get(attribute.name)
+        wanted = _TYPES.get(attribute.name)
         if wanted is None or attribute.ref_attr_name or attribute.type in (wanted, AttributeProto.UNDEFINED):
             continue
         value = _as_type(node.attributes.get(attribute.name), wanted)

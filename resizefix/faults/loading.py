@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.faults.fault import Fault
-from resizefix.faults.table import faults_in
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Target, Violation
 
 _SOURCE = "measured on onnxruntime 1.32.0, which does not load such a model"
 
 
-def repaired_first(view: ModelView) -> list[bool]:
-    """Of each resize of the model, whether `repair` comes before any other change: it has a fault that `repair` fixes,
-    or a fault of any keeps onnxruntime from loading the model."""
-    faults = faults_in(view)
+def repaired_first(faults: Sequence[Sequence[Fault]]) -> list[bool]:
+    """Of each resize of a model with these faults, whether `repair` comes before any other change: it has a fault that
+    `repair` fixes, or a fault of any keeps onnxruntime from loading the model."""
     stopped = any(fault.stops_loading for found in faults for fault in found)
     return [stopped or any(fault.change is not None for fault in found) for found in faults]
 

@@ -207,12 +207,13 @@ def mixed_chain(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def stale_type(node: ResizeNode, _: Preferences) -> Fault | None:
     """A stored type of the output, or of a tensor of the operands' chain, that the nodes contradict."""
-    made = [name for _, link in _operand_chain(node) for name in link.output[:1]]
-    data = node.type_of(node.node.input[0]) if node.node.input else None
-    types = {name: found for name in made if (found := node.type_of(name)) is not None}
-    if data is not None and node.output:
-        types[node.output] = data
-    wrong = {name: found for name, found in types.items() if node.stored_type(name) not in (None, found)}
+    # By name, what decides the type; where none is stored, no chain is followed to know it.
+    made = {name: name for _, link in _operand_chain(node) for name in link.output[:1]}
+    if node.node.input and node.output:
+        made[node.output] = node.node.input[0]
+    stored = {name: source for name, source in made.items() if node.stored_type(name) is not None}
+    types = {name: found for name, source in stored.items() if (found := node.type_of(source)) is not None}
+    wrong = {name: found for name, found in types.items() if node.stored_type(name) != found}
     for value in node.scope.body.output if wrong else ():
         wrong.pop(value if isinstance(value, str) else value.name, None)
     if not wrong:
@@ -226,11 +227,12 @@ def stale_type(node: ResizeNode, _: Preferences) -> Fault | None:
 
 def half_a_cast_pair(node: ResizeNode, _: Preferences) -> Fault | None:
     """The input is cast to float32 and the output is read as float16: the Cast back is missing."""
-    if not node.node.input or node.type_of(node.node.input[0]) != FLOAT:
-        return None
-    source = node.definition(node.node.input[0])
+    # The operator is asked first: to know a type, a long chain may have to be followed.
+    source = node.definition(node.node.input[0]) if node.node.input else None
     cast = None if source is None else source.node
-    if cast is None or cast.op_type != "Cast" or node.type_of(cast.input[0]) != FLOAT16:
+    if cast is None or cast.op_type != "Cast" or node.type_of(node.node.input[0]) != FLOAT:
+        return None
+    if node.type_of(cast.input[0]) != FLOAT16:
         return None
     definition = node.definition(node.output)
     readers = [] if definition is None else node.view.scopes.readers(definition)

@@ -28,6 +28,7 @@ from resizefix.targets.target import Effect, Target, accepted, judge
 from resizefix.targets.tensorrt import LEGACY_TARGETS
 
 if TYPE_CHECKING:
+    from resizefix.faults.fault import Fault
     from resizefix.interop import Model
 
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
@@ -52,9 +53,11 @@ _USUAL_SIZE = 16  # of an axis that the file leaves open
 class Plans:
     """The plans for the sites of one view, each made when it is first asked for."""
 
-    def __init__(self, view: ModelView, sites: Sequence[Site]) -> None:
+    def __init__(self, view: ModelView, sites: Sequence[Site], faults: Sequence[Sequence[Fault]] | None = None) -> None:
+        """`faults` are those of every site of the view, where they are known."""
         self._view = view
         self._sites = sites
+        self._faults = faults
         self._legal: dict[str, frozenset[int]] = {}
 
     @cached_property
@@ -136,12 +139,14 @@ class Plans:
         """Of each site of the model, whether onnxruntime, which verifies every change, runs it by its rules; `repair`
         comes before any change of a site with a fault that it fixes."""
         from resizefix.faults.loading import repaired_first
+        from resizefix.faults.table import faults_in
 
+        faults = faults_in(self._view) if self._faults is None else self._faults
         judged = [judge(ONNXRUNTIME, facts) for facts in facts_in(self._view)]
         loads = not mixes_types(self._view)
         return [
             loads and not broken and all(violation.effect is not Effect.REJECTED for violation in violations)
-            for violations, broken in zip(judged, repaired_first(self._view), strict=True)
+            for violations, broken in zip(judged, repaired_first(faults), strict=True)
         ]
 
     @cached_property
@@ -193,8 +198,14 @@ def repair_helps(model: Model, indices: Collection[int]) -> bool:
 def mixes_types(view: ModelView) -> bool:
     """Whether a node reads two element types where its schema wants one, as half-converted models do: no runtime
     loads them. A Cast makes what it says, whatever type is stored for its output."""
+    casts = (node for scope in view.scopes.all for node in scope.body.node if node.op_type == "Cast")
+    suspects = view.shapes.names_of_rarer_types | {name for cast in casts for name in cast.output}
+    if not suspects:
+        return False
     for scope in view.scopes.all:
         for node in scope.body.node:
+            if suspects.isdisjoint(node.input):  # of two types one is not the commonest; most nodes read no such
+                continue
             types: dict[str, set[int]] = {}
             for name, bound in zip(node.input, _bound_types(node.op_type, node.domain, scope.opset), strict=False):
                 found = view.scopes.definition(scope, name) if name else None

@@ -236,8 +236,9 @@ class _Call:
     def _broken(self) -> list[bool]:
         """Of each site of the model, whether `repair` comes first."""
         from resizefix.faults.loading import repaired_first  # few sites are advised
+        from resizefix.faults.table import faults_in
 
-        return repaired_first(self.view)
+        return repaired_first(faults_in(self.view))
 
     def _advised(self, outcome: Outcome, site: Site) -> Outcome:
         """With the options of another form, and what they need besides where the promotion is verified."""

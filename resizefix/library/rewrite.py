@@ -13,6 +13,7 @@ from resizefix.document.scopes import default_opset
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError, UsageError, VerificationFailedError
 from resizefix.faults.loading import repaired_first
+from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened, returned
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
@@ -166,7 +167,7 @@ def _advised(
         return outcomes
     sites = [site for site in find_sites(later) if site.index in refused]
     made = make_legal(later, sites, target, allowance=allowance)
-    broken = repaired_first(ModelView(document))
+    broken = repaired_first(faults_in(ModelView(document)))
     helped = {one.index for one in made.outcomes if one.status is not Happened.REFUSED and not broken[one.index]}
     advice = ("--opset", str(_FIRST_WITH_COORDINATES))
     return tuple(replace(one, retry_args=advice) if one.index in helped else one for one in outcomes)

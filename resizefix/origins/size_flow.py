@@ -30,6 +30,7 @@ from resizefix.scope_path import Key
 
 OLD = -1  # the case in which every resize keeps its operand
 _MOST_VALUES = 1024  # of a tensor that lists sizes
+_ONE = frozenset({1})
 _DEEPEST = 100  # nodes between a Shape and what reads the list that is made of it
 _DEEPEST_SCOPE = 16  # bodies in bodies, functions that call functions
 _MOST_STEPS = 200_000  # nodes times cases: a file may multiply them; what is left then is unknown
@@ -110,14 +111,15 @@ class SizeFlow:
         places = self._scope.producers
         sites = {places[name]: found for (path, name), found in self._inquiry.moved.items() if path == self._scope.path}
         bodies = {*sites, *self._reach.inside, *self._reach.captured}
-        varied, listing, is_open = self._varied, self._listing, self._is_open
+        is_open = self._is_open
+        varied, listing = self._varied.keys(), self._listing.keys()
         for index, node in enumerate(self._scope.body.node):
             if wanted is not None and index not in wanted:
                 continue
             # Most nodes are passed over here: the model may have a hundred thousand.
             if index not in bodies:
-                read = tuple(node.input)
-                if not is_open and not any(name in varied or name in listing for name in read):
+                read = node.input
+                if not is_open and varied.isdisjoint(read) and listing.isdisjoint(read):
                     continue
                 if read and node.op_type in PASSING and self._passed_on(node, read):
                     continue
@@ -262,7 +264,7 @@ class SizeFlow:
         first, *others = read
         varied, listing = self._varied, self._listing
         source = varied.get(first)
-        made = list(node.output)
+        made = node.output
         if first in listing or len(made) != 1 or node.domain not in DEFAULT_DOMAINS:
             return False
         for name in others:
@@ -280,7 +282,7 @@ class SizeFlow:
         """Whether a tensor is one number, broadcast to another of its rank or a higher one."""
         dims = self.old(name)
         other = self.old(first) if source is None else next(iter(source.values()))
-        return dims is not None and other is not None and len(dims) <= len(other) and set(dims) <= {1}
+        return dims is not None and other is not None and len(dims) <= len(other) and _ONE.issuperset(dims)
 
     def _lists(self, node: NodeProto) -> bool:
         """Whether values that differ go through the node: a few numbers, made of lists of sizes."""

@@ -127,7 +127,8 @@ class Survey:
         """What commands would change."""
         from resizefix.library.plans import Plans
 
-        return Plans(self._view, [surveyed.site for surveyed in self.sites])
+        sites = [surveyed.site for surveyed in self.sites]
+        return Plans(self._view, sites, [surveyed.faults for surveyed in self.sites])
 
     @cached_property
     def surroundings(self) -> Surroundings:

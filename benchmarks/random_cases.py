@@ -1,13 +1,14 @@
 """Random single-node cases of Upsample and Resize, measured in every runtime: a table for `targets_agreement`.
 
     python benchmarks/random_cases.py TABLE.tsv --count 400 --seed 7
+    python benchmarks/random_cases.py TABLE.tsv --count 500 --seed 2 --exchanged
     python benchmarks/targets_agreement.py TABLE.tsv
 
 Of a table that is there already the columns stay, and only runtimes are asked that it has none of.
 
 Everything that a file can say is drawn: opset, mode, coordinates, roundings, options, types, producer, which axes are
 resized and by what, where the extent comes from, and which lengths are open. A case of a seed and a number is the same
-on every machine.
+on every machine. `--exchanged` draws cases like those of the table of runtimes instead.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
+import onnxruntime
 
 sys.path.append(str(Path(__file__).parents[1]))
 
+from benchmarks.exchanged_cases import exchanged_cases
 from benchmarks.runtime_cases import model_of, rows
 from benchmarks.runtimes import measure, reference
 
@@ -177,10 +180,13 @@ def _open(draw: random.Random, rank: int) -> str:
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--count", default=400, help="How many cases that onnxruntime runs.")
 @click.option("--seed", default=0)
+@click.option("--exchanged", is_flag=True, help="Cases of the table of runtimes with cells exchanged.")
 @click.option("--runtime", "names", multiple=True, type=click.Choice(MEASURED), help="These alone (repeatable).")
-def main(table: Path, count: int, seed: int, names: tuple[str, ...]) -> None:
+def main(table: Path, count: int, seed: int, exchanged: bool, names: tuple[str, ...]) -> None:
     """Draw the cases and measure them."""
-    cases = rows(table) if table.exists() else drawn(seed, count)
+    onnxruntime.set_default_logger_severity(4)
+    endless = exchanged_cases(seed) if exchanged else random_cases(seed)
+    cases = rows(table) if table.exists() else drawn(endless, count)
     for name in names or MEASURED:
         if name in cases[0]:
             continue
@@ -197,10 +203,9 @@ def main(table: Path, count: int, seed: int, names: tuple[str, ...]) -> None:
             writer.writerows(cases)
 
 
-def drawn(seed: int, count: int) -> list[dict[str, str]]:
-    """The first cases of a seed that onnxruntime runs."""
-    valid = (case for case in random_cases(seed) if reference(*model_of(case)) is not None)
-    return list(islice(valid, count))
+def drawn(endless: Iterator[dict[str, str]], count: int) -> list[dict[str, str]]:
+    """The first cases that onnxruntime runs."""
+    return list(islice((case for case in endless if reference(*model_of(case)) is not None), count))
 
 
 if __name__ == "__main__":

@@ -303,6 +303,7 @@ def _facts_as(facts: SiteFacts, subject: ResizeSpec, node: NodeProto) -> SiteFac
         roi=roi,
         unnamed_scales=by_sizes and len(node.input) > 2 and not node.input[2],
         trailing_empty_input=False,
+        reads_ahead=False,
         extent=subject.extent,
         both_extents=False,
         empty_sizes=False,

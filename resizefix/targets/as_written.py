@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from onnx import AttributeProto, NodeProto
@@ -13,6 +14,12 @@ from resizefix.interpolation import ExtentKind
 
 _FLAGS = ("exclude_outside", "antialias")
 _TEXTS = ("mode", "coordinate_transformation_mode", "nearest_mode", "keep_aspect_ratio_policy")
+
+
+def reads_ahead(node: NodeProto, producers: Mapping[str, int]) -> bool:
+    """Whether a node that makes an operand besides the tensor stands behind this one; `producers`: their places."""
+    places = [producers.get(name, -1) for name in node.input[1:] if name]
+    return bool(node.output) and any(place > producers.get(node.output[0], place) for place in places)
 
 
 def extent_of(

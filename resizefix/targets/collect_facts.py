@@ -29,7 +29,7 @@ from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName
-from resizefix.targets.as_written import extent_of, spellings, why_unreadable
+from resizefix.targets.as_written import extent_of, reads_ahead, spellings, why_unreadable
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.static_values import StaticValues, usual_values
 
@@ -132,7 +132,7 @@ class _Collector:
     def kind(self, scope: Scope, node: NodeProto) -> tuple[object, ...]:
         """Two nodes of one key have the same facts: their attributes, operands, types and shapes are the same."""
         around = tuple(self._type_of(scope, name) for name in (*node.input[:1], *node.output[:1]))
-        operands = tuple(self._as_operand(scope, name) for name in node.input[1:])
+        operands = reads_ahead(node, scope.producers), *(self._as_operand(scope, name) for name in node.input[1:])
         attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
         symbols = self._symbols(scope, node.input[0]) if len(node.input) > 1 else ()
         return scope.path, node.op_type, attributes, around, operands, symbols, self._is_at_the_edges(scope, node)
@@ -189,6 +189,7 @@ class _Collector:
             attributes=frozenset(written),
             **spelled,
             n_inputs=len(node.input),
+            reads_ahead=reads_ahead(node, scope.producers),
             roi=self._roi(scope, node) if later else Roi.ABSENT,
             roi_values=_numbers(self._value(scope, operands[1])) if later and operands[1] else None,
             unnamed_scales=later and len(node.input) > 2 and not node.input[2],

@@ -69,6 +69,7 @@ class SiteFacts:
     keep_aspect_ratio_policy: str = "stretch"
     axes: tuple[int, ...] | None = None
     n_inputs: int = 1
+    reads_ahead: bool = False  # a node that makes one of the others stands behind it, against the standard
     roi: Roi = Roi.ABSENT
     roi_values: tuple[float, ...] | None = None  # where nothing at run time changes them
     unnamed_scales: bool = False  # '' in the `scales` position of a Resize-11 or later

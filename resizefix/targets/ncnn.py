@@ -37,7 +37,7 @@ from resizefix.targets.shared_deviations import (
     open_batch_of_sizes,
     policy_ignored,
 )
-from resizefix.targets.shared_rules import domain_is_empty, output_is_not_empty
+from resizefix.targets.shared_rules import domain_is_empty, operands_come_first, output_is_not_empty
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "ncnn and pnnx 20261020"
@@ -100,6 +100,7 @@ NCNN = targets_of(
     "ncnn",
     (Release("", _RELEASE),),
     (
+        operands_come_first("does not exist in the graph", f"measured on {_RELEASE}"),
         domain_is_empty("unexpected op_type Resize", f"measured on {_RELEASE}"),
         replace(
             output_is_not_empty("out0 was not computed", f"measured on {_RELEASE}"),

@@ -53,7 +53,12 @@ from resizefix.targets.shared_deviations import (
     reads_on,
     symmetric_is_asymmetric,
 )
-from resizefix.targets.shared_rules import constant_is_a_tensor, mode_is_written, output_is_not_empty
+from resizefix.targets.shared_rules import (
+    constant_is_a_tensor,
+    mode_is_written,
+    operands_come_first,
+    output_is_not_empty,
+)
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
@@ -62,6 +67,7 @@ _LAYER_5 = "opencv 36960b0, modules/dnn/src/layers/resize2_layer.cpp; measured o
 _BOTH = f"{_4}; {_5}"
 
 RULES = (
+    operands_come_first("in function 'getBlob'", "measured on OpenCV 4.14.0 and 5.0.0"),
     mode_is_written('Required argument "mode" not found into dictionary', _BOTH),
     replace(
         output_is_not_empty("getLayerShapesRecursively; 5.0.0 crashes", "measured on OpenCV 4.14.0 and 5.0.0"),

@@ -9,7 +9,7 @@ from onnx import TensorProto
 
 from resizefix.targets.conditions import FED
 from resizefix.targets.deviations import by_ratio, old_resize, symmetric_ties
-from resizefix.targets.facts import SiteFacts
+from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.sampling import Sampling, resized, samples_alike
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
@@ -48,8 +48,9 @@ RKNN = targets_of(
         ),
         Rule(
             name="not-cubic",
-            holds=lambda f: f.mode != "cubic" or f.exclude_outside,
-            because='mode is cubic without exclude_outside, and the converter stops ("The follow op is not support")',
+            holds=lambda f: f.mode != "cubic" or f.exclude_outside or f.roi is Roi.TENSOR,
+            because='mode is cubic without exclude_outside or roi, and the converter stops ("The follow op is not '
+            'support")',
             source=_SIMULATOR,
             fix="replace the node",
         ),

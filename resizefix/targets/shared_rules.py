@@ -104,6 +104,19 @@ def constant_is_a_tensor(says: str, source: str, *, since: str = "", until: str 
     )
 
 
+def operands_come_first(says: str, source: str, *, since: str = "", until: str = "") -> Rule:
+    """Nodes in another order than the standard asks for, which onnxruntime puts right."""
+    return Rule(
+        name="operands-come-first",
+        holds=lambda f: not f.reads_ahead,
+        because=f'a node that makes its {{f.extent_name}} stands behind it ("{says}")',
+        source=source,
+        since=since,
+        until=until,
+        fix="sort the nodes, or make them an initializer",
+    )
+
+
 def domain_is_empty(says: str, source: str) -> Rule:
     """The standard's operators belong to the domain "", which may be written as "ai.onnx"."""
     return Rule(

@@ -24,7 +24,7 @@ from resizefix.targets.shared_deviations import (
     ratio_instead_of_scales,
     reads_on,
 )
-from resizefix.targets.shared_rules import constant_is_a_tensor, output_is_not_empty
+from resizefix.targets.shared_rules import constant_is_a_tensor, operands_come_first, output_is_not_empty
 from resizefix.targets.target import Effect, Release, Rule, targets_of
 
 _RELEASE = "TVM 0.27.0"
@@ -143,6 +143,7 @@ TVM = targets_of(
             source=_FRONTEND,
             fix="freeze the scales",
         ),
+        operands_come_first("is not output of any previous nodes", f"measured on {_RELEASE}"),
         constant_is_a_tensor("no value in Constant", f"measured on {_RELEASE}"),
         Rule(
             name="not-resize-10",

@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))
 
+import resizefix  # noqa: E402
 from benchmarks.runtime_cases import ANSWERS, model_of, rows  # noqa: E402
 from benchmarks.targets_agreement import COLUMNS, judged, with_facts  # noqa: E402
 from resizefix.equivalences.index_map import nearest_indices  # noqa: E402
@@ -334,3 +335,22 @@ def test_an_empty_tensor_in_the_place_of_scales_is_one_extent_too_many_for_tvm(o
     assert "one-extent" in {broken.rule for broken in judge(target, named)}
     unnamed = replace(known, unnamed_scales=True)
     assert "one-extent" not in {broken.rule for broken in judge(target, unnamed)}
+
+
+@pytest.mark.parametrize("name", ["opencv-4", "opencv-5", "ncnn", "tvm", "mnn", "tract", "openvino", "onnxruntime"])
+def test_a_constant_behind_its_resize_is_refused_and_legalized_where_the_order_counts(name):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 13]>
+        g (float[1,2,3,4] x) => (float[1,2,6,8] y) {
+            h = Relu (x)
+            y = Resize
+                <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (h, , s)
+            s = Constant <value: tensor = float[4] {1, 1, 2, 2}> ()
+        }""")
+    target = next(target for target in TARGETS if target.name == name)
+    broken = [found.rule for facts in facts_of(opened(model)) for found in judge(target, facts)]
+    assert broken == (["operands-come-first"] if name in ("opencv-4", "opencv-5", "ncnn", "tvm") else [])
+    made = resizefix.legalize(model, target=name, live=False)
+    assert [found.rule for facts in facts_of(opened(made.model)) for found in judge(target, facts)] == []
+    resize, *rest = (node for node in made.model.graph.node if node.op_type != "Relu")
+    assert resize.op_type == "Resize"
+    assert len(rest) == (not broken)

@@ -11,11 +11,11 @@ from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.positions import Positions
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import SHARES, ScalarUse
-from resizefix.origins.input_sizes.sequences import Sequence
+from resizefix.origins.input_sizes.sequences import FUSED, LANES, Sequence
 from resizefix.origins.input_sizes.tables import Grid, Joined, Table
 from resizefix.origins.input_sizes.window_masks import WindowMasks
 
-_BOTH_ENDS = ("linspace", "inner")
+_BOTH_ENDS = ("linspace", "inner", *FUSED)
 _FIRST_RANGE = 11
 _FIRST_NONZERO = 9  # before Range, positions are those of the ones in a list of ones, as torch wrote them
 
@@ -189,15 +189,46 @@ class TableNodes:
         last = add("Sub", size, self._one())
         begin, end, span = self._ends(sequences[0], size, last, kind)
         step = add("Div", span, add("Cast", last, to=_type(kind)))
+        if sequences[0].form in FUSED:
+            return self._chosen_channels(grid, at, self._fused(grid, at, sequences[0], (positions, size, last, step)))
         up, down = (
             add("Mul", step, add("Cast", count, to=_type(kind))) for count in (positions, add("Sub", last, positions))
         )
         first = add("Less", positions, add("Div", size, value([2], "two", np.int64)))
-        made = add("Where", first, add("Add", begin, up), add("Sub", end, down))
+        return self._chosen_channels(grid, at, add("Where", first, add("Add", begin, up), add("Sub", end, down)))
+
+    def _fused(self, grid: Grid, at: int, sequence: Sequence, parts: tuple[str, str, str, str]) -> str:
+        """The same with products and sums that are rounded once: float64 holds the product of two float32."""
+        add, value, double = self._builder.add, self._builder.value, np.dtype(np.float64)
+        positions, size, last, step = parts
+        first = positions
+        if sequence.form == "vectors":
+            lanes, both = value([LANES], "lanes", np.int64), value([2 * LANES], "vectors", np.int64)
+            whole = add("Mul", add("Div", size, both), both)
+            started = add("Mul", add("Div", positions, lanes), lanes)
+            first = add("Where", add("Less", positions, whole), started, positions)
+        begin = np.float32(sequence.offset)
+        ends = [value([float(one)], "end", double) for one in (begin, begin + np.float32(sequence.factor))]
+        wide = add("Cast", step, to=_type(double))
+        up, down = (
+            add("Mul", wide, add("Cast", count, to=_type(double))) for count in (first, add("Sub", last, first))
+        )
+        half = add("Less", first, add("Div", size, value([2], "two", np.int64)))
+        made = add("Where", half, add("Add", ends[0], up), add("Sub", ends[1], down))
+        made = add("Cast", made, to=_type(np.dtype(np.float32)))
+        if first == positions:
+            return made
+        rest = add("Cast", add("Sub", positions, first), to=_type(np.dtype(np.float32)))
+        return add("Add", made, add("Mul", step, rest))
+
+    def _chosen_channels(self, grid: Grid, at: int, made: str) -> str:
+        """A line for those channels that count along this axis, 0 for the others."""
+        sequences, kind = self._channels_along(grid, at), self._kind(grid)
         if len(sequences) == len(grid.channels):
             return made
         chosen = [1.0 if c.axis == at and c.sequence is not None else 0.0 for c in grid.channels]
-        return add("Mul", made, value(self._coefficients(grid, chosen), "channels", kind))
+        channels = self._builder.value(self._coefficients(grid, chosen), "channels", kind)
+        return self._builder.add("Mul", made, channels)
 
     def _ends(self, sequence: Sequence, size: str, last: str, kind: np.dtype[np.generic]) -> tuple[str, str, str]:
         """The first and last number of a linspace, and what lies between them."""

@@ -26,6 +26,7 @@ def split(n: NodeReading) -> list[DimList]:
         part = n.sizes.quotient(dim, n.const(count))
         if dim.old is None or dim.old % count:
             raise UnknownRankError
+        n.flow.shared_out.append((n.label, dim, count))
         return [(*dims[:axis], part, *dims[axis + 1 :])] * count
     parts = _parts(n, dim, listed)
     lengths = n.listed(1) if n.has(1) else n.listed_attribute("split") or []
@@ -46,6 +47,8 @@ def _parts(n: NodeReading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
     if unknowns and not n.sizes.varies(dim):
         n.require(dim, "the lengths of its parts")
         return [n.const(length) for length in lengths]
+    if len(lengths) == 2 and lengths[0] == lengths[1] > FEW:
+        return [n.sizes.quotient(dim, n.const(2))] * 2
     few = [length for length in lengths if _is_few(length, dim.old or 0)]
     if len(few) == len(lengths) - 1:
         rest = n.sizes.plus(dim, -sum(few))

@@ -17,9 +17,11 @@ from resizefix.origins.input_sizes.pads import even_pads, pads
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.resize_row import ResizeUse
 from resizefix.origins.input_sizes.solver import Split
+from resizefix.origins.input_sizes.two_readings import refuse_two_readings
 
 # A pool of so few samples is a step down of the network; a larger one that tiles its map may be an adaptive pool.
 _STEP_DOWN = 3
+_ROUNDED = 1e-3  # samples: a quotient of two sizes makes the one of the other
 _FINEST = 1000  # no factor that somebody writes has a larger denominator
 
 
@@ -41,6 +43,7 @@ def decide(flow: Flow, choices: Choices) -> list[str]:
     _rest(flow)
     flow.solver.settle()
     _refuse_steps_down(flow, choices)
+    refuse_two_readings(flow, choices)
     return inferred
 
 
@@ -218,8 +221,7 @@ def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]],
     known = [symbol for symbol in symbols if symbol is not None]
     shares = {Fraction(after.old or 0, symbol.old or 1) for (_, _, after), symbol in zip(moving, known, strict=True)}
     if use.is_scale and all(sizes.fixed(before) is None for _, before, _ in moving):
-        factors = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
-        if not all(_is_simple(factor) for factor in factors) and choices.of(use.label) is None:
+        if any(_is_quotient(flow, before, after) for _, before, after in moving) and choices.of(use.label) is None:
             raise refuse(use.label, "origins.input-size-resize-scale", sizes=[after.old for _, _, after in moving])
         return None
     if len(shares) == 1 and _is_simple(next(iter(shares))):
@@ -237,6 +239,15 @@ def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]],
         share = own.pop()
         return [_share(sizes, before, share) for _, before, _ in moving]
     return None
+
+
+def _is_quotient(flow: Flow, before: Dim, after: Dim) -> bool:
+    """Whether a scale may be that of two sizes, and not a factor that somebody wrote: 1.5 of 23 is 34.5."""
+    if _is_simple(Fraction(after.old or 0, before.old or 1)):
+        return False
+    scale = float(flow.solver.candidates[flow.sizes.resolve(after)][0].data)
+    made = scale * (before.old or 0)
+    return not _is_simple(Fraction(scale)) or abs(made - round(made)) < _ROUNDED
 
 
 def _note_own_share(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]], targets: Sequence[Dim]) -> None:

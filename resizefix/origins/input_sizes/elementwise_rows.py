@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
 from resizefix.origins.output_lengths import BROADCASTING, KEEPING
@@ -40,12 +42,24 @@ def layer_normalization(n: NodeReading) -> list[DimList]:
     dims = n.dims(0)
     axis = axis_of(n.attribute("axis", -1), len(dims))
     weight = n.weight_shape(1)
-    if weight is not None:
+    plain = all(_is_plain_weight(n, position) for position in range(1, len(n)) if n.has(position))
+    for position in range(1, len(n)) if plain else ():
+        # torch normalises without weights by weights of 1 and 0.
+        for dim, own in zip(dims[axis:], n.dims(position)[axis - len(dims) :], strict=True):
+            n.meet(dim, own)
+    if weight is not None and not plain:
         for dim, length in zip(dims[len(dims) - len(weight) :], weight, strict=True):
             if length != 1:
                 n.require(dim, "its weights")
     ones = tuple(n.const(1) if place >= axis else dim for place, dim in enumerate(dims))
     return [dims] + [ones] * (len(n.node.output) - 1)
+
+
+def _is_plain_weight(n: NodeReading, position: int) -> bool:
+    """Whether a constant is 1 everywhere, or 0 as a bias."""
+    name, plain = n.node.input[position], 1 if position == 1 else 0
+    array = n.flow.operands.array(name) if n.flow.operands.is_constant(name) else None
+    return array is not None and array.size > 0 and bool(np.all(array == plain))
 
 
 def matmul(n: NodeReading) -> list[DimList]:
@@ -140,6 +154,33 @@ def grid_sample(n: NodeReading) -> list[DimList]:
     return [(dims[0], dims[1], *grid[1:-1])]
 
 
+def affine_grid(n: NodeReading) -> list[DimList]:
+    """A grid of the listed size: batch and spatial sizes, then one coordinate for each."""
+    dims, listed = n.dims(0), n.listed(1)
+    n.meet(dims[0], listed[0])
+    return [(listed[0], *listed[2:], n.const(len(listed) - 2))]
+
+
+def col2im(n: NodeReading) -> list[DimList]:
+    """Blocks put together to an image of the listed size: as many as slide over it."""
+    dims, image, block = n.dims(0), n.listed(1), n.numbers(2) or []
+    count = len(block)
+    strides, dilations = (n.attribute(name) or [1] * count for name in ("strides", "dilations"))
+    pads = n.attribute("pads") or [0] * 2 * count
+    slid = [
+        n.sizes.plus(
+            n.sizes.floor_div(
+                n.sizes.plus(size, pads[axis] + pads[axis + count] - dilations[axis] * (block[axis] - 1) - 1),
+                strides[axis],
+            ),
+            1,
+        )
+        for axis, size in enumerate(image)
+    ]
+    n.meet(dims[2], n.sizes.product(slid))
+    return [(dims[0], n.const((dims[1].old or 0) // int(np.prod(block))), *image)]
+
+
 def one_hot(n: NodeReading) -> list[DimList]:
     """One more axis, as long as `depth` says."""
     dims = n.dims(0)
@@ -203,6 +244,8 @@ ROWS = {
     **dict.fromkeys(("ArgMax", "ArgMin"), arg),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), recurrent),
     "GridSample": grid_sample,
+    "AffineGrid": affine_grid,
+    "Col2Im": col2im,
     "OneHot": one_hot,
     "Shape": shape,
     "Size": size,

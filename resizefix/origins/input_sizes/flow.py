@@ -113,6 +113,12 @@ class Flow:
         self.even_pads: list[tuple[str, Dim, int, int, int]] = []
         self.quotients: list[tuple[str, Dim, Dim]] = []
         self.halves: list[tuple[str, Dim, Dim]] = []
+        self.scattered: list[tuple[str, DimList, DimList]] = []
+        """Nodes that write at positions which no image decides: the sizes of the data and of the positions."""
+        self.chosen: list[tuple[str, Dim, Dim]] = []
+        """Nodes that choose some of an axis: how long it is, and how many."""
+        self.shared_out: list[tuple[str, Dim, int]] = []
+        """Nodes that cut an axis into so many even parts."""
         self.pools: list[tuple[int, str, tuple[Dim, ...], tuple[Dim, ...]]] = []
         self.adaptive: set[int] = set()
         self.labels = [node_label(node, index) for index, node in enumerate(view.model.graph.node)]

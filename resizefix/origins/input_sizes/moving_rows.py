@@ -93,6 +93,8 @@ def scatter(n: NodeReading) -> list[DimList]:
         array = n.flow.operands.array(n.node.input[1])
         if array is None or (len(shape) and array.size > 0 and int(array.max()) >= FEW):
             raise n.refuse("origins.input-size-indices", old=max(dim.old or 0 for dim in dims))
+    elif not n.flow.is_moving(n.node.input[1]):
+        n.flow.scattered.append((n.label, dims, n.dims(1)))
     return [dims]
 
 
@@ -191,6 +193,7 @@ def top_k(n: NodeReading) -> list[DimList]:
     count = n.listed(1)[0] if n.has(1) else n.const(n.attribute("k", 1))
     if count.old == dims[axis].old and n.sizes.fixed(dims[axis]) is None:
         raise n.refuse("origins.input-size-all-of-axis", old=count.old)
+    n.flow.chosen.append((n.label, dims[axis], count))
     return [(*dims[:axis], count, *dims[axis + 1 :])] * len(n.node.output)
 
 

@@ -7,8 +7,10 @@ input elsewhere in the model, or where it has no other use ((W - 1) / 2 = 31.5).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,8 +91,14 @@ class PlainNumbers:
         ):
             return
         own = self.flow.dims.get(node.output[0]) or ()
+        sides = self._sides(node, array, label, {*own, *taint.along})
+        if sides is not None:
+            self._suspects[place] = _Suspect(place, label, (sides,), False)
+            return
         if not any(self._moves(dim) for dim in own) and not taint:
             return
+        if self._is_root(node, array):
+            raise refuse(label, "origins.input-size-root", value=array.item())
         if (
             array.size > 1
             and node.op_type == "Mul"
@@ -130,7 +138,8 @@ class PlainNumbers:
             area = [self.sizes.product(moving)] if len(moving) > 1 else []
             volume = [self.sizes.product(own[1:])] if area and len(own) > 2 else []
             shares = [*shares, *moving, *area, *volume, self.sizes.product(self._images())]
-            whole = self._images() if node.op_type == "Mul" else shares
+            counts = [*area, *(dim for dim in moving if self.sizes.resolve(dim).kind == "product")]
+            whole = [*self._images(), *counts] if node.op_type == "Mul" else shares
         elif node.op_type not in _SHIFTING:
             return ()
         found: list[ScalarUse] = []
@@ -141,6 +150,61 @@ class PlainNumbers:
                     if use is not None and not any(alike(self.sizes, use, other) for other in found):
                         found.append(use)
         return tuple(found)
+
+    def _sides(self, node: NodeProto, array: npt.NDArray[Any], label: str, near: set[Dim]) -> ScalarUse | None:
+        """A list that holds the width and the height of one map in turn, as [W, H, W, H]: no other use of two such
+        numbers is known; `near` are sizes of the values that it meets. Raises SizeRefusedError for several maps."""
+        if node.op_type not in _DIVIDING or array.size < 2 or array.size % 2 or array.size > _LONGEST_LIST:
+            return None
+        found: list[ScalarUse] = []
+        for pair in self._maps:
+            for first, second in (pair, pair[::-1]):
+                for form in ("whole", "reciprocal", "half", "two over"):
+                    for less in (0, 1):
+                        dims = (first, second) * (array.size // 2)
+                        least = min(dim.old or 0 for dim in pair) - less
+                        use = ScalarUse(dims, less, form, array)
+                        if least < 2 or first.old == second.old or use.array.dtype.kind != "f":
+                            continue
+                        if np.array_equal(use.make(lambda dim: dim.old or 0), array):
+                            found.append(use)
+        atoms = {atom for dim in near for atom in self.sizes.atoms(dim)}
+        apart: list[ScalarUse] = []
+        for use in [use for use in found if atoms.issuperset(use.dims)] or found:
+            if not any(alike(self.sizes, use, other) for other in apart):
+                apart.append(use)
+        if len(apart) > 1:
+            raise refuse(label, "origins.input-size-numbers", numbers=[value.item() for value in array.ravel()])
+        return apart[0] if apart else None
+
+    @cached_property
+    def _maps(self) -> list[tuple[Dim, Dim]]:
+        """Height and width of every map of the model, and of the image."""
+        sizes, found = self.sizes, [(*self._images(),)]
+        for dims in self.flow.dims.values():
+            for one, other in zip(dims or (), (dims or ())[1:], strict=False):
+                pair = sizes.resolve(one), sizes.resolve(other)
+                if pair in found or None in (one.old, other.old):
+                    continue
+                sides = [[sizes.follows(dim, name) for name in ("height", "width")] for dim in pair]
+                if sides == [[True, False], [False, True]]:
+                    found.append(pair)
+        return [pair for pair in found if len(pair) == 2]
+
+    @cached_property
+    def _fixed(self) -> set[int | None]:
+        """The lengths of all axes that do not follow the input."""
+        return {dim.old for dims in self.flow.dims.values() for dim in dims or () if not self._moves(dim)}
+
+    def _is_root(self, node: NodeProto, array: npt.NDArray[Any]) -> bool:
+        """Whether a number is the root of how many positions a map has, or one over it, and of no other length: what
+        similarities are divided by."""
+        if node.op_type not in _DIVIDING or array.size > 1 or array.dtype.kind != "f":
+            return False
+        counts = {(one.old or 0) * (other.old or 0) for one, other in self._maps} - self._fixed
+        value, kind = array.flat[0], array.dtype.type
+        counts = {length for length in counts if math.isqrt(length) ** 2 != length}
+        return any(value in (kind(length**0.5), kind(length**-0.5)) for length in counts)
 
     def _images(self) -> list[Dim]:
         return [self.sizes.symbol(name) for name in ("height", "width") if name in self.sizes.symbols]
@@ -234,7 +298,10 @@ class PlainNumbers:
         self, place: Place, label: str, uses: tuple[ScalarUse, ...], certain: Mapping[Place, ScalarUse]
     ) -> ScalarUse | None:
         nodes = self.flow.view.model.graph.node
-        like = [use for at, use in certain.items() if nodes[at.node].op_type == nodes[place.node].op_type]
+        kinds = {nodes[place.node].op_type}
+        if kinds < _DIVIDING and all(use.dim.kind == "product" for use in uses):
+            kinds = set(_DIVIDING)  # a count is the same number, whether it multiplies or divides
+        like = [use for at, use in certain.items() if nodes[at.node].op_type in kinds]
         agreeing = [use for use in uses if any(_same_number(self.flow, use, other) for other in like)]
         if len(agreeing) == 1:
             return agreeing[0]

@@ -7,6 +7,8 @@ is fixed and the other follows; a `Split` remembers it until something decides.
 
 from __future__ import annotations
 
+import numpy as np
+
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
 
@@ -16,7 +18,8 @@ def reshape(n: NodeReading) -> list[DimList]:
     dims = n.dims(0)
     given = n.listed(1) if n.has(1) else [n.const(value) for value in n.attribute("shape", [])]
     if any(dim.old is None for dim in dims):
-        return [tuple(dim if dim.old and dim.old > 0 else n.sizes.opaque() for dim in given)]
+        behind = _behind_open_axis(n, dims, given)
+        return [behind or tuple(dim if dim.old and dim.old > 0 else n.sizes.opaque() for dim in given)]
     keeps_zero = n.attribute("allowzero", 0)
     fixed_by: list[Dim | None] = []
     for axis, listed in enumerate(given):
@@ -34,6 +37,30 @@ def reshape(n: NodeReading) -> list[DimList]:
         if wanted is not None:
             n.meet(wanted, found)
     return [tuple(n.sizes.resolve(dim) for dim in made)]
+
+
+def _behind_open_axis(n: NodeReading, dims: DimList, given: list[Dim]) -> DimList | None:
+    """The new sizes where the first axis is a batch that the file leaves open, by itself or with windows: what stands
+    behind it is dealt out by itself. None where that is not so."""
+    atoms = [atom for dim in dims for atom in n.sizes.atoms(dim)]
+    if not given or not atoms or atoms[0].kind != "opaque" or any(atom.old is None for atom in atoms[1:]):
+        return None
+    first, rest, numbers = n.sizes.resolve(given[0]), tuple(atoms[1:]), [dim.old for dim in given[1:]]
+    left = [place for place, number in enumerate(numbers) if number == -1]
+    if any(number is None or number == 0 for number in numbers) or len(left) > 1:
+        return None
+    whole, known = (int(np.prod([dim or 1 for dim in many])) for many in ([dim.old for dim in rest], numbers))
+    known = abs(known)
+    merged = first.old == -1 and not left
+    if whole % known or (not merged and (first.old or 1) != 1) or (not merged and not left and whole != known):
+        return None
+    lengths = [whole // known if number == -1 else number or 1 for number in numbers]
+    made = dealt(n, rest, [whole // known, *lengths] if merged and whole != known else lengths)
+    for wanted, found in zip(given[1:], made[len(made) - len(lengths) :], strict=True):
+        if wanted.old != -1:
+            n.meet(wanted, found)
+    outer = made[: len(made) - len(lengths)]
+    return (n.sizes.product([atoms[0], *outer]), *(n.sizes.resolve(dim) for dim in made[len(outer) :]))
 
 
 def _lengths(n: NodeReading, dims: DimList, given: list[Dim | None]) -> list[int]:

@@ -27,14 +27,11 @@ _COMPARING = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _MEETING = _COMPARING | {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Clip", "Reciprocal", "Where"}
 _PASSING = _MEETING - _COMPARING | frozenset(
     {"Concat", "Slice", "Reshape", "Transpose", "Split", "Gather", "Cast", "Expand", "Tile", "Unsqueeze", "Squeeze"}
-    | {"Floor", "Ceil", "Round", "Neg", "Abs", "Sqrt", "Sin", "Cos", "Exp", "Log", "Identity", "Flatten", "MatMul"}
+    | {"Floor", "Ceil", "Round", "Neg", "Abs", "Sqrt", "Identity", "Flatten", "MatMul"}
     | {
         "Range",
         "ReduceSum",
         "ReduceMean",
-        "Sigmoid",
-        "Tanh",
-        "Softmax",
         "ScatterND",
         "ScatterElements",
         "GatherElements",
@@ -42,9 +39,10 @@ _PASSING = _MEETING - _COMPARING | frozenset(
 )
 _SUMMING = frozenset({"ReduceSum", "ReduceMean", "ReduceSumSquare"})
 _AFTER_SUMS = frozenset(
-    {"Add", "Sub", "Mul", "Div", "Sqrt", "Reciprocal", "Cast", "Neg", "Identity", "Squeeze", "Unsqueeze"}
+    {"Add", "Sub", "Mul", "Div", "Sqrt", "Abs", "Reciprocal", "Cast", "Neg", "Identity", "Squeeze", "Unsqueeze"}
 )
 _SMALL = 4  # numbers up to here stand for themselves
+_MEAN = 2  # what the sum of two positions is divided by
 
 
 def scalars(flow: Flow, tables: Mapping[Place, Table], choices: Choices, inferred: list[str]) -> dict[Place, ScalarUse]:
@@ -235,6 +233,8 @@ class _Search:
         length = (use.dim.old or 0) - use.less
         if node.op_type in ("Div", "Mod") and taint.is_index:
             return length > 1
+        if use.form in ("half", "minus half") and abs(float(use.array.flat[0])) in (1, _MEAN):
+            return False
         if node.op_type == "Div" and use.form == "whole" and use.dim in taint.summed and not use.less:
             return True  # a sum is divided by as many as it has, be it one
         return length > _SMALL or (node.op_type in ("Div", "Reciprocal") and length > 2)

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 Row = npt.NDArray[Any]
+FUSED = ("fused", "vectors")
+LANES = 8
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,9 @@ class Sequence:
 
     `form` is one of "steps": i·factor + offset, "shares": (i + centre) / n · factor + offset, "span":
     i / (n - 1) · factor + offset, "spaced": i · (factor / (n - 1)) + offset, "linspace": as torch.linspace, from both
-    ends, "inner": the same between the middles of the first and the last of n parts of -1 to 1, as torch's affine_grid.
+    ends, "fused": the same where product and sum are rounded once, "vectors": so for the first of each 8 numbers, and
+    steps are added for the others, "inner": as "linspace" between the middles of the first and the last of n parts of
+    -1 to 1, as torch's affine_grid.
     """
 
     form: str
@@ -49,6 +53,8 @@ class Sequence:
                 found = i / (n - kind(1)) * factor + offset
             elif self.form == "spaced":
                 found = i * (factor / (n - kind(1))) + offset
+            elif self.form in FUSED:
+                found = _fused(length, offset, offset + factor, factor, vectors=self.form == "vectors")
             else:
                 end = offset + factor
                 if self.form == "inner":
@@ -57,6 +63,21 @@ class Sequence:
                 step = factor / (n - kind(1))
                 found = np.where(np.arange(length) < length // 2, offset + step * i, end - step * (n - kind(1) - i))
         return np.asarray(found).astype(dtype)
+
+
+def first_of_vector(i: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.int64]:
+    """The position at which the vector of eight begins that holds a position; torch computes the last few singly."""
+    return np.where(i < length - length % (2 * LANES), i // LANES * LANES, i)
+
+
+def _fused(length: int, begin: Any, end: Any, span: Any, *, vectors: bool) -> Row:
+    """torch.linspace with fused products (2.x), and in vectors of eight (1.5 to 2.0)."""
+    i, last = np.arange(length), length - 1
+    first = first_of_vector(i, length) if vectors else i
+    step = span / np.float32(last)
+    up, down = np.float64(begin) + np.float64(step) * first, np.float64(end) - np.float64(step) * (last - first)
+    made = np.where(first < length // 2, up, down).astype(np.float32) + step * (i - first).astype(np.float32)
+    return np.asarray(made)
 
 
 def readings(row: Row) -> list[Sequence]:
@@ -91,7 +112,8 @@ def _candidates(length: int, first: float, step: float, dtype: np.dtype[np.gener
             if (whole, offset, centre) == (2.0, -1.0, 0.5):
                 made.append(Sequence("inner", kind, whole, offset, centre))
         if _spans(inner, round(first, 6), step):
-            made += [Sequence(form, kind, inner, round(first, 6)) for form in ("span", "spaced", "linspace")]
+            forms = ("span", "spaced", "linspace", *(FUSED if kind == "float32" else ()))
+            made += [Sequence(form, kind, inner, round(first, 6)) for form in forms]
     return made
 
 
@@ -138,7 +160,7 @@ def _behaviour(candidate: Sequence, length: int, dtype: np.dtype[np.generic]) ->
 
 
 def _alike(one: Sequence, other: Sequence) -> bool:
-    same = one.form == other.form or {one.form, other.form} <= {"span", "spaced", "linspace"}
+    same = one.form == other.form or {one.form, other.form} <= {"span", "spaced", "linspace", *FUSED}
     return same and (
         one.is_absolute or (one.factor, one.offset, one.centre) == (other.factor, other.offset, other.centre)
     )

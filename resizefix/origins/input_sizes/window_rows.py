@@ -11,8 +11,7 @@ from resizefix.origins.input_sizes.node_reading import AttributeUse, DimList, No
 def _window(n: NodeReading, dims: DimList, kernel: Sequence[int]) -> DimList:
     """floor((size + pads - extent) / stride) + 1 on each spatial axis."""
     count = len(kernel)
-    strides = n.attribute("strides", [1] * count)
-    dilations = n.attribute("dilations", [1] * count)
+    strides, dilations = _steps(n, "strides", count), _steps(n, "dilations", count)
     auto_pad = n.attribute("auto_pad", b"NOTSET")
     pads = [0] * 2 * count if auto_pad == b"VALID" else n.attribute("pads", [0] * 2 * count)
     made: list[Dim] = []
@@ -28,6 +27,11 @@ def _window(n: NodeReading, dims: DimList, kernel: Sequence[int]) -> DimList:
         extent = dilations[axis] * (kernel[axis] - 1) + 1
         made.append(_slid(n, dim, pads[axis], pads[axis + count], extent, strides[axis]))
     return tuple(made)
+
+
+def _steps(n: NodeReading, name: str, count: int) -> Sequence[int]:
+    """A number for each spatial axis, 1 where there are none: torch 1.4 leaves the strides of a pool empty."""
+    return n.attribute(name) or [1] * count
 
 
 def _was_same(
@@ -120,7 +124,7 @@ def pool(n: NodeReading) -> list[DimList]:
     dims, kernel = n.dims(0), n.attribute("kernel_shape")
     made = list(_window(n, dims, kernel))
     count = len(kernel)
-    strides = n.attribute("strides", [1] * count)
+    strides = _steps(n, "strides", count)
     padded = any(n.attribute("pads", [0] * 2 * count))
     given = n.attribute("auto_pad", b"NOTSET") in (b"NOTSET", b"VALID")
     follows = any(n.sizes.fixed(size) is None for size in dims[2:])

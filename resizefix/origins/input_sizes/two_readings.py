@@ -1,0 +1,67 @@
+"""Numbers that stayed as they are though they may follow the input: refused with both readings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from resizefix.origins.input_sizes.choices import Choices
+from resizefix.origins.input_sizes.cutting_rows import FEW
+from resizefix.origins.input_sizes.flow import Flow
+from resizefix.origins.input_sizes.operands import Place
+from resizefix.origins.input_sizes.refusal import refuse
+
+_SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
+
+
+def refuse_two_readings(flow: Flow, choices: Choices) -> None:
+    """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
+    for rule in (_middles, _positions, _chosen, _even_parts, _numbers_given_out):
+        rule(flow, choices)
+
+
+def _middles(flow: Flow, choices: Choices) -> None:
+    """A cut of fixed length from the very middle of an axis: it begins there, or at the middle of another size."""
+    for label, dim, first, length in flow.cuts:
+        whole, begin, old = dim.old or 0, first.old or 0, length.old or 0
+        fixed = flow.sizes.fixed(length) is not None and flow.sizes.fixed(first) is not None
+        middle = begin > 0 and (whole - old) // 2 == begin and whole > begin + old
+        if fixed and middle and flow.sizes.varies(dim) and choices.of(label) != "keep":
+            raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
+
+
+def _positions(flow: Flow, choices: Choices) -> None:
+    for label, data, positions in flow.scattered:
+        held = [dim for dim in positions[:-1] if flow.sizes.fixed(dim) is not None and (dim.old or 0) > FEW]
+        moving = [dim.old or 0 for dim in data if flow.sizes.varies(dim)]
+        if held and moving and choices.of(label) != "keep":
+            raise refuse(label, "origins.input-size-indices", old=max(moving))
+
+
+def _chosen(flow: Flow, choices: Choices) -> None:
+    for label, dim, count in flow.chosen:
+        whole, number = dim.old or 0, flow.sizes.fixed(count) or 0
+        share = number > FEW and whole % number == 0 and whole // number in _SHARES
+        if share and flow.sizes.varies(dim) and choices.of(label) != "keep":
+            raise refuse(label, "origins.input-size-share-of-axis", count=number, whole=whole)
+
+
+def _even_parts(flow: Flow, choices: Choices) -> None:
+    for label, dim, count in flow.shared_out:
+        if count > 2 and flow.sizes.varies(dim) and choices.of(label) != "keep":
+            raise refuse(label, "origins.input-size-parts", old=dim.old, count=count, part=(dim.old or 0) // count)
+
+
+def _numbers_given_out(flow: Flow, choices: Choices) -> None:
+    """An output that no image decides, and that holds a size of the image."""
+    sides = {old for name, old in flow.sizes.symbols.items() if name != "batch"}
+    makers = {name: index for index, node in enumerate(flow.view.model.graph.node) for name in node.output}
+    for output in flow.view.model.graph.output:
+        index, name = makers.get(output.name), output.name
+        if flow.is_moving(name):
+            continue
+        label = name if index is None else flow.labels[index]
+        array = flow.operands.numbers(Place(index or 0, 0), name)
+        if array is None or array.dtype.kind not in "iuf" or array.size > FEW or choices.of(label) == "keep":
+            continue
+        if sides & {float(number) for number in np.ravel(array)}:
+            raise refuse(label, "origins.input-size-output", name=name, numbers=array.ravel().tolist())

@@ -1,0 +1,232 @@
+"""Networks whose numbers were once taken for sizes, or not: each must follow as it is built, or be refused."""
+
+import numpy as np
+import pytest
+from onnx import helper
+from size_networks import NEW, OLD, Net, built, followed, refused, run
+
+from resizefix.origins.input_sizes.sequences import readings
+
+
+def middles_of_boxes(n: Net, h: int, w: int) -> str:
+    """Two corners at positions of a map of 4 rows, added and halved: 2 is no half of the map."""
+    fh, fw = h // 8, w // 8
+    y = n.add("Reshape", n.conv("x", 3, 4, 8), n.const([1, 4, fh * fw]))
+    ys, xs = np.meshgrid(np.arange(fh) + 0.5, np.arange(fw) + 0.5, indexing="ij")
+    points = n.const(np.stack([xs.ravel(), ys.ravel()])[None], np.float32)
+    first = n.add("Sub", points, n.add("Slice", y, n.const([0]), n.const([2]), n.const([1])))
+    last = n.add("Add", points, n.add("Slice", y, n.const([2]), n.const([4]), n.const([1])))
+    return n.add("Div", n.add("Add", first, last), n.const(2, np.float32))
+
+
+def linear_attention(n: Net, h: int, w: int) -> str:
+    """Values are divided by how many there are before they are summed, and the sum is multiplied again."""
+    y = n.add("Reshape", n.conv("x", 3, 4, 4), n.const([1, 4, h * w // 16]))
+    count = n.const(h * w // 16, np.float32)
+    kv = n.add("MatMul", n.add("Div", y, count), n.add("Transpose", y, perm=[0, 2, 1]))
+    return n.add("Mul", n.add("MatMul", kv, y), count)
+
+
+def offsets_in_shares(n: Net, h: int, w: int) -> str:
+    """Offsets that a layer computes, over the width and height of their map."""
+    y = n.add("Transpose", n.conv("x", 3, 2, 4), perm=[0, 2, 3, 1])
+    return n.add("Div", y, n.const([w // 4, h // 4], np.float32))
+
+
+def boxes_on_a_map(n: Net, h: int, w: int) -> str:
+    """Boxes of a few queries, scaled to a map: nothing that they are computed of follows the input."""
+    y = n.conv("x", 3, 4, 4)
+    few = n.add("Transpose", n.add("Reshape", n.add("GlobalAveragePool", y), n.const([1, 4])), perm=[0, 1])
+    boxes = n.add("Mul", few, n.const([w // 4, h // 4, w // 4, h // 4], np.float32))
+    return n.add("Add", n.add("Transpose", y, perm=[0, 2, 3, 1]), boxes)
+
+
+def attention_with_waves(n: Net, h: int, w: int) -> str:
+    """Sines of positions are no positions: what similarities are multiplied by, 1/4, is no 2 over 8 rows."""
+    fh, fw = h // 4, w // 4
+    ys = np.repeat(np.arange(fh), fw)[:, None]
+    line = n.const(np.concatenate([ys, ys], 1)[None], np.float32)
+    waves = n.add("Sin", n.add("Mul", line, n.const([1, 0.1], np.float32)))
+    y = n.add("Transpose", n.add("Reshape", n.conv("x", 3, 2, 4), n.const([1, 2, fh * fw])), perm=[0, 2, 1])
+    y = n.add("Add", y, waves)
+    return n.add("Mul", n.add("MatMul", y, n.add("Transpose", y, perm=[0, 2, 1])), n.const(0.25, np.float32))
+
+
+def unbiased(n: Net, h: int, w: int) -> str:
+    """A variance as torch wrote it before 2.0: the mean times n, over n - 1."""
+    y = n.add("Reshape", n.conv("x", 3, 4), n.const([1, 4, -1]))
+    power = n.add("Abs", n.add("ReduceMean", n.add("Mul", y, y), axes=[2]))
+    count = n.add("Mul", power, n.const(h * w, np.float32))
+    return n.add("Div", count, n.const(h * w - 1, np.float32))
+
+
+def halves_by_split(n: Net, h: int, w: int) -> str:
+    """torch.chunk(2) of an axis, with the lengths listed."""
+    y = n.conv("x", 3, 2)
+    parts = n.const([w // 2, w // 2])
+    n.nodes.append(helper.make_node("Split", [y, parts], ["left", "right"], axis=3))
+    return n.add("Mul", "left", "right")
+
+
+def linspace_of(lanes: int):
+    """torch.linspace(-1, 1, n) with products that are fused with their sum, in vectors of `lanes`."""
+
+    def spaced(size: int) -> np.ndarray:
+        step, made = np.float32(2) / np.float32(size - 1), []
+        for i in range(size):
+            first = i // lanes * lanes if i < size - size % (2 * lanes) and lanes > 1 else i
+            up, down = -1 + float(step) * first, 1 - float(step) * (size - 1 - first)
+            made.append(np.float32(up if first < size // 2 else down) + step * np.float32(i - first))
+        return np.array(made, np.float32)
+
+    def build(n: Net, h: int, w: int) -> str:
+        ys, xs = np.meshgrid(spaced(h), spaced(w), indexing="ij")
+        return n.conv(n.add("Concat", "x", n.const(np.stack([xs, ys])[None], np.float32), axis=1), 5, 2)
+
+    build.__name__ = f"linspace_{lanes}"
+    return build
+
+
+FOLLOWING = [
+    middles_of_boxes, linear_attention, offsets_in_shares, boxes_on_a_map, attention_with_waves, unbiased,
+    halves_by_split, linspace_of(1), linspace_of(8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("build", FOLLOWING, ids=lambda build: build.__name__)
+@pytest.mark.parametrize("size", [NEW, "any"], ids=["fixed", "any"])
+def test_follows_as_it_is_built(build, size) -> None:
+    found = followed(built(build, OLD), size)
+    for new in [NEW] if size == NEW else [OLD, NEW, (64, 32)]:
+        np.testing.assert_array_equal(run(found, new), run(built(build, new), new))
+
+
+# torch.linspace(-1, 1, 19), as float32 bits, on a CPU with AVX2.
+TORCH = {
+    "torch 2.13": (
+        3212836864, 3210972729, 3209108594, 3207244459, 3205380324, 3202584121, 3198855850, 3194195512, 3185806904,
+        2986344448, 1038323256, 1046711864, 1051372202, 1055100473, 1057896676, 1059760811, 1061624946, 1063489081,
+        1065353216,
+    ),
+    "torch 1.7": (
+        3212836864, 3210972729, 3209108594, 3207244458, 3205380324, 3202584120, 3198855850, 3194195512, 3185806904,
+        838860800, 1038323258, 1046711866, 1051372203, 1055100474, 1057896676, 1059760811, 1061624946, 1063489081,
+        1065353216,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("release", TORCH)
+def test_a_linspace_is_read_off_its_bits(release) -> None:
+    assert readings(np.array(TORCH[release], np.uint32).view(np.float32))
+
+
+def root_of_all(n: Net, h: int, w: int) -> str:
+    """Similarities over the root of how many positions there are."""
+    y = n.add("Reshape", n.conv("x", 3, 2, 4), n.const([1, 2, h * w // 16]))
+    alike = n.add("MatMul", y, n.add("Transpose", y, perm=[0, 2, 1]))
+    return n.add("Mul", alike, n.const((h * w // 16) ** -0.5, np.float32))
+
+
+def middle_crop(n: Net, h: int, w: int) -> str:
+    y = n.conv("x", 3, 2)
+    for axis, size in ((2, h), (3, w)):
+        first = (size - 16) // 2
+        y = n.add("Slice", y, n.const([first]), n.const([first + 16]), n.const([axis]))
+    return n.add("MatMul", n.add("Reshape", y, n.const([1, 512])), n.weight(512, 3))
+
+
+def framed(n: Net, h: int, w: int) -> str:
+    """A frame of zeros, made by writing ones in the middle."""
+    where = np.stack(np.meshgrid(np.arange(2, h - 2), np.arange(2, w - 2), indexing="ij"), -1)
+    where = n.add("Identity", n.const(where))
+    ones = n.const(np.ones((h - 4, w - 4)), np.float32)
+    return n.add("Mul", n.conv("x", 3, 2), n.add("ScatterND", n.const(np.zeros((h, w)), np.float32), where, ones))
+
+
+def best_quarter(n: Net, h: int, w: int) -> str:
+    y = n.add("Reshape", n.conv("x", 3, 2, 4), n.const([1, 2, h * w // 16]))
+    n.nodes.append(helper.make_node("TopK", [y, n.const([h * w // 64])], ["best", "places"], name="TopK_best"))
+    return n.add("Identity", "best")
+
+
+def even_parts(n: Net, h: int, w: int) -> str:
+    y = n.conv("x", 3, 2)
+    n.nodes.append(helper.make_node("Split", [y], ["a", "b", "c", "d"], name="Split_4", axis=2))
+    return n.add("Sum", "a", "b", "c", "d")
+
+
+def size_given_out(n: Net, h: int, w: int) -> str:
+    n.conv("x", 3, 2)
+    return n.add("Cast", n.const([h, w]), to=1)
+
+
+@pytest.mark.parametrize(
+    ("build", "node", "code"),
+    [
+        (root_of_all, "Mul_4", "origins.input-size-root"),
+        (middle_crop, "Slice_1", "origins.input-size-cut"),
+        (framed, "ScatterND_2", "origins.input-size-indices"),
+        (best_quarter, "TopK_best", "origins.input-size-share-of-axis"),
+        (even_parts, "Split_4", "origins.input-size-parts"),
+        (size_given_out, "Cast_1", "origins.input-size-output"),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+@pytest.mark.parametrize("size", [NEW, "any"], ids=["fixed", "any"])
+def test_two_readings_are_refused(build, node, code, size) -> None:
+    old = (32, 32) if build is middle_crop else OLD
+    model = built(build, old)
+    assert refused(model, size) == (node, code)
+    kept = followed(model, size, keep=[node]) if build is not middle_crop else followed(model, size, keep=["Slice_*"])
+    assert run(kept, old).tobytes() == run(model, old).tobytes() if size == "any" else run(kept, NEW).size
+
+
+def test_a_norm_without_weights_follows() -> None:
+    """torch writes the weights that it does not have as ones and zeros, as large as the map."""
+
+    def normed(n: Net, h: int, w: int) -> str:
+        ones, zeros = (n.const(np.full((4, h, w), value), np.float32) for value in (1, 0))
+        return n.add("LayerNormalization", n.conv("x", 3, 4), ones, zeros, axis=1)
+
+    def model(size):
+        made = built(normed, size)
+        made.opset_import[0].version = 17
+        return made
+
+    for size in (NEW, "any"):
+        np.testing.assert_array_equal(run(followed(model(OLD), size), NEW), run(model(NEW), NEW))
+
+
+def test_a_scale_of_three_halves_stays_one_where_it_makes_half_samples() -> None:
+    def scaled(n: Net, h: int, w: int) -> str:
+        empty = n.const([], np.float32)
+        return n.add("Resize", n.conv("x", 3, 2), empty, n.const([1, 1, 1.5, 1.5], np.float32), mode="linear")
+
+    old, new = (33, 49), (50, 64)
+    for size in (new, "any"):
+        np.testing.assert_array_equal(run(followed(built(scaled, old), size), new), run(built(scaled, new), new))
+
+
+def open_batch(n: Net, h: int, w: int) -> str:
+    """An axis that is taken apart into windows and put together again, with a batch that the file leaves open."""
+    n.shape = ("batch", 3, h, w)
+    y = n.add("Reshape", "x", n.const([-1, 3, h // 4, 4, w // 4, 4]))
+    y = n.add("Reshape", n.add("Transpose", y, perm=[0, 2, 4, 1, 3, 5]), n.const([-1, 3, 4, 4]))
+    y = n.add("Reshape", n.conv(y, 3, 2), n.const([-1, h // 4, w // 4, 2, 4, 4]))
+    return n.add("Reshape", n.add("Transpose", y, perm=[0, 3, 1, 4, 2, 5]), n.const([-1, 2, h, w]))
+
+
+@pytest.mark.parametrize("size", [NEW, "any"], ids=["fixed", "any"])
+def test_an_open_batch_hides_no_size(size) -> None:
+    found = followed(built(open_batch, OLD), size)
+    for batch in (1, 2):
+        np.testing.assert_array_equal(run(found, NEW, batch), run(built(open_batch, NEW), NEW, batch))
+
+
+def test_a_pool_without_strides_is_refused_with_the_runtimes_reason() -> None:
+    """torch 1.4 leaves the strides of a pool empty, which onnxruntime does not load."""
+    model = built(lambda n, h, w: n.add("AveragePool", "x", kernel_shape=[2, 2]), OLD)
+    attribute = model.graph.node[0].attribute.add()
+    attribute.name, attribute.type = "strides", 7
+    assert refused(model, NEW) == ("AveragePool_0", "verification.input-size-original")

@@ -16,7 +16,8 @@ from pathlib import Path
 import onnx
 
 import resizefix
-from resizefix.errors import ResizefixError, VerificationFailedError
+from resizefix.errors import ResizefixError
+from resizefix.library.result import VerificationFailedError
 from resizefix.origins.input_sizes.input_axes import open_images
 from resizefix.outcome import Outcome, Status
 from resizefix.reports.sentences.operations import SENTENCES

@@ -18,7 +18,6 @@ from resizefix.errors import (
     ResizefixError,
     UnreadableModelError,
     UsageError,
-    VerificationFailedError,
 )
 from resizefix.version import __version__
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from resizefix.library.inspect import inspect
     from resizefix.library.promote_scales import promote_scales
     from resizefix.library.repair import repair
-    from resizefix.library.result import Result
+    from resizefix.library.result import Result, VerificationFailedError
     from resizefix.library.rewrite import legalize, trt_legacy
     from resizefix.library.set_interpolation import set_interpolation
     from resizefix.library.verdict import Verdict
@@ -72,6 +71,7 @@ _HOMES = {
     "Result": "resizefix.library.result",
     "Site": "resizefix.operations.site",
     "Verdict": "resizefix.library.verdict",
+    "VerificationFailedError": "resizefix.library.result",
     "check": "resizefix.library.check",
     "diff": "resizefix.library.diff",
     "explain": "resizefix.library.explain",

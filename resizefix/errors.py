@@ -75,17 +75,6 @@ class RefusedError(ResizefixError):
     """The model cannot be changed as asked without changing what it computes; the text says which rule forbids it."""
 
 
-class VerificationFailedError(ResizefixError):
-    """The changed model did not compute what the original computes, or could not be run. Nothing was written.
-
-    `result` holds what was tried and run (a `resizefix.library.Result` whose model is the unchanged original).
-    """
-
-    def __init__(self, message: str, /, *, result: Any = None, **arguments: Any) -> None:
-        super().__init__(message, **arguments)
-        self.result = result
-
-
 def _rebuilt(kind: type[ResizefixError], arguments: tuple[Any, ...], state: dict[str, Any]) -> ResizefixError:
     error = kind.__new__(kind)
     error.args = arguments

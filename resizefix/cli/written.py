@@ -11,7 +11,6 @@ from resizefix.cli.envelope import Answer
 from resizefix.cli.piped_model import DASH, ModelOnStdout, require_whole
 from resizefix.cli.target_file import target_file_of
 from resizefix.diagnostics import Diagnostic
-from resizefix.errors import VerificationFailedError
 from resizefix.outcome import Status
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ def written(
     if target.path == DASH:
         on_stdout = ModelOnStdout(model, as_json=as_json, as_external_data=as_external_data)
     require_whole(model)
+    from resizefix.library.result import VerificationFailedError
+
     try:
         result = make()
         no = why_not(result)

@@ -24,12 +24,13 @@ from resizefix.errors import UsageError
 from resizefix.interop import graphsurgeon_graph, ir_model, model_file, model_proto, onnx_program
 
 if TYPE_CHECKING:
-    import onnx_graphsurgeon
     import onnx_ir
 
+    from resizefix.interop.graphsurgeon_graph import Graph
     from resizefix.interop.onnx_program import ONNXProgram
 
-Model = Union[str, "os.PathLike[str]", Document, ModelProto, "onnx_graphsurgeon.Graph", "onnx_ir.Model", "ONNXProgram"]
+OfAnotherPackage = Union["Graph", "onnx_ir.Model", "ONNXProgram"]
+Model = Union[str, "os.PathLike[str]", Document, ModelProto, OfAnotherPackage]
 
 
 class Kind(Protocol):

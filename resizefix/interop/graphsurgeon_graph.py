@@ -17,7 +17,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from onnx import ModelProto, TensorProto, helper
 
@@ -27,6 +27,20 @@ from resizefix.interop.in_memory import complete, light_document
 
 if TYPE_CHECKING:
     import onnx_graphsurgeon as gs
+
+
+class Graph(Protocol):
+    """What an onnx_graphsurgeon.Graph has: the package says nothing to type checkers, and without this anything would
+    pass for one."""
+
+    nodes: Any
+    inputs: Any
+    outputs: Any
+    import_domains: Any
+
+    def tensors(self, check_duplicates: bool = ...) -> Any:
+        """All tensors by name."""
+
 
 # What export_onnx raises for graphs it cannot write: its own error is not among them where a branch is just missing.
 _CANNOT_EXPORT = (TypeError, ValueError, KeyError, AttributeError, AssertionError, NameError)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from resizefix import process
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.interop import Model, opened, returned
+from resizefix.interop import Model, OfAnotherPackage, opened, returned
 from resizefix.library.options import checked_options, with_run_options
 from resizefix.library.result import Result, failed
 from resizefix.verification.verification import Status, Verification
@@ -32,7 +32,7 @@ else:
     P = TypeVar("P")
 
 F = TypeVar("F", bound=Callable[..., Any])
-M = TypeVar("M")
+M = TypeVar("M", bound=OfAnotherPackage)
 
 WORKER = "resizefix.library.bounded:work"
 

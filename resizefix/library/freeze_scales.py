@@ -44,7 +44,7 @@ def freeze_scales(
     keeps it. Computed scales become the constants that give the same sizes at every size the file allows. Proven in
     onnxruntime: fed the same values, the model before computes what the frozen one does, bit for bit. `size` is the
     height and width that open axes of image inputs get first.
-    Raises UsageError for values and patterns that do not fit, VerificationFailedError where the proof fails.
+    Raises UsageError for values and patterns that do not fit, VerificationFailedError where the verification fails.
     """
     document = opened(model)
     view = ModelView(document)

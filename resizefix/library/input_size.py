@@ -16,9 +16,9 @@ from resizefix.document.scopes import node_label
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of
 from resizefix.errors import UsageError
-from resizefix.interop import opened, returned
-from resizefix.library.bounded import bounded
-from resizefix.library.result import NOT_VERIFIED, ModelT, Resolution, Result, failed
+from resizefix.interop import Model, opened, returned
+from resizefix.library.bounded import operation
+from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.choices import Choices
@@ -40,9 +40,9 @@ SAME_SIZE = Diagnostic("library.input-size-same")
 _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs at
 
 
-@bounded
+@operation
 def input_size(
-    model: ModelT,
+    model: Model,
     *,
     size: tuple[int, int] | str = ANY,
     batch: int | str | None = None,
@@ -52,7 +52,7 @@ def input_size(
     interpolate_positions: bool = False,
     verify: bool = True,
     **run: Unpack[RunOptions],
-) -> Result[ModelT]:
+) -> Result:
     """Give the model's image inputs another height and width, or let them be "any"; the batch likewise.
 
     Every constant that follows the input's size is found and written anew, or computed when the model runs. Such are

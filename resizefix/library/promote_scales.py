@@ -12,13 +12,13 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.shapes import Key
-from resizefix.errors import UsageError, VerificationFailedError
+from resizefix.errors import UsageError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.raising import require_raised_alike
-from resizefix.library.result import NOT_VERIFIED, Result, failed
+from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, Naming, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote

@@ -10,8 +10,8 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text
-from resizefix.errors import UsageError, VerificationFailedError
-from resizefix.library.result import Result
+from resizefix.errors import UsageError
+from resizefix.library.result import Result, VerificationFailedError
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Outcome, Status

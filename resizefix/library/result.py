@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.values import Dims
-from resizefix.errors import VerificationFailedError
+from resizefix.errors import ResizefixError
 from resizefix.outcome import Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import PromotedInput
@@ -90,6 +90,17 @@ class Result(Generic[ModelT]):
     def changed(self) -> bool:
         """Whether any site was changed."""
         return any(outcome.status is Status.CHANGED for outcome in self.outcomes)
+
+
+class VerificationFailedError(ResizefixError):
+    """The changed model did not compute what the original computes, or could not be run. Nothing was written.
+
+    `result` holds what was tried and run; its model is the unchanged original.
+    """
+
+    def __init__(self, message: str, /, *, result: Result, **arguments: Any) -> None:
+        super().__init__(message, **arguments)
+        self.result = result
 
 
 def failed(result: Result, code: str = "library.verification-failed", **arguments: Any) -> VerificationFailedError:

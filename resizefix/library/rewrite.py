@@ -11,7 +11,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.error_bound import ErrorBound
-from resizefix.errors import RefusedError, UsageError, VerificationFailedError
+from resizefix.errors import RefusedError, UsageError
 from resizefix.faults.loading import repaired_first
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened, returned
@@ -20,7 +20,7 @@ from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.raising import raised, require_raised_alike, with_raised
-from resizefix.library.result import NOT_VERIFIED, Result, failed
+from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed
 from resizefix.library.speed import Speed
 from resizefix.operations.candidates import LARGEST_BOUND
 from resizefix.operations.legalize import Legalization
@@ -191,7 +191,7 @@ def trt_legacy(
     Where any node or operator stands in the way nothing is converted: `result.changed` is False and the outcomes and
     `result.blockers` name everything at once. `hybrid` imports opset 9 all the same, as old tutorials do: invalid ONNX,
     so its twin of opset 8 is verified. `size` is the height and width that open axes of image inputs get first, so that
-    sizes computed from them are constants. Raises VerificationFailedError where the proof fails.
+    sizes computed from them are constants. Raises VerificationFailedError where the verification fails.
     """
     document = opened(model)
     made = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node)

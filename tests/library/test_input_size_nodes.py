@@ -6,7 +6,7 @@ from onnx import helper, numpy_helper
 from size_networks import NEW, OLD, Net, built
 
 import resizefix
-from resizefix.errors import VerificationFailedError
+from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Status
 
 

@@ -13,9 +13,10 @@ import resizefix
 from resizefix.cli import main
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.errors import UsageError, VerificationFailedError
+from resizefix.errors import UsageError
 from resizefix.library import live_rewrite
 from resizefix.library.live_rewrite import LiveProof, prove_live
+from resizefix.library.result import VerificationFailedError
 from resizefix.library.rewrite import _proven_live
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.answers import LiveUnavailable

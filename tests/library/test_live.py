@@ -10,11 +10,11 @@ import pytest
 from onnx import parser
 
 from resizefix.document.document import Document
-from resizefix.errors import VerificationFailedError
 from resizefix.library import live as library_live
 from resizefix.library import rewrite
 from resizefix.library.live import live_verdict, why_live_refuses
 from resizefix.library.promote_scales import promote_scales
+from resizefix.library.result import VerificationFailedError
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.tensorrt import LiveVerdict, NetworkInput, unavailable

@@ -8,8 +8,9 @@ import pytest
 from ort_runs import opened
 
 import resizefix
-from resizefix.errors import RefusedError, UsageError, VerificationFailedError
+from resizefix.errors import RefusedError, UsageError
 from resizefix.library import raising
+from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Status
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx.parser
 import pytest
 
-from resizefix.errors import VerificationFailedError
+from resizefix.library.result import VerificationFailedError
 from resizefix.library.rewrite import legalize
 
 # Of multiples of a step a linear interpolation makes many halves, which are rounded up or down.

@@ -11,8 +11,7 @@ import onnx.parser
 import pytest
 
 import resizefix
-from resizefix.errors import VerificationFailedError
-from resizefix.library.result import Result
+from resizefix.library.result import Result, VerificationFailedError
 from resizefix.outcome import Status
 from resizefix.runtimes.tensorrt import LiveParser, unavailable
 from resizefix.targets.catalogue import TARGETS

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import resizefix
+
 ROOT = Path(__file__).parents[2]
 # A line with `# wrong` must be an error, every other must not.
 SCRIPT = """
@@ -30,12 +32,35 @@ right: resizefix.Document = resizefix.repair(old).model
 passed: bool = resizefix.verify("model.onnx", "any.onnx", atol=1e-5).passed
 taken: bool = resizefix.check("model.onnx", target="tensorrt-10").accepted
 changes: list[str] = [change.what for change in resizefix.diff("model.onnx", proto)]
+resized: resizefix.Document = resizefix.input_size("model.onnx", size=(64, 96), batch="any").model
+nearest: resizefix.Result[resizefix.Document] = resizefix.set_interpolation("model.onnx", mode="nearest")
+lines: list[str | None] = [found.command for found in resizefix.explain("Resize scales must be an initializer!", old)]
+sites: list[resizefix.Site] = resizefix.inspect(resized)
+verdict: resizefix.Verdict = resizefix.check(resized, target="onnxruntime")
+known: list[resizefix.Explanation] = resizefix.explain("Antialiasing is not supported currently.")
+try:
+    resizefix.freeze_scales("model.onnx").model.save("frozen.onnx", overwrite=True)
+except resizefix.VerificationFailedError as error:
+    failed: bool = error.result.verification.passed
+except (resizefix.UsageError, resizefix.UnreadableModelError, resizefix.CannotWriteError) as error:
+    code: int = error.exit_code
+except (resizefix.RefusedError, resizefix.ResizefixError) as error:
+    node: str | None = error.node
+version: str = resizefix.__version__
 resizefix.promote_scales("model.onnx", frm="factor")  # wrong
+resizefix.promote_scales(3)  # wrong
+resizefix.inspect(3)  # wrong
+resizefix.verify("model.onnx", 5)  # wrong
+resizefix.input_size("model.onnx", size="any").model.upper()  # wrong
 resizefix.promote_scales("model.onnx", at=3)  # wrong
 resizefix.check("model.onnx", target=8)  # wrong
 result.models  # wrong
 """
 WRONG = {number for number, line in enumerate(SCRIPT.splitlines(), 1) if line.endswith("# wrong")}
+
+
+def test_the_script_uses_every_public_name():
+    assert {name for name in resizefix.__all__ if f"resizefix.{name}" not in SCRIPT} == set()
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import onnx
 import onnx.parser
 import pytest
 
-from resizefix.errors import VerificationFailedError
 from resizefix.library.promote_scales import promote_scales
+from resizefix.library.result import VerificationFailedError
 
 RESIZE = 'Resize <mode = "linear"> (x, , s)'
 

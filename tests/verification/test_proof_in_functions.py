@@ -9,8 +9,8 @@ import onnx.numpy_helper
 import onnx.parser
 import pytest
 
-from resizefix.errors import VerificationFailedError
 from resizefix.library.promote_scales import promote_scales
+from resizefix.library.result import VerificationFailedError
 
 
 def model(x: str, call: str, node: str, constants: str = "float[1] s = {2}") -> onnx.ModelProto:

@@ -156,7 +156,7 @@ def outline(model: bytes | Source, detached: Detached | None = None) -> bytes:
     Raises UnreadableModelError for records that ONNX has not.
     """
 
-    def by_length(payload: Payload, data_type: int = 0) -> bytes:
+    def by_length(payload: Payload, _: int = 0) -> bytes:
         return records_of_reference("", 0, payload.end - payload.start)
 
     def refer(payload: Payload) -> list[Piece]:

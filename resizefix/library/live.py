@@ -29,6 +29,8 @@ SPEAKS_FOR = {
     "tensorrt-10": "{parser}, standing in for TensorRT 10 (a parser of the same sources, but another builder)",
 }
 
+_SECONDS = 60.0  # for a parser that is asked about a rewrite
+
 
 def live_verdict(
     document: Document, *, build: bool = False, profile: Profile | None = None, time_limit: float = 300.0
@@ -107,15 +109,13 @@ def live_verdicts(
     return answers
 
 
-def why_live_refuses(
-    before: Document, after: Document, changed: Sequence[Site], *, time_limit: float = 60.0
-) -> str | None:
+def why_live_refuses(before: Document, after: Document, changed: Sequence[Site]) -> str | None:
     """What TensorRT-RTX has against the nodes that a rewrite put in the place of `changed`, and against no others.
 
     None: nothing, or it has something against nodes that were there before (then nothing it says of the later ones is
     certain), or it is not installed or gives no answer.
     """
-    found = live_verdict(after, time_limit=time_limit)
+    found = live_verdict(after, time_limit=_SECONDS)
     if isinstance(found, LiveUnavailable) or found.accepted or not found.errors:
         return None
     old = {node.SerializeToString(deterministic=True) for _, body in bodies(before.proto) for node in body.node}
@@ -132,7 +132,7 @@ def why_live_refuses(
         says = one_paragraph(first.message)
         return f"{found.parser} refuses what was written in the place of {places}, at node {first.node!r}: {says}"
     if all(error.output is None for error in found.errors):  # it crashed, or names no node
-        original = live_verdict(before, time_limit=time_limit)
+        original = live_verdict(before, time_limit=_SECONDS)
         if isinstance(original, LiveVerdict) and original.accepted:
             return f"{found.parser} takes the original and refuses the rewritten model: {one_paragraph(first.message)}"
     return None

@@ -97,10 +97,6 @@ def places_of(document: Document) -> list[ResizePlace]:
     ]
 
 
-def _operators(document: Document) -> list[str]:
-    return [site.op_type for site in find_sites(document) if site.input and site.output]
-
-
 def _error(node: NodeAnswer, runtime: str, op_type: str) -> LiveError:
     if node.ending is not Ending.RAN:
         return LiveError(node.node, node.output, None, op_type, f"{runtime}, the node alone: {node.message}")

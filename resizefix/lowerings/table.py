@@ -92,13 +92,12 @@ def lower(
     y: str,
     opset: int,
     fresh: Callable[[str], str],
-    exact_only: bool = False,
     among: Sequence[Lowering] = LOWERINGS,
     why_not: Callable[[Lowering], str | None] = lambda lowering: None,
 ) -> Lowered:
     """The first of `among` that replaces a node computing `y` from `x` in a model of this opset.
 
-    `fresh` makes a name that is not used yet from a suggestion. `exact_only` passes over those that only come near.
+    `fresh` makes a name that is not used yet from a suggestion.
     `why_not` says of a lowering why the target does not take its operators (`Lowering.operators`); None: it does.
 
     Raises:
@@ -112,9 +111,6 @@ def lower(
     for lowering in among:
         reason = lowering.applies(subject, opset) or why_not(lowering)
         if reason is None:
-            lowered = lowering.build(subject, x=x, y=y, opset=opset, fresh=fresh)
-            if lowered.error.exact or not exact_only:
-                return lowered
-            reason = Diagnostic("lowerings.not-exact")
+            return lowering.build(subject, x=x, y=y, opset=opset, fresh=fresh)
         reasons.append(f"{in_words(lowering.name)}: {reason}")
     raise RefusedError("lowerings.none-applies", reasons="; ".join(reasons), rule="lowering")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -40,19 +40,12 @@ def find_sites(document: Document) -> list[Site]:
     return sites_in(ModelView(document))
 
 
-def sites_in(view: ModelView, places: Collection[int] | None = None) -> list[Site]:
-    """All sites, in the order in which a reader of the file meets them; `Site.index` counts them from 0.
-
-    `places`: those of these indices alone.
-    """
+def sites_in(view: ModelView) -> list[Site]:
+    """All sites, in the order in which a reader of the file meets them; `Site.index` counts them from 0."""
     if not view.resizes:
         return []
     finder = _Finder(view)
-    return [
-        finder.site(index, scope, scope.body.node[place])
-        for index, (scope, place) in enumerate(view.resizes)
-        if places is None or index in places
-    ]
+    return [finder.site(index, scope, scope.body.node[place]) for index, (scope, place) in enumerate(view.resizes)]
 
 
 def select(sites: Sequence[Site], patterns: Sequence[str]) -> list[Site]:

@@ -158,10 +158,6 @@ class Session:
             ) from error
         return dict(zip(self.outputs, results, strict=True))
 
-    def output_shapes(self, feeds: Feeds) -> dict[str, tuple[int, ...] | None]:
-        """The shape of every output that is a tensor, None for the others. Runs the model; raises CannotRunError."""
-        return {name: value.shape if isinstance(value, np.ndarray) else None for name, value in self.run(feeds).items()}
-
     def contradicts(self, results: Mapping[str, Value]) -> bool:
         """Whether an output has another size than the file fixes, which onnxruntime believes when it optimises."""
         declared = self._prepared.declared

@@ -83,8 +83,8 @@ RULES = (
         fix="freeze the scales, or take OpenCV 5",
         until="4",
     ),
-    constant_is_a_tensor(
-        "layerParams.blobs.size() == 1 in function 'parseConstant'", "measured on OpenCV 4.14.0", until="4"
+    constant_is_a_tensor("layerParams.blobs.size() == 1 in function 'parseConstant'", "measured on OpenCV 4.14.0").only(
+        until="4"
     ),
     Rule(
         name="lengths-stay-whole",
@@ -274,7 +274,7 @@ RULES = (
         effect=Effect.DIFFERENT,
         until="4",
     ),
-    symmetric_is_asymmetric(_4, SYMMETRIC, (without_antialias,), until="4"),
+    symmetric_is_asymmetric(_4, SYMMETRIC, (without_antialias,)).only(until="4"),
     Rule(
         name="tf-half-pixel-is-for-nearest",
         holds=samples_alike(TF_LINEAR, after=(without_antialias,)),
@@ -312,8 +312,8 @@ RULES = (
         effect=Effect.DIFFERENT,
         until="4",
     ),
-    old_resize_is_half_pixel(_5, OLD_5, since="5"),
-    symmetric_is_asymmetric(_5, SYMMETRIC_5, (without_antialias,), since="5"),
+    old_resize_is_half_pixel(_5, OLD_5).only(since="5"),
+    symmetric_is_asymmetric(_5, SYMMETRIC_5, (without_antialias,)).only(since="5"),
     Rule(
         name="ratio-instead-of-scales",
         holds=lambda f: f.mode == "nearest" or by_scales_4(f),
@@ -323,7 +323,7 @@ RULES = (
         effect=Effect.DIFFERENT,
         until="4",
     ),
-    ratio_instead_of_scales(_5, (without_antialias, SYMMETRIC_5, OLD_5), since="5"),
+    ratio_instead_of_scales(_5, (without_antialias, SYMMETRIC_5, OLD_5)).only(since="5"),
     Rule(
         name="ties-of-the-ratio",
         holds=lambda f: not f.is_static or steps_alike_5(f),
@@ -344,11 +344,11 @@ RULES = (
         effect=Effect.NOTED,
         since="5",
     ),
-    factors_are_not_known(_4, without_antialias, SYMMETRIC, TF_LINEAR, ONE_PIXEL, nearest_4, by_ratio, until="4"),
-    factors_are_not_known(_5, without_antialias, SYMMETRIC_5, OLD_5, by_step_5, since="5"),
-    kept_axes_are_sampled(_LAYER_5, reads_on, since="5"),
-    kept_axes_may_be_sampled(_LAYER_5, reads_on, since="5"),
-    fed_axes("measured on OpenCV 5.0.0", "their numbers are not read, and both stay as they are", since="5"),
+    factors_are_not_known(_4, without_antialias, SYMMETRIC, TF_LINEAR, ONE_PIXEL, nearest_4, by_ratio).only(until="4"),
+    factors_are_not_known(_5, without_antialias, SYMMETRIC_5, OLD_5, by_step_5).only(since="5"),
+    kept_axes_are_sampled(_LAYER_5, reads_on).only(since="5"),
+    kept_axes_may_be_sampled(_LAYER_5, reads_on).only(since="5"),
+    fed_axes("measured on OpenCV 5.0.0", "their numbers are not read, and both stay as they are").only(since="5"),
 )
 
 OPENCV = targets_of(

@@ -31,7 +31,7 @@ from resizefix.targets.sampling import (
 from resizefix.targets.target import Effect, Rule
 
 
-def antialias_ignored(source: str, after: Sequence[Deviation] = (), *, since: str = "", until: str = "") -> Rule:
+def antialias_ignored(source: str, after: Sequence[Deviation] = ()) -> Rule:
     """`antialias` counts for nothing, which shows where an axis shrinks."""
     return Rule(
         name="antialias-ignored",
@@ -40,8 +40,6 @@ def antialias_ignored(source: str, after: Sequence[Deviation] = (), *, since: st
         source=source,
         fix="replace the node",
         effect=Effect.DIFFERENT,
-        since=since,
-        until=until,
     )
 
 
@@ -154,7 +152,7 @@ def cut_axes(f: SiteFacts) -> set[int]:
     return {axis for axis in cut if f.input_shape is None or f.input_shape[axis] != 1}
 
 
-def factors_are_not_known(source: str, *deviations: Deviation, since: str = "", until: str = "") -> Rule:
+def factors_are_not_known(source: str, *deviations: Deviation) -> Rule:
     """A note on an extent that is fed, or sizes of an open input: by whole factors alone all is known to be well."""
     return Rule(
         name="fed-fractions",
@@ -164,8 +162,6 @@ def factors_are_not_known(source: str, *deviations: Deviation, since: str = "", 
         source=source,
         fix="feed whole factors, or freeze the scales and legalize the model",
         effect=Effect.NOTED,
-        since=since,
-        until=until,
     )
 
 
@@ -183,8 +179,6 @@ def kept_axes_are_sampled(
     of: Callable[[SiteFacts], bool] = _interpolates,
     *,
     copies: bool = True,
-    since: str = "",
-    until: str = "",
 ) -> Rule:
     """tf_half_pixel_for_nn reads half a sample further on, on an axis of the image that keeps its length too; `of`:
     which nodes; `copies`: a node that changes no length is copied."""
@@ -196,8 +190,6 @@ def kept_axes_are_sampled(
         source=source,
         fix="replace the node",
         effect=Effect.DIFFERENT,
-        since=since,
-        until=until,
     )
 
 
@@ -211,9 +203,7 @@ def _keeps_no_axis(f: SiteFacts, copies: bool) -> bool:
     return all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 2), len(shape)))
 
 
-def kept_axes_may_be_sampled(
-    source: str, of: Callable[[SiteFacts], bool] = _interpolates, *, since: str = "", until: str = ""
-) -> Rule:
+def kept_axes_may_be_sampled(source: str, of: Callable[[SiteFacts], bool] = _interpolates) -> Rule:
     """A note on tf_half_pixel_for_nn where an axis of the image may keep its length: by what is fed, or by its size."""
 
     def holds(f: SiteFacts) -> bool:
@@ -230,8 +220,6 @@ def kept_axes_may_be_sampled(
         source=source,
         fix="resize both axes of the image, or replace the node",
         effect=Effect.NOTED,
-        since=since,
-        until=until,
     )
 
 
@@ -290,9 +278,7 @@ def policy_ignored(source: str) -> Rule:
     )
 
 
-def symmetric_is_asymmetric(
-    source: str, deviation: Deviation, after: Sequence[Deviation] = (), *, since: str = "", until: str = ""
-) -> Rule:
+def symmetric_is_asymmetric(source: str, deviation: Deviation, after: Sequence[Deviation] = ()) -> Rule:
     """half_pixel_symmetric, which came with opset 19, is a mode that is not known."""
     return Rule(
         name="symmetric-is-asymmetric",
@@ -301,12 +287,10 @@ def symmetric_is_asymmetric(
         source=source,
         fix="half_pixel is the same where in·scale is whole; else replace the node",
         effect=Effect.DIFFERENT,
-        since=since,
-        until=until,
     )
 
 
-def ratio_instead_of_scales(source: str, after: Sequence[Deviation] = (), *, since: str = "", until: str = "") -> Rule:
+def ratio_instead_of_scales(source: str, after: Sequence[Deviation] = ()) -> Rule:
     """Positions follow the two lengths."""
     return Rule(
         name="ratio-instead-of-scales",
@@ -315,8 +299,6 @@ def ratio_instead_of_scales(source: str, after: Sequence[Deviation] = (), *, sin
         source=source,
         fix="replace the node",
         effect=Effect.DIFFERENT,
-        since=since,
-        until=until,
     )
 
 
@@ -333,7 +315,7 @@ def ties_are_exact(source: str, after: Sequence[Deviation] = ()) -> Rule:
     )
 
 
-def fed_axes(source: str, because: str, *, since: str = "", until: str = "") -> Rule:
+def fed_axes(source: str, because: str) -> Rule:
     """A note on an extent that is fed for batch and channels too, where the runtime resizes the image alone."""
     return Rule(
         name="fed-axes",
@@ -342,8 +324,6 @@ def fed_axes(source: str, because: str, *, since: str = "", until: str = "") -> 
         source=source,
         fix="feed what leaves batch and channels as they are, or freeze the scales",
         effect=Effect.NOTED,
-        since=since,
-        until=until,
     )
 
 
@@ -352,9 +332,7 @@ def _feeds_other_axes(f: SiteFacts) -> bool:
     return fed and f.axes is None and (f.rank or 0) > 2
 
 
-def old_resize_is_half_pixel(
-    source: str, deviation: Deviation, after: Sequence[Deviation] = (), *, since: str = "", until: str = ""
-) -> Rule:
+def old_resize_is_half_pixel(source: str, deviation: Deviation, after: Sequence[Deviation] = ()) -> Rule:
     """Resize-10, which has no coordinate attributes, is read with the defaults of Resize-11."""
     return Rule(
         name="resize-10-is-half-pixel",
@@ -363,6 +341,4 @@ def old_resize_is_half_pixel(
         source=source,
         fix="raise the model to opset 11 and write asymmetric, or replace the node",
         effect=Effect.DIFFERENT,
-        since=since,
-        until=until,
     )

@@ -11,7 +11,7 @@ from resizefix.targets.sampling import gives_samples
 from resizefix.targets.target import Rule
 
 
-def element_types(allowed: Collection[int], source: str, *, since: str = "", until: str = "") -> Rule:
+def element_types(allowed: Collection[int], source: str) -> Rule:
     """The types of X that a parser takes."""
     names = ", ".join(TensorProto.DataType.Name(elem_type).lower() for elem_type in sorted(allowed))
     return Rule(
@@ -19,52 +19,44 @@ def element_types(allowed: Collection[int], source: str, *, since: str = "", unt
         holds=lambda f: f.elem_type is None or f.elem_type in allowed,
         because=f"the tensor to resize is {{f.type_name}}; this parser resizes {names}",
         source=source,
-        since=since,
-        until=until,
         fix="put a Cast to float before the node and one back after it",
     )
 
 
-def resize_modes(allowed: Collection[str], source: str, *, since: str = "", until: str = "") -> Rule:
+def resize_modes(allowed: Collection[str], source: str) -> Rule:
     """The spellings of `mode` that a parser takes at Resize from opset 11 on, where it looks at all."""
     return Rule(
         name="resize-mode",
         holds=lambda f: f.is_upsample or f.mode in allowed,
         because=f"mode is {{f.mode}}; this parser has {', '.join(sorted(allowed))}",
         source=source,
-        since=since,
-        until=until,
         fix="replace the node, or take a later release",
     )
 
 
-def upsample_modes(allowed: Collection[str], source: str, *, since: str = "", until: str = "") -> Rule:
+def upsample_modes(allowed: Collection[str], source: str) -> Rule:
     """The spellings of `mode` that a parser takes at Upsample."""
     return Rule(
         name="upsample-mode",
         holds=lambda f: not f.is_upsample or f.mode in allowed,
         because=f"mode is {{f.mode}}; this parser has {', '.join(sorted(allowed))} for Upsample",
         source=source,
-        since=since,
-        until=until,
         fix="replace the node, or take a later release",
     )
 
 
-def coordinate_modes(allowed: Collection[str], says: str, source: str, *, since: str = "", until: str = "") -> Rule:
+def coordinate_modes(allowed: Collection[str], says: str, source: str) -> Rule:
     """The coordinate transformation modes that a parser takes, and what it says of others."""
     return Rule(
         name="coordinate-transformation-mode",
         holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode in allowed,
         because=f'coordinate_transformation_mode is {{f.coordinate_transformation_mode}} ("{says}")',
         source=source,
-        since=since,
-        until=until,
         fix="rewrite it in an equal mode where there is one",
     )
 
 
-def output_is_not_empty(says: str, source: str, *, since: str = "", until: str = "") -> Rule:
+def output_is_not_empty(says: str, source: str) -> Rule:
     """An axis that gets the length 0, which onnxruntime gives an empty output for."""
     return Rule(
         name="output-is-not-empty",
@@ -72,34 +64,28 @@ def output_is_not_empty(says: str, source: str, *, since: str = "", until: str =
         because="an axis gets the length 0: the {f.extent_name} are {f.values}, the input is {f.shown_input_shape} "
         f'("{says}")',
         source=source,
-        since=since,
-        until=until,
         fix="resize by less, or feed larger inputs",
     )
 
 
-def mode_is_written(says: str, source: str, *, since: str = "", until: str = "") -> Rule:
+def mode_is_written(says: str, source: str) -> Rule:
     """A node without `mode`, which is nearest by the standard."""
     return Rule(
         name="mode-is-written",
         holds=lambda f: "mode" in f.attributes,
         because=f'the attribute `mode` is not written, which this parser asks for ("{says}")',
         source=source,
-        since=since,
-        until=until,
         fix="write mode=nearest",
     )
 
 
-def constant_is_a_tensor(says: str, source: str, *, since: str = "", until: str = "") -> Rule:
+def constant_is_a_tensor(says: str, source: str) -> Rule:
     """A Constant node with the attribute value_floats or value_ints, which came with opset 12."""
     return Rule(
         name="constant-is-a-tensor",
         holds=lambda f: f.source is not OperandSource.CONSTANT_LIST,
         because=f'the {{f.extent_name}} come from a Constant node with a list instead of a tensor ("{says}")',
         source=source,
-        since=since,
-        until=until,
         fix="make them an initializer",
     )
 
@@ -128,14 +114,12 @@ def domain_is_empty(says: str, source: str) -> Rule:
     )
 
 
-def not_inside(containers: Collection[str], source: str, *, since: str = "", until: str = "") -> Rule:
+def not_inside(containers: Collection[str], source: str) -> Rule:
     """Bodies that a parser does not enter."""
     return Rule(
         name="body-is-imported",
         holds=lambda f: not f.enclosing & frozenset(containers),
         because=f"it stands in a body of {{f.bodies}}; this parser enters none of {', '.join(sorted(containers))}",
         source=source,
-        since=since,
-        until=until,
         fix="inline the function or take the branch out of the If before converting",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from resizefix.targets.facts import SiteFacts
@@ -36,6 +36,10 @@ class Rule:
     effect: Effect = Effect.REJECTED
     since: str = ""
     until: str = ""
+
+    def only(self, since: str = "", until: str = "") -> Rule:
+        """The rule for these releases alone."""
+        return replace(self, since=since, until=until)
 
 
 @dataclass(frozen=True)

@@ -168,33 +168,22 @@ TENSORS: tuple[Rule, ...] = (
         fix="give sizes for all axes as Concat(Shape(x)[:2], hw), or scales",
         since="10",
     ),
-    element_types(_HALF_OR_FLOAT, "onnx-tensorrt a9a47bb … 8b52755, plugin.cpp, supportsFormat", until="5.1"),
-    element_types(
-        _IMPORTED, "onnx-tensorrt 400df73 … 84b5be1, convert_dtype or convertDtype", since="6.0", until="7.0"
+    element_types(_HALF_OR_FLOAT, "onnx-tensorrt a9a47bb … 8b52755, plugin.cpp, supportsFormat").only(until="5.1"),
+    element_types(_IMPORTED, "onnx-tensorrt 400df73 … 84b5be1, convert_dtype or convertDtype").only(
+        since="6.0", until="7.0"
+    ),
+    element_types(_UP_TO_INT8, "onnx-tensorrt 1cf89dd … eb559b6, importers of Upsample and Resize, convertDtype").only(
+        since="7.1", until="7.2"
     ),
     element_types(
-        _UP_TO_INT8,
-        "onnx-tensorrt 1cf89dd … eb559b6, importers of Upsample and Resize, convertDtype",
-        since="7.1",
-        until="7.2",
-    ),
+        _TYPES_8, "onnx-tensorrt 8fea430 … 6ba67d3, importers of Upsample and Resize, docs/operators.md"
+    ).only(since="8.0", until="8.5"),
     element_types(
-        _TYPES_8,
-        "onnx-tensorrt 8fea430 … 6ba67d3, importers of Upsample and Resize, docs/operators.md",
-        since="8.0",
-        until="8.5",
-    ),
+        _TYPES_9, "onnx-tensorrt 9d2d786 … 1def182, importers of Upsample and Resize, docs/operators.md"
+    ).only(since="9", until="9"),
     element_types(
-        _TYPES_9,
-        "onnx-tensorrt 9d2d786 … 1def182, importers of Upsample and Resize, docs/operators.md",
-        since="9",
-        until="9",
-    ),
-    element_types(
-        _TYPES_9,
-        "onnx-tensorrt 973d68d … 96e7811, importers of Upsample and Resize, docs/operators.md; " + MEASURED,
-        since="10",
-    ),
+        _TYPES_9, "onnx-tensorrt 973d68d … 96e7811, importers of Upsample and Resize, docs/operators.md; " + MEASURED
+    ).only(since="10"),
     Rule(
         name="double-computed-as-float",
         holds=lambda f: f.elem_type != TensorProto.DOUBLE,
@@ -214,13 +203,11 @@ TENSORS: tuple[Rule, ...] = (
         since="rtx",
     ),
     not_inside(
-        {"If", "Loop", "Scan", "function"},
-        "onnx-tensorrt a9a47bb … 400df73, builtin_op_importers.cpp, operators.md",
-        until="6.0",
-    ),
-    not_inside({"If", "function"}, "onnx-tensorrt 84b5be1 … eb559b6, operators.md", since="7.0", until="7.2"),
-    not_inside(
-        {"function"}, "onnx-tensorrt 8fea430 … 6ba67d3, ModelImporter.cpp (added by 66b2536)", since="8.0", until="8.5"
+        {"If", "Loop", "Scan", "function"}, "onnx-tensorrt a9a47bb … 400df73, builtin_op_importers.cpp, operators.md"
+    ).only(until="6.0"),
+    not_inside({"If", "function"}, "onnx-tensorrt 84b5be1 … eb559b6, operators.md").only(since="7.0", until="7.2"),
+    not_inside({"function"}, "onnx-tensorrt 8fea430 … 6ba67d3, ModelImporter.cpp (added by 66b2536)").only(
+        since="8.0", until="8.5"
     ),
     Rule(
         name="loop-keeps-shapes",

@@ -64,15 +64,6 @@ def test_a_target_without_an_operator_gets_another_lowering():
     assert chosen(subject, among=without) == "depthwise_conv_transpose"
 
 
-def test_exact_only_refuses_what_comes_near():
-    with pytest.raises(RefusedError) as refusal:
-        chosen(by_scales(linear(), (1, 3, 4, 4), 2, 2), exact_only=True)
-    why = "MatMul with small constant matrices: it is not exact, and only an exact replacement is allowed"
-    assert why in str(refusal.value)
-    assert refusal.value.rule == "lowering"
-    assert chosen(by_scales(nearest(), (1, 3, 4, 4), 2, 2), exact_only=True) == "repeat"
-
-
 def test_a_refusal_names_every_lowering_with_its_reason():
     with pytest.raises(RefusedError) as refusal:
         chosen(by_scales(linear(), (1, 3, None, None), 1.5, 1.5), opset=8)

@@ -6,7 +6,7 @@ from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.operations.site import ReadSite
-from resizefix.operations.sites import find_sites, select, sites_in
+from resizefix.operations.sites import _Finder, find_sites, select, sites_in
 from resizefix.origins.origin import OriginKind
 
 
@@ -45,7 +45,7 @@ def test_a_node_among_others_is_what_it_is_when_it_is_read_alone():
     text = model(nodes, "<float[4] s = {1, 1, 1.8, 2}, float[4] t = {1, 1, 0, 2}>", inputs="float[1,3,5,8] x, h")
     view = ModelView(Document.from_proto(onnx.parser.parse_model(text)))
     together = sites_in(view)
-    alone = [sites_in(view, {place})[0] for place in range(len(together))]
+    alone = [_Finder(view).site(k, home, home.body.node[at]) for k, (home, at) in enumerate(view.resizes)]
     assert [vars(site) for site in together] == [vars(site) for site in alone]
     assert len({site.reason for site in together}) == 3
 

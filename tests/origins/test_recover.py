@@ -257,10 +257,9 @@ def test_recovered_scales_are_what_a_run_of_the_model_gives(scale, rounding, ele
     pairs = []
     for height, width in zip(lengths[::2], lengths[1::2], strict=True):
         try:
-            made = session.output_shapes({"x": np.zeros((1, 3, height, width), np.float32)})["y"]
+            made = session.run({"x": np.zeros((1, 3, height, width), np.float32)})["y"].shape
         except CannotRunError:  # an output of nothing, which Resize refuses
             continue
-        assert made is not None
         pairs += [(height, made[2]), (width, made[3])]
     if rounding == "Floor" or scale in (1, 2, 3):
         assert found.scales == (1, 1, np.float32(scale), np.float32(scale))

@@ -161,7 +161,6 @@ def _note_windows(n: NodeReading, axis: int, dim: Dim, amount: int) -> None:
             n.flow.even_pads.append((n.label, dim, amount, extent, strides[place]))
 
 
-_WINDOWS = ("Conv", "MaxPool", "AveragePool")
 _WINDOW = ("kernel_shape", "strides", "dilations", "pads")
 
 

@@ -3,7 +3,6 @@
 SENTENCES = {
     "lowerings.nothing-to-match": "other operators cannot replace it: {why}",
     "lowerings.none-applies": "no other operators can replace it. {reasons}",
-    "lowerings.not-exact": "it is not exact, and only an exact replacement is allowed",
     "lowerings.needs-opset": "it needs opset {since}, the model has {opset}",
     "lowerings.nothing-scaled": "nothing is scaled",
     "lowerings.nothing-to-transpose": "only the last two axes are scaled, which MatMul multiplies as they stand",

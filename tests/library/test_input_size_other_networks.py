@@ -87,9 +87,36 @@ def linspace_of(lanes: int):
     return build
 
 
+def shifted_copies(n: Net, h: int, w: int) -> str:
+    """A cost volume: slices of a padded map, of which the last begins 8 samples in."""
+    y = n.conv("x", 3, 2, 2)
+    wide = n.add("Pad", y, n.const([0, 0, 4, 0, 0, 0, 4, 0]))
+    made = []
+    for first in (0, 4, 8):
+        part = n.add("Slice", wide, n.const([first]), n.const([first + h // 2]), n.const([2]))
+        made.append(n.add("Mul", y, part))
+    return n.add("Concat", *made, axis=1)
+
+
+def rays(n: Net, h: int, w: int) -> str:
+    """Pixels turned by a camera's matrix, times a depth: both are constants."""
+    ys, xs = np.meshgrid(np.arange(h), np.arange(w), indexing="ij")
+    pixels = np.stack([xs.ravel(), ys.ravel(), np.ones(h * w)])
+    turned = n.add("MatMul", n.const([[0.5, 0, -1], [0, 0.25, 2], [0, 0, 1]], np.float32), n.const(pixels, np.float32))
+    depth = n.add("Reshape", n.conv("x", 3, 1), n.const([1, 1, h * w]))
+    return n.add("Mul", turned, depth)
+
+
+def windows_behind_no_pad(n: Net, h: int, w: int) -> str:
+    """A pad up to whole windows, which adds nothing here and at every size that has whole windows."""
+    y = n.add("Pad", n.conv("x", 3, 4), n.const([0] * 8))
+    y = n.add("Reshape", y, n.const([1, 4, h // 8, 8, w // 8, 8]))
+    return n.add("ReduceMean", y, axes=[3, 5])
+
+
 FOLLOWING = [
     middles_of_boxes, linear_attention, offsets_in_shares, boxes_on_a_map, attention_with_waves, unbiased,
-    halves_by_split, linspace_of(1), linspace_of(8),
+    halves_by_split, shifted_copies, rays, windows_behind_no_pad, linspace_of(1), linspace_of(8),
 ]  # fmt: skip
 
 
@@ -161,9 +188,26 @@ def size_given_out(n: Net, h: int, w: int) -> str:
     return n.add("Cast", n.const([h, w]), to=1)
 
 
+def rounded_product(n: Net, h: int, w: int) -> str:
+    """interpolate(scale_factor=0.6, recompute_scale_factor=True): floor of a product of the size."""
+    made = [n.add("Floor", n.const([size * 0.6], np.float32)) for size in (h, w)]
+    sizes = n.add("Cast", n.add("Concat", *made, axis=0), to=7)
+    sizes = n.add("Concat", n.const([1, 2]), sizes, axis=0)
+    return n.add("Resize", n.conv("x", 3, 2), "", "", sizes, mode="linear")
+
+
+def anchors_in_shares(n: Net, h: int, w: int) -> str:
+    """Anchors in pixels over width and height in turn."""
+    y = n.add("Reshape", n.conv("x", 3, 4), n.const([1, 2, 2, h * w]))
+    y = n.add("Transpose", y, perm=[0, 3, 1, 2])
+    return n.add("Mul", y, n.const([[10 / w, 13 / h], [33 / w, 23 / h]], np.float32))
+
+
 @pytest.mark.parametrize(
     ("build", "node", "code"),
     [
+        (rounded_product, "Resize_6", "origins.input-size-resize-factor"),
+        (anchors_in_shares, "Mul_3", "origins.input-size-numbers"),
         (root_of_all, "Mul_4", "origins.input-size-root"),
         (middle_crop, "Slice_1", "origins.input-size-cut"),
         (framed, "ScatterND_2", "origins.input-size-indices"),
@@ -222,6 +266,25 @@ def test_an_open_batch_hides_no_size(size) -> None:
     found = followed(built(open_batch, OLD), size)
     for batch in (1, 2):
         np.testing.assert_array_equal(run(found, NEW, batch), run(built(open_batch, NEW), NEW, batch))
+
+
+def test_as_many_windows_of_unequal_sides_are_bins_of_an_adaptive_pool() -> None:
+    """Also where weights behind the pool already say how many there are."""
+
+    def pooled(n: Net, h: int, w: int) -> str:
+        side = h // 16, w // 16
+        y = n.add("MaxPool", n.conv("x", 3, 2, 4), kernel_shape=side, strides=side)
+        return n.add("MatMul", n.add("Flatten", y), n.weight(32, 3))
+
+    np.testing.assert_array_equal(run(followed(built(pooled, OLD), NEW), NEW), run(built(pooled, NEW), NEW))
+
+
+def test_a_pad_that_torch_puts_into_a_window_holds_for_the_same_remainder() -> None:
+    model = built(lambda n, h, w: n.add("Conv", "x", n.weight(2, 3, 3, 3), pads=[1, 2, 3, 2], strides=[2, 2]), OLD)
+    model.producer_name = "pytorch"
+    assert refused(model, NEW) == ("Conv_0", "origins.input-size-misfit")
+    assert followed(model, (64, 80))
+    assert followed(model, NEW, keep=["Conv_0"])
 
 
 def test_a_pool_without_strides_is_refused_with_the_runtimes_reason() -> None:

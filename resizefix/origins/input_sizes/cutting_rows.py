@@ -145,6 +145,14 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
         if start.old in (-1, old - 1, _ENDLESS) and (end.old < -old or abs(end.old) >= _ENDLESS - 1) and step == -1:
             return dim
         raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
+    if _may_be_tail(n, dim, start, end):
+        # How much is left is what it meets; it begins where the rest ends.
+        left = sizes.var(old - start.old)
+        n.flow.tails.append((n.label, start, dim, left))
+        n.meet(start, sizes.minus(dim, left))
+        if sizes.resolve(end).kind == "var" and end.old == old:
+            n.meet(end, dim)
+        return sizes.ceil_div(left, step)
     first = _first(n, dim, start)
     if (
         first.kind != "const"
@@ -164,6 +172,14 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
         return sizes.ceil_div(length, step)
     found = sizes.minus(last, first) if sizes.fixed(first) != 0 else last
     return sizes.ceil_div(found, step)
+
+
+def _may_be_tail(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> bool:
+    """Whether it cuts off so many first samples that they may be a share of the axis, and keeps all others."""
+    number, old = start.old or 0, dim.old or 0
+    if not 0 < number < old or 2 * number == old or _is_few(number, old) or (end.old or 0) < old:
+        return False
+    return n.sizes.resolve(start).kind == "var" and _prefix(n, dim, number) is None
 
 
 def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from resizefix.origins.input_sizes.choices import Choices
+from resizefix.origins.input_sizes.cuts import cuts, halves, sure_cuts, tails
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.loose_tables import refuse_loose_tables
@@ -30,8 +31,8 @@ def decide(flow: Flow, choices: Choices) -> list[str]:
     inferred: list[str] = []
     flow.solver.settle()
     rules: tuple[Callable[[Flow, Choices, list[str]], None], ...] = (
-        _halves, _samplings, _splits, _pools, _sure_cuts, pads, _joined_resizes, _resizes, _cuts, _resizes, pads,
-        _arithmetic, even_pads,
+        halves, _samplings, _splits, _pools, sure_cuts, pads, _joined_resizes, _resizes, cuts, tails, _resizes,
+        pads, _arithmetic, even_pads,
     )  # fmt: skip
     for rule in rules:
         rule(flow, choices, inferred)
@@ -142,7 +143,8 @@ def _refuse_steps_down(flow: Flow, choices: Choices) -> None:
         label, always = flow.labels[index], [sizes.fixed(size) for size in bins]
         kernel = [k for a in flow.view.model.graph.node[index].attribute if a.name == "kernel_shape" for k in a.ints]
         small = max(kernel) <= _STEP_DOWN and None not in always and max(size or 0 for size in always) > 1
-        decided = index in flow.adaptive or choices.of(label) == "follow"
+        told = len(set(always)) == 1 and len(set(kernel)) > 1  # as many windows on both axes, of unequal sides
+        decided = told or index in flow.adaptive or choices.of(label) == "follow"
         if small and not decided and any(sizes.varies(window) for window in windows):
             raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=always)
 
@@ -296,58 +298,6 @@ def _is_simple(share: Fraction) -> bool:
 
 def _share(sizes: Sizes, whole: Dim, share: Fraction) -> Dim:
     return sizes.floor_div(sizes.product([whole, sizes.const(share.numerator)]), share.denominator)
-
-
-# ---- cuts ----
-
-
-def _halves(flow: Flow, choices: Choices, inferred: list[str]) -> None:
-    for label, start, dim in flow.halves:
-        if flow.is_open(start) and choices.of(label) != "keep":
-            flow.bind(start, flow.sizes.quotient(dim, flow.sizes.const(2)))
-            inferred.append(f"{label}: it cuts at half of {dim.old}")
-
-
-def _sure_cuts(flow: Flow, choices: Choices, inferred: list[str]) -> None:
-    _cut_off(flow, choices, inferred, refusing=False)
-
-
-def _cuts(flow: Flow, choices: Choices, inferred: list[str]) -> None:
-    _cut_off(flow, choices, inferred, refusing=True)
-
-
-def _cut_off(flow: Flow, choices: Choices, inferred: list[str], *, refusing: bool) -> None:
-    sizes = flow.sizes
-    halved = {sizes.resolve(dim) for _, _, dim in flow.halves}
-    for label, dim, first, length in flow.cuts:
-        if not flow.is_open(length):
-            continue
-        begin, old, whole = first.old or 0, length.old or 0, dim.old or 0
-        said = choices.of(label)
-        target: Dim | None = None
-        if said == "keep" or sizes.fixed(dim) is not None:
-            target = sizes.const(old)
-        elif begin == 0 and (symbol := _equal_symbol(sizes, dim, old)) is not None:
-            target = symbol
-        elif begin + old == whole:
-            flow.bind(length, sizes.minus(dim, first))
-            continue
-        elif begin > 0 and whole - begin - old == begin:
-            target = sizes.plus(dim, -2 * begin)
-        elif begin == 0 and 2 * old == whole and (sizes.resolve(dim) in halved or said == "follow"):
-            target = sizes.quotient(dim, sizes.const(2))
-        if target is None and not refusing:
-            continue
-        if target is None:
-            raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
-        flow.bind(length, target)
-        inferred.append(f"{label}: the {old} samples that it keeps {'stay' if said == 'keep' else 'follow the input'}")
-
-
-def _equal_symbol(sizes: Sizes, dim: Dim, old: int) -> Dim | None:
-    """The size of the input that an axis follows, if it is `old`."""
-    names = [name for name in ("height", "width") if sizes.symbols.get(name) == old and sizes.follows(dim, name)]
-    return sizes.symbol(names[0]) if names else None
 
 
 # ---- the rest ----

@@ -107,10 +107,13 @@ class Flow:
         self.pads: list[PadUse] = []
         self.limits: list[tuple[str, Dim, int]] = []
         self.cuts: list[tuple[str, Dim, Dim, Dim]] = []
+        self.tails: list[tuple[str, Dim, Dim, Dim]] = []
+        """Cuts up to the end of an axis: where they begin, the axis, and how much is left."""
         self.parities: list[PadRule] = []
         self.readings: list[tuple[str, Dim, Dim]] = []
         """Nodes whose size follows the input, or the map that is resized: only where both are equal is it known."""
         self.even_pads: list[tuple[str, Dim, int, int, int]] = []
+        self.uneven_windows: list[tuple[str, Dim]] = []
         self.quotients: list[tuple[str, Dim, Dim]] = []
         self.halves: list[tuple[str, Dim, Dim]] = []
         self.scattered: list[tuple[str, DimList, DimList]] = []

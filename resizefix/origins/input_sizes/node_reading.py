@@ -69,6 +69,8 @@ class NodeReading:
         over where its partner follows the input: such a matrix is a table of positions, or the node is refused."""
         if not self.flow.operands.is_constant(self.node.input[position]):
             return self.dims(position)
+        if not any(self.flow.is_moving(name) for name in self.node.input):
+            return self.dims(position)  # a matrix that turns a table of positions
         shape = self.flow.operands.shape_of(self.node.input[position])
         fixed = tuple(self.const(length) for length in shape)
         if partner is None or not shape or self.sizes.fixed(partner) is not None:

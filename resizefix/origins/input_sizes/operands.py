@@ -131,6 +131,8 @@ class Operands:
         if array.dtype.name not in ("int64", "int32"):
             if array.dtype == np.float32 and array.size == 1 and _are_sizes(array) and self._is_counted_to(place.node):
                 return self.listed(place, array)
+            if array.dtype == np.float32 and array.size == 1 and float(array.flat[0]) >= 1 and self._rounds(place.node):
+                return self.listed(place, np.floor(array))
             few = array.dtype.kind == "b" or (array.size <= _MOST_AXES and _are_sizes(array))
             joined = array.size <= _MOST_AXES and self.view.model.graph.node[place.node].op_type == "Concat"  # scales
             return Known.constant(array) if array.size == 1 or few or joined else None
@@ -145,6 +147,10 @@ class Operands:
             return node.op_type in ("Ceil", "Range")
         readers = [reader.op_type for reader in self.view.model.graph.node if node.output[0] in reader.input]
         return bool(readers) and set(readers) == {"Range"}
+
+    def _rounds(self, index: int) -> bool:
+        """Whether a node makes a size of a product, as torch does with `recompute_scale_factor`."""
+        return bool(self.view.model.graph.node[index].op_type == "Floor")
 
     def listed(self, place: Place, array: npt.NDArray[Any]) -> Known:
         """Numbers that may follow the input, each an unknown of this use."""

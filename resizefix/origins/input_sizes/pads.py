@@ -12,6 +12,7 @@ from resizefix.origins.input_sizes.flow import Flow, PadRule, PadUse
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.solver import describe
 
+_COARSEST = 32
 _NEAR = 64  # sizes of the input that are looked at, one after another
 
 
@@ -30,6 +31,7 @@ def pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             )
         total = sizes.minus(use.made, use.dim)
         if _always(sizes, total, use.total):
+            _hold_to_remainder(flow, use, choices)
             for amount in (use.before, use.after):
                 flow.bind(amount, sizes.const(amount.old or 0))
             continue
@@ -41,6 +43,16 @@ def pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         before = sizes.const(0) if at_end is not False else sizes.floor_div(total, 2)
         flow.bind(use.before, before)
         flow.bind(use.after, sizes.minus(total, before))
+
+
+def _hold_to_remainder(flow: Flow, use: PadUse, choices: Choices) -> None:
+    """Amounts that may lead up to a multiple, as half of them before and the larger half behind: they are the same at
+    sizes that leave the same remainder."""
+    old, before, after = use.dim.old or 0, use.before.old or 0, use.after.old or 0
+    multiple = (old + use.total) & -(old + use.total)
+    leads_up = use.total < multiple and (after == before + 1 or (use.total > 3 and multiple % 8 == 0))
+    if leads_up and old % multiple and choices.of(use.node) != "keep":
+        flow.parities.append(PadRule(use.node, use.dim, min(multiple, _COARSEST), uneven=False))
 
 
 def _always(sizes: Sizes, dim: Dim, number: int) -> bool:
@@ -58,7 +70,11 @@ def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
     sizes, old = flow.sizes, use.dim.old or 0
     whole = old + use.total
     nothing = all(other.total == 0 for other in flow.pads if other.node == use.node)
-    if nothing and not use.is_written and choices.of(use.node) != "keep":
+    made = sizes.resolve(use.made)
+    # What is taken apart right behind it was padded for that: nothing, at any size that can be taken apart.
+    wholes = [split.whole for split in flow.solver.splits if split.whole.old == made.old]
+    apart = any(made in sizes.behind(whole) for whole in wholes)
+    if nothing and not (use.is_written or apart) and choices.of(use.node) != "keep":
         raise refuse(use.node, "origins.input-size-no-padding")
     if use.total > 3 and whole % 8 == 0 and old % 8 and choices.of(use.node) != "keep":
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
@@ -84,6 +100,9 @@ def _pads_at_end(use: PadUse, beside: Sequence[PadUse]) -> bool | None:
 def even_pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     """As much on both sides in front of a window with strides: where "SAME" pads this size so, the amounts may have
     been computed of it, and are others at a size that leaves another remainder."""
+    for node, dim in flow.uneven_windows:
+        if choices.of(node) != "keep" and flow.sizes.fixed(dim) is None:
+            flow.parities.append(PadRule(node, dim, _COARSEST, uneven=False))
     for node, dim, amount, extent, stride in flow.even_pads:
         old = dim.old or 0
         same = (-(-old // stride) - 1) * stride + extent - old

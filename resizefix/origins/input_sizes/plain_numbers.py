@@ -66,14 +66,20 @@ class PlainNumbers:
         return 1 < count <= _LONGEST_LIST or (1 < count <= _MOST_BOXES and self._are_pixel_shares(operands.array(name)))
 
     def _are_pixel_shares(self, array: npt.NDArray[Any] | None) -> bool:
-        """Whether these are whole pixels over the image's height or width, as sizes of boxes: 10, 13, 16 of 416."""
+        """Whether these are whole pixels over the image's height or width, or in turn over both, as sizes of boxes: 10,
+        13, 16 of 416."""
         if array is None or array.dtype.kind != "f" or array.size < 2 or np.any(array <= 0) or np.any(array >= 1):
             return False
-        for side in (dim.old or 1 for dim in self._images()):
-            pixels = array.astype(np.float64) * side
-            whole = np.round(pixels)
-            fractions = {Fraction(int(number), side).denominator for number in whole.flat}
-            if np.all(np.abs(pixels - whole) < _WHOLE) and len(fractions) > 1 and max(fractions) > _USUAL:
+        sides = [dim.old or 1 for dim in self._images()]
+        turns = [sides, sides[::-1]] if len(sides) == 2 and array.size % 2 == 0 else []
+        for turn in [[side] for side in sides] + turns:
+            places = np.resize(turn, array.size)
+            pixels = array.astype(np.float64).ravel() * places
+            fractions = {
+                Fraction(int(number), int(side)).denominator
+                for number, side in zip(np.round(pixels), places, strict=True)
+            }
+            if np.all(np.abs(pixels - np.round(pixels)) < _WHOLE) and len(fractions) > 1 and max(fractions) > _USUAL:
                 return True
         return False
 

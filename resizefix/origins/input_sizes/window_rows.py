@@ -25,6 +25,8 @@ def _window(n: NodeReading, dims: DimList, kernel: Sequence[int]) -> DimList:
             made.append(n.sizes.ceil_div(dim, strides[axis]))
             continue
         extent = dilations[axis] * (kernel[axis] - 1) + 1
+        if pads[axis] != pads[axis + count] and n.flow.view.model.producer_name == "pytorch":
+            n.flow.uneven_windows.append((n.label, dim))  # a Pad that the exporter put into the window
         made.append(_slid(n, dim, pads[axis], pads[axis + count], extent, strides[axis]))
     return tuple(made)
 

@@ -46,7 +46,7 @@ SENTENCES = {
     "origins.input-size-no-image": "--input {name}: its shape {shape} has no height and width",
     "origins.input-size-no-images": "no input has a height and a width: {known}",
     "origins.input-size-split": "it divides {whole} into {outer} and {inner}: either {outer} follows the input and {inner} is fixed, or the other way round",
-    "origins.input-size-pool": "it averages windows of {kernel}: either the window is fixed, or there are always {bins} windows (an adaptive pool). --keep NODE chooses the first, --follow NODE the second",
+    "origins.input-size-pool": "it pools windows of {kernel}: either the window is fixed, or there are always {bins} windows (an adaptive pool). --keep NODE chooses the first, --follow NODE the second",
     "origins.input-size-padding": "it pads {old} by {total} to {whole}: either always by {total}, or up to a multiple that is not in the file. --keep NODE chooses the first",
     "origins.input-size-scales": "its scales are computed of sizes in a way that is not followed",
     "origins.input-size-square": "its number {old} is both the height and the width here: which of the two is not in the file",

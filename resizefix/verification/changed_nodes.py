@@ -132,7 +132,7 @@ class _Work:
         except (CannotLoadError, CannotRunError, RefusedError) as error:
             if feed.name != RANDOM:
                 raise
-            self._found.notes.append(f"the model as a whole was not measured: {error}")
+            self._found.notes.append(Diagnostic("verification.whole-not-measured", why=str(error)))
         for node in self._nodes:
             self._node(node, feed, values)
 
@@ -172,7 +172,7 @@ class _Work:
             if not within(comparison, relative_bounds(old, 0.0)):
                 raise _FailedError("verification.set-outputs", why=comparison.reason)
         elif comparison.max_abs_diff == np.inf:
-            self._found.notes.append(f"the outputs differ in more than numbers: {comparison.reason}")
+            self._found.notes.append(Diagnostic("verification.more-than-numbers", why=comparison.reason))
         self._optimised(feeds, old, new)
 
     def _optimised(self, feeds: Mapping[str, Value], old: Mapping[str, Value], new: Mapping[str, Value]) -> None:
@@ -194,7 +194,7 @@ class _Work:
         if level.max_rel_diff > 2 * moved.max_rel_diff and not agrees:
             raise _FailedError("verification.set-optimised", why=level.reason)
         if not agrees:
-            self._found.notes.append("optimised, the original computes something else than without, and so does this")
+            self._found.notes.append(Diagnostic("verification.original-moves-too"))
         elif not within(compare(was, fused), default_level_bounds(old, was)):
             raise _FailedError("verification.set-outputs", why=compare(was, fused).reason)
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
@@ -64,8 +65,7 @@ class Prover:
                 runs, notes = (*runs, *more), [*notes, *notes_of_bodies]
         else:
             runs, failure, notes = self._locally(promoted, inputs)
-            why = f"only around each changed node, because the model as a whole was not compared: {self._why_local}"
-            notes = [why, *notes]
+            notes = [Diagnostic("verification.only-around", why=self._why_local), *notes]
         sessions = self._conditions.sessions.opened
         if failure is not None:
             return Verification(Status.FAILED, failure, runs, verdicts, sessions)
@@ -89,17 +89,16 @@ class Prover:
         for local in self._around(promoted, hidden):
             label, name = local.inputs[0].sites[0].label, local.inputs[0].name
             if local.error is not None and name in not_rebaked:
-                failure = f"{label!r} was compared at no other scales, as a whole or alone: {local.error}"
+                failure = Diagnostic("verification.at-no-other-scales", label=label, why=str(local.error))
                 return tuple(runs), failure, notes
             if local.error is not None:
-                unseen = "is not proven: its result reaches no output"
-                if local.inputs[0].sites[0].key not in without_effect:
-                    unseen = "is proven only if the body it stands in was run"
-                notes.append(f"{label!r} {unseen}; it cannot be run alone: {local.error}")
+                is_seen = local.inputs[0].sites[0].key not in without_effect
+                code = "verification.if-its-body-ran" if is_seen else "verification.reaches-no-output"
+                notes.append(Diagnostic(code, label=label, why=str(local.error)))
                 continue
             runs.extend(local.runs)
             if local.failure is not None:
-                return tuple(runs), f"around {label!r}: {local.failure}", notes
+                return tuple(runs), Diagnostic("verification.around", key=label, why=local.failure), notes
         return tuple(runs), None, notes
 
     def _locally(
@@ -109,20 +108,18 @@ class Prover:
         notes: list[str] = []
         for source in inputs:
             if len({driven.output for driven in source.sites}) < len(source.sites):
-                failure: str | None = (
-                    f"{source.name!r} drives nodes in different bodies that write the same name, and onnxruntime does "
-                    f"not run the whole model ({self._why_local}), so nothing can be proven. Promote them one by one"
-                )
-                return tuple(runs), failure, notes
+                same = Diagnostic("verification.same-name-in-bodies", input=source.name, why=self._why_local)
+                return tuple(runs), same, notes
         for local in self._around(promoted, inputs):
             failure = local.failure
             if isinstance(local.error, BrokenOffError):
                 failure = str(local.error)
             elif local.error is not None:
-                failure = (
-                    f"onnxruntime can run neither the model nor {local.inputs[0].sites[0].label!r} alone "
-                    f"({local.error}), so nothing can be proven; the model as a whole: {self._why_local}. With "
-                    "--no-verify it is written unproven"
+                failure = Diagnostic(
+                    "verification.neither-whole-nor-alone",
+                    label=local.inputs[0].sites[0].label,
+                    why=str(local.error),
+                    why_local=self._why_local,
                 )
             runs.extend(local.runs)
             notes.extend(local.notes)

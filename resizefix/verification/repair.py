@@ -74,8 +74,9 @@ def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, 
     except _FailedError as error:
         verdict = Verification(Status.FAILED, str(error), tuple(proof.runs))
     except CannotLoadError as error:
-        cause = ". ".join(repair.left[:_MOST_NAMED]) or "That fault is not one of its resizes"
-        verdict = Verification(Status.FAILED, f"the repaired file still does not load: {error.reason}. {cause}")
+        cause = ". ".join(repair.left[:_MOST_NAMED]) or Diagnostic("verification.fault-of-no-resize")
+        why = Diagnostic("verification.repair-does-not-load", why=error.reason, cause=cause)
+        verdict = Verification(Status.FAILED, why)
     except (CannotRunError, BrokenOffError, UsageError) as error:
         verdict = Verification(Status.FAILED, str(error))
     return replace(verdict, sessions=conditions.sessions.opened), proof.difference
@@ -113,13 +114,13 @@ class _Proof:
                 self._alone(optimized=True)
             except _FailedError as error:
                 raise failed from error
-            self.notes.append(f"optimising moves the quantised model by {level.max_rel_diff:.2g} of its largest value")
+            self.notes.append(Diagnostic("verification.quantised-moves", difference=level.max_rel_diff))
         self._alone()
         nodes = self._repair.nodes
         self.notes.append(
             Diagnostic("verification.repaired-alone", nodes=each_of(len(nodes), "repaired"))
             if nodes
-            else "no repaired node stands in the main graph, so none was compared alone"
+            else Diagnostic("verification.repaired-none-alone")
         )
         self._against_broken(fitted.outputs)
 
@@ -145,20 +146,18 @@ class _Proof:
             old = self._open(self._repair.before, label="the file")
             comparison = compare(old.run(self._feeds), found)
         except (CannotLoadError, CannotRunError) as error:
-            self.notes.append(
-                f"the broken file does not run, so the models were not compared as a whole: {error.reason}"
-            )
+            self.notes.append(Diagnostic("verification.broken-does-not-run", why=error.reason))
             return
         keeps = self._repair.keeps_numbers
         if keeps or comparison.bitwise:
             self.runs.append(run_of(comparison, self._feeds))
         if comparison.bitwise:
-            self.notes.append("the model computes what it did before")
+            self.notes.append(Diagnostic("verification.as-before"))
             return
         if keeps and not within(comparison, relative_bounds(found, 0.0)):
             raise _FailedError("verification.repair-differs", why=comparison.reason)
         self.difference = comparison.max_abs_diff  # what the repair is for: no run that had to agree
-        self.notes.append(f"the broken model ran and computed something else: {comparison.reason}")
+        self.notes.append(Diagnostic("verification.broken-computed-otherwise", why=comparison.reason))
 
     def _open(
         self,

@@ -125,9 +125,8 @@ def _proved(
                 tuple(runs),
             )
         if local.reason is not None:
-            notes.append(f"around {key[1]!r}: {local.reason}")
-    reason = f"only around each changed node, because the model as a whole was not compared: {why_local}"
-    reason = "; ".join(dict.fromkeys((*notes, reason)))
+            notes.append(Diagnostic("verification.around", key=key[1], why=local.reason))
+    reason = "; ".join(dict.fromkeys((*notes, Diagnostic("verification.only-around", why=why_local))))
     return Verification(Status.PASSED, reason, tuple(runs), bitwise_alone=frozenset(bitwise))
 
 
@@ -167,7 +166,7 @@ def _with_nodes(whole: Verification, sites: Mapping[Key, str], alone: _Alone) ->
         in_body = may_be_passed_over(key)
         if key[0] not in paths:
             if in_body:
-                notes.append(f"{key[1]!r} is proven only if the body it stood in was run: its function was inlined")
+                notes.append(Diagnostic("verification.if-its-body-ran-inlined", label=key[1]))
             continue
         local = alone.proof(key, data)
         if _is_bitwise(local):
@@ -178,9 +177,7 @@ def _with_nodes(whole: Verification, sites: Mapping[Key, str], alone: _Alone) ->
                 Status.FAILED, Diagnostic("verification.around", key=key[1], why=local.reason), tuple(runs)
             )
         if not local.passed and in_body:
-            notes.append(
-                f"{key[1]!r} is proven only if the body it stands in was run; it cannot be run alone: {local.reason}"
-            )
+            notes.append(Diagnostic("verification.if-its-body-ran", label=key[1], why=local.reason))
     reason = "; ".join(dict.fromkeys(notes)) or None
     return replace(whole, reason=reason, runs=tuple(runs), bitwise_alone=frozenset(bitwise))
 

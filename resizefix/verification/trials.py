@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.document.values import Array
@@ -194,7 +195,7 @@ def _asked(
     over = driven.denominator
     lacking = [] if over is None else [number for number in numbers if numerator(number, over) is None]
     if lacking:
-        holds = "whole numbers" if over == 1 else f"numerators over {over}"
+        holds = Diagnostic("verification.whole-numbers" if over == 1 else "verification.numerators", over=over)
         instead, again = _instead(inputs, at)
         raise UsageError(
             "verification.value-not-held", said=said, holds=holds, lacking=lacking[0], instead=instead, retry_args=again
@@ -209,12 +210,12 @@ def _instead(inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]) -> 
     """What lets integer inputs hold the scales of `at` beside the old ones, in words and as options to type."""
     sites = [driven for source in inputs for driven in source.sites if driven.denominator is not None]
     if not all(driven.by_shape for driven in sites):
-        return "before opset 11 TensorRT takes whole factors only", ()
+        return Diagnostic("verification.whole-factors-before-11"), ()
     old = {driven.base[position] for driven in sites for position in driven.scaled}
     needed = common_denominator({*old, *(number for numbers in at for number in numbers)})
     if needed is None:
-        return f"no denominator up to {LARGEST_DENOMINATOR:,} holds all scales asked for; give fewer digits", ()
-    return f"add --denominator {needed}", ("--denominator", str(needed))
+        return Diagnostic("verification.no-denominator", most=LARGEST_DENOMINATOR), ()
+    return Diagnostic("verification.add-denominator", needed=needed), ("--denominator", str(needed))
 
 
 def _at_scale(driven: InputBinding, position: int, scale: float) -> float:
@@ -246,11 +247,7 @@ def sampled_by_sizes(
             instead.append(f"{source.name}: multiples of {','.join(map(str, least))}")
     whole = f" ({'; '.join(instead)})" if instead else ""
     far = f"by up to {difference:.2g}" if difference < math.inf else "in the size of the output"
-    return (
-        f"at {fed} an input size times the factor is no whole number. The size that is rounded down decides where the "
-        f"node samples, which differs from the original with scales {far}. Factors that make every size whole avoid "
-        f"this{whole}"
-    )
+    return Diagnostic("verification.sampled-by-sizes", fed=fed, far=far, whole=whole)
 
 
 def _whole_steps(driven: InputBinding, shape: Sequence[int]) -> list[int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
@@ -132,7 +133,7 @@ class Pair:
             problem = str(error)
         except BrokenOffError as error:
             problem = None if len(done) >= wanted else str(error)
-            note = f"{error}: not compared was the default optimisation level"
+            note = Diagnostic("verification.default-level-not-compared", why=str(error))
         status, reason = (Status.FAILED, problem) if problem else (Status.PASSED, note or self.note)
         return Verification(status, reason, tuple(done), sessions=self.engine.sessions, views=self.views)
 
@@ -180,7 +181,7 @@ class Pair:
             comparison = compare(plain[at], after)
             done.append(run_of(comparison, feeds[at], bound=tolerance.bound(plain[at], comparison), fed=self.feeding))
             if not comparison.bitwise and not tolerance.allows(plain[at], after):
-                return f"With optimisation disabled, {comparison.reason}."
+                return Diagnostic("verification.differs-unoptimised", why=comparison.reason)
         try:
             fused = self._fused(feeds)
         except (CannotLoadError, CannotRunError) as error:  # what it is without optimisation is known
@@ -197,9 +198,11 @@ class Pair:
             # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
             contradicts_itself = compare(plain[at], fused[at]).max_rel_diff == np.inf
             if not (contradicts_itself and within(compare(plain[at], after), bounds)):
-                return (
-                    f"At the default optimisation level, {comparison.reason}. "
-                    f"Up to {widest.relative:.2g} of the largest value is allowed ({widest.because})."
+                return Diagnostic(
+                    "verification.differs-optimised",
+                    why=comparison.reason,
+                    allowed=widest.relative,
+                    because=widest.because,
                 )
         return None
 

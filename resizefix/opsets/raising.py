@@ -151,7 +151,18 @@ def _scatter_11(raised: Raised) -> None:
     raised.node.op_type = "ScatterElements"
 
 
+def _dropout_10(raised: Raised) -> None:
+    """The mask becomes a bool here, and at opset 12 true where it was false: only one that nothing reads can go."""
+    masks = set(raised.node.output[1:]) - {""}
+    del raised.node.output[1:]
+    for scope in raised.view.scopes.all if masks else ():
+        read = {name for node in scope.body.node for name in node.input}
+        if masks & (read | {value if isinstance(value, str) else value.name for value in scope.body.output}):
+            raise NotRaisedError("opsets.raise-changed-meaning")
+
+
 def _dropout_12(raised: Raised) -> None:
+    _dropout_10(raised)
     ratio = raised.take("ratio")
     if ratio is not None:
         raised.read(1, "ratio", np.array(ratio, np.float32))
@@ -211,7 +222,12 @@ _REDUCTIONS_18 = (
 # What an opset changed in an operator's words or meaning (docs/Changelog.md of onnx, the version of that number).
 ROWS: dict[int, dict[str, Rewrite]] = {
     9: {"Upsample": _upsample_9, "BatchNormalization": _batch_normalization_9, "Scan": _refused},
-    10: {"Upsample": _upsample_10, "Slice": _slice_10, "TopK": _to_input("k", 1, required=True)},
+    10: {
+        "Upsample": _upsample_10,
+        "Slice": _slice_10,
+        "TopK": _to_input("k", 1, required=True),
+        "Dropout": _dropout_10,
+    },
     11: {"Resize": _resize_11, "Clip": _clip_11, "Pad": _pad_11, "Scatter": _scatter_11},
     12: {"Dropout": _dropout_12},
     13: {

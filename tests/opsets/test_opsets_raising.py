@@ -36,6 +36,7 @@ CASES = {
     (10, "Upsample"): model(9, "y = Upsample (x, s)", "float[4] s = {1, 1, 1.5, 2}"),
     (10, "Slice"): model(9, "y = Slice <axes = [2, 3], starts = [0, -3], ends = [9223372036854775807, -1]> (x)"),
     (10, "TopK"): model(9, "y, i = TopK <k = 2, axis = 3> (x)"),
+    (10, "Dropout"): model(9, "y, unread = Dropout <ratio = 0.25> (x)"),
     (11, "Resize"): model(10, "y = Resize <mode = \"nearest\"> (x, s)", "float[4] s = {1, 1, 0.6, 0.5}"),
     (11, "Clip"): model(10, "y = Clip <min = -0.5, max = 0.25> (x)"),
     (11, "Pad"): model(10, "y = Pad <pads = [0, 0, 1, 2, 0, 0, 0, 1], value = 2.5> (x)"),
@@ -175,3 +176,13 @@ def test_in_half_precision_a_raise_past_the_opset_that_runs_it_otherwise_keeps_e
     before = in_half("Relu", 17)
     for one, other in zip(run(before, {"x": x}), run(raised(before, 21), {"x": x}), strict=True):
         assert same_bits(one, other)
+
+
+@pytest.mark.parametrize(("before", "after"), [(8, 10), (11, 12)])
+def test_a_mask_that_is_read_is_refused_since_its_type_and_its_values_change(before, after):
+    """Floats up to opset 9, false up to 11, and true since 12, as onnxruntime gives them."""
+    mask = "float[a,b,c,d] m" if before < 10 else "bool[a,b,c,d] m"
+    made = model(before, "y, m = Dropout (x)", out=f"float[a,b,c,d] y, {mask}")
+    run(made, {"x": X})
+    with pytest.raises(RefusedError, match="Dropout"):
+        raised(made, after)

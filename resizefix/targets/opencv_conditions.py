@@ -34,6 +34,7 @@ from resizefix.targets.sampling import (
 _HALF = frozenset({"half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn"})
 _FUSED = frozenset({"Cast", "Concat", "Constant", "Gather", "Shape", "Unsqueeze"})
 _FIRST_WITH_AXES = 13
+_EXTRACTED = _FUSED - {"Constant"} | {"Div", "Floor", "Mul", "Slice"}
 _FUSED_CHAINS = (_FUSED | {"Floor", "Mul"}, _FUSED | {"Floor", "Mul", "Slice"}, _FUSED | {"Slice"})
 
 
@@ -42,6 +43,12 @@ def becomes_upsample(f: SiteFacts) -> bool:
     (ResizeSubgraph1 to 3). From opset 13 on Unsqueeze has its axes as an input, which the pattern does not have."""
     empty = f.by_sizes and f.n_inputs == 4 and f.roi is Roi.EMPTY and not f.unnamed_scales
     return empty and f.opset < _FIRST_WITH_AXES and f.computed_by in _FUSED_CHAINS
+
+
+def takes_out_scales(f: SiteFacts) -> bool:
+    """The importer takes the factors of Upsample-9 out of torch's chain of new lengths over old ones
+    (ExtractScalesSubgraph); it looks for Upsample alone."""
+    return f.is_upsample and f.computed_by in (_EXTRACTED, _EXTRACTED | {"Constant"})
 
 
 def has_whole_factors(f: SiteFacts) -> bool:
@@ -64,7 +71,7 @@ def is_constant(f: SiteFacts) -> bool:
 def is_whole(f: SiteFacts) -> bool:
     """Not a single length that Gather took: a Cast leaves it whole, and arithmetic refuses it beside a float."""
     mixed = f.computed_by >= {"Gather", "Cast"} and bool(f.computed_by & {"Add", "Div", "Mul", "Sub"})
-    return not mixed or f.values is not None or becomes_upsample(f)
+    return not mixed or f.values is not None or becomes_upsample(f) or takes_out_scales(f)
 
 
 def _has_coordinate_attribute(f: SiteFacts) -> bool:

@@ -275,7 +275,7 @@ def _resized(f: SiteFacts, fed: float) -> Iterator[tuple[int, int, int, float]]:
 
 def _unknown(f: SiteFacts, fed: float) -> Iterator[tuple[int, int, int, float]]:
     """The image axes, or those that are listed, scaled by `fed`."""
-    if f.rank is None or f.extent is None or f.unreadable:
+    if f.rank is None or f.extent is None:
         return
     shape, after = f.input_shape or (None,) * f.rank, f.output_shape or (None,) * f.rank
     image = _image_axes(f)

@@ -225,6 +225,11 @@ LISTED_SIZES = {"opset": "18", "axes": "2,3", "form": "sizes", "values": "10,14"
             {"values": "1,1.1,1.1,1", "shape": "1x2x4x16"},
             ["no-mode-is-linear", "unchanged-sizes-are-sampled"],
         ),
+        (
+            "opencv-5",
+            {"mode": "cubic", "ct": "half_pixel_symmetric", "form": "sizes_in", "values": "1,2,10,14"},
+            ["symmetric-is-asymmetric"],
+        ),
         ("mnn", {**VOLUME, "values": "1,4,2,7,4"}, ["depth-of-pytorch-half-pixel"]),
         ("mnn", {**VOLUME, "values": "1,4,1,7,4"}, []),
         ("mnn", {**VOLUME, "values": "1,4,1,7,4", "dyn": "1"}, []),
@@ -325,6 +330,15 @@ def test_opencv_computes_with_a_single_length_in_whole_numbers_alone(name, compu
     known = facts(mode="nearest", ct="asymmetric", nm="floor")
     computed = replace(known, source=OperandSource.SHAPE, values=None, computed_by=frozenset(computed_by))
     assert ("lengths-stay-whole" not in {broken.rule for broken in judge(target, computed)}) is taken
+
+
+@pytest.mark.parametrize(("columns", "taken"), [({"op": "Upsample", "opset": "9"}, True), ({"opset": "10"}, False)])
+def test_opencv_takes_the_factors_of_an_upsample_out_of_its_chain(columns, taken):
+    known = facts(mode="nearest", **columns)
+    chain = frozenset({"Cast", "Concat", "Constant", "Div", "Floor", "Gather", "Mul", "Shape", "Slice", "Unsqueeze"})
+    computed = replace(known, source=OperandSource.SHAPE, values=None, static_values=known.values, computed_by=chain)
+    for target in (one for one in TARGETS if one.name in ("opencv-4", "opencv-5")):
+        assert ("lengths-stay-whole" not in {broken.rule for broken in judge(target, computed)}) is taken
 
 
 @pytest.mark.parametrize("opset", ["11", "13"])

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from resizefix.cli.envelope import Answer, Manner, conduct
+from resizefix.cli.envelope import Answer, output_mode, run_command
 from resizefix.cli.many import many_read
-from resizefix.cli.options import F, manner_of, subcommand, target_option
+from resizefix.cli.options import F, subcommand, target_option
 from resizefix.cli.piped_model import model_argument, shown
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 from resizefix.cli.runtime_options import runtime_python
@@ -77,18 +77,17 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
     help="Wait this long for one answer of --live.",
 )
 @reporting
-def command(model: str, targets: tuple[str, ...], as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(model: str, targets: tuple[str, ...], **options: Any) -> None:
     """Say whether TARGET accepts the Upsample/Resize nodes of MODEL, rule by rule.
 
     Exit code 0: every target accepts them, and with --live the real parser accepts the whole model. Exit code 1: one
     does not.
     """
-    how = manner_of(as_json, quiet, verbose)
     reports = report_files_of(options)
-    conduct("check", model, how, lambda: _work(model, targets, how, reports, options))
+    run_command(model, lambda: _work(model, targets, reports, options))
 
 
-def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFiles, options: dict[str, Any]) -> Answer:
+def _work(model: str, targets: tuple[str, ...], reports: ReportFiles, options: dict[str, Any]) -> Answer:
     reports.require_free([model])
     from resizefix.library.check import check_all
     from resizefix.library.repair import known_faults
@@ -118,12 +117,12 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFile
             show_faults(faults)
         if reports.on_stdout:
             pass
-        elif targets or how.verbose:
+        elif targets or output_mode().verbose:
             show_verdicts(verdicts, chosen=None)
             show_step(after_check(shown(model), Document.open(model), verdicts))
         else:
             show_matrix(verdicts)
-        reports.announce(how)
+        reports.announce()
 
     def report(written: str) -> str:
         from resizefix.document.document import Document
@@ -132,7 +131,7 @@ def _work(model: str, targets: tuple[str, ...], how: Manner, reports: ReportFile
         made: str = getattr(matrix, written)(shown(model), matrix.rows_of(Document.open(model), verdicts), verdicts)
         return made
 
-    files = reports.write(how, lambda: report("matrix_page"), lambda: report("matrix_markdown"))
+    files = reports.write(lambda: report("matrix_page"), lambda: report("matrix_markdown"))
     fields = {
         "faults": [{"node": label, **fault_json(fault)} for label, fault in faults],
         "targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts},

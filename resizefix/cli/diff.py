@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from resizefix.cli.envelope import Answer, Manner, conduct
-from resizefix.cli.options import bounds, manner_of, subcommand
+from resizefix.cli.envelope import Answer, run_command
+from resizefix.cli.options import bounds, subcommand
 from resizefix.cli.piped_model import model_argument, require_whole
 from resizefix.cli.report_files import ReportFiles, pages_of_two, report_files_of, reporting
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 @model_argument("after")
 @reporting
 @bounds
-def command(before: str, after: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(before: str, after: str, **options: Any) -> None:
     """Show what changed between BEFORE and AFTER, node by node; what is not listed is the same.
 
     Exit code 0: the models are the same; 1: they differ. Reports are written in both cases.
     """
-    how, reports = manner_of(as_json, quiet, verbose), report_files_of(options)
-    conduct("diff", before, how, lambda: _work(before, after, how, reports))
+    reports = report_files_of(options)
+    run_command(before, lambda: _work(before, after, reports))
 
 
-def _work(before: str, after: str, how: Manner, reports: ReportFiles) -> Answer:
+def _work(before: str, after: str, reports: ReportFiles) -> Answer:
     reports.require_free([before, after])
     require_whole(before, after)
     from resizefix.document.document import Document
@@ -47,8 +47,8 @@ def _work(before: str, after: str, how: Manner, reports: ReportFiles) -> Answer:
 
         if not reports.on_stdout:
             show_changes(changes)
-        reports.announce(how)
+        reports.announce()
 
-    written = reports.write(how, *pages_of_two(before, after, compared))
+    written = reports.write(*pages_of_two(before, after, compared))
     fields = {"changes": [change_json(change) for change in changes], **written}
     return Answer(fields, show, exit_code=1 if changes else 0)

@@ -65,7 +65,7 @@ class Call:
         click.echo(json.dumps(self.document, ensure_ascii=True, allow_nan=False))
 
 
-class Manner(NamedTuple):
+class OutputMode(NamedTuple):
     """How to answer: as JSON, quietly, verbosely."""
 
     as_json: bool
@@ -73,10 +73,18 @@ class Manner(NamedTuple):
     verbose: bool
 
 
-def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]) -> None:
+def output_mode() -> OutputMode:
+    """The three flags of the command that runs."""
+    params = click.get_current_context().params
+    return OutputMode(params["as_json"], params["quiet"], params["verbose"])
+
+
+def run_command(model: str, work: Callable[[], Answer], mode: OutputMode | None = None) -> None:
     """Run `work` and report its answer; leaves through `click.exceptions.Exit` with the exit code."""
     step: NextStep | None = None
+    mode = mode or output_mode()
     context = click.get_current_context()
+    command = str(context.info_name)
     call, params = context.ensure_object(Call), context.params
     verifies = "shape" in params and not params.get("no_verify")
     model = shown(model)
@@ -84,7 +92,7 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
         process.bound(params.get("timeout"), params.get("memory_limit"), 1 if verifies else 2)
         answer = work()
         step = answer.step
-        if answer.exit_code == 1 and answer.fields.get("outcomes") and not (manner.as_json or manner.quiet):
+        if answer.exit_code == 1 and answer.fields.get("outcomes") and not (mode.as_json or mode.quiet):
             step = after_no(command, model, answer.fields["outcomes"], call.typed, unchanged=answer.unchanged)
     except ResizefixError as error:
         step = after_error(error, command, model, call.typed)
@@ -95,25 +103,25 @@ def conduct(command: str, model: str, manner: Manner, work: Callable[[], Answer]
         )
     except Exception as error:  # the last resort, for files that no rule foresees: the one place that catches all
         answer = Answer(error=f"{model}: {why_unforeseen(error)}", exit_code=2)
-        if manner.verbose:
+        if mode.verbose:
             traceback.print_exc()
     close_progress()
     answer = replace(answer, fields=as_typed(answer.fields), error=as_typed(answer.error))
-    if manner.as_json:
+    if mode.as_json:
         call.document = _envelope(command, model, answer)
-    elif answer.show is not None and not manner.quiet:
+    elif answer.show is not None and not mode.quiet:
         process.note(answered=answer.exit_code)
         try:
             answer.show()
         except Exception as error:  # as above
             answer = Answer(error=Diagnostic("cli.not-shown", model=model, why=why_unforeseen(error)), exit_code=2)
     if answer.error is not None:
-        show_error(f"resizefix {command}: {printable(answer.error)}", None if manner.as_json or manner.quiet else step)
+        show_error(f"resizefix {command}: {printable(answer.error)}", None if mode.as_json or mode.quiet else step)
     raise click.exceptions.Exit(answer.exit_code)
 
 
 def emit_usage_error(error: click.ClickException, call: Call, commands: Sequence[str]) -> int:
-    """Report an error of click's own (an unknown option, a missing argument) in the manner the user asked for."""
+    """Report an error of click's own (an unknown option, a missing argument) as the user asked for."""
     if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # since click 8.2
         call.stop(error.exit_code, error.format_message())
         error.show()

@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 
 import click
 
-from resizefix.cli.envelope import Answer, conduct
-from resizefix.cli.options import bounds, manner_of, subcommand
+from resizefix.cli.envelope import Answer, run_command
+from resizefix.cli.options import bounds, subcommand
 from resizefix.cli.piped_model import DASH, PipedModel, as_typed, model_argument, shown
 from resizefix.diagnostics import Diagnostic
 
@@ -17,7 +17,7 @@ from resizefix.diagnostics import Diagnostic
 @click.argument("message")
 @model_argument(required=False)
 @bounds
-def command(message: str, model: str | None, as_json: bool, quiet: bool, verbose: bool, **_: object) -> None:
+def command(message: str, model: str | None, **_: object) -> None:
     """Say what a runtime's MESSAGE means, and which command helps.
 
     Paste the message as it was printed, with its paths, numbers and line breaks; `-` reads it from stdin. With MODEL,
@@ -25,7 +25,7 @@ def command(message: str, model: str | None, as_json: bool, quiet: bool, verbose
     """
     if message == DASH and isinstance(model, PipedModel):
         raise click.UsageError(Diagnostic("cli.stdin-message-and-model"))
-    conduct("explain", model or "", manner_of(as_json, quiet, verbose), lambda: _work(message, model))
+    run_command(model or "", lambda: _work(message, model))
 
 
 def _work(message: str, model: str | None) -> Answer:

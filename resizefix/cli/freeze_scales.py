@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, run_command
 from resizefix.cli.feed_options import FeedOption
 from resizefix.cli.image_sizes import size_option
 from resizefix.cli.many import many_written
-from resizefix.cli.options import manner_of, running, shared_options, subcommand, writing
+from resizefix.cli.options import running, shared_options, subcommand, writing
 from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import why_not_all, written
 from resizefix.diagnostics import Diagnostic
@@ -29,21 +29,16 @@ if TYPE_CHECKING:
 @size_option
 @writing
 @running
-def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(model: str, **options: Any) -> None:
     """Turn scales that are fed or computed at run time into constants: the way back from promote-scales."""
-    conduct(
-        "freeze-scales",
-        model,
-        manner_of(as_json, quiet, verbose),
-        lambda: _work(model, options, verbose=verbose),
-    )
+    run_command(model, lambda: _work(model, options))
 
 
-def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+def _work(model: str, options: dict[str, Any]) -> Answer:
     def make() -> Result:
         from resizefix.library.freeze_scales import freeze_scales
 
         return freeze_scales(model, set=dict(options["values"]), size=options["size"], **shared_options(options))
 
     why_not = why_not_all(options, "frozen", Diagnostic("cli.nothing-to-freeze"))
-    return written(model, options, make, why_not, verbose=verbose)
+    return written(model, options, make, why_not)

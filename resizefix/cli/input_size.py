@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, run_command
 from resizefix.cli.image_sizes import BatchType, SizeType
-from resizefix.cli.options import manner_of, run_options, running, subcommand, writing
+from resizefix.cli.options import run_options, running, subcommand, writing
 from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import More, No, written
 from resizefix.diagnostics import Diagnostic
@@ -33,12 +33,11 @@ if TYPE_CHECKING:
 )
 @writing
 @running
-def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(model: str, **options: Any) -> None:
     """Give IN another input resolution: SIZE is height x width, or `any`.
 
     Every constant that follows the size is found and rewritten; where weights depend on it, nothing is written.
     """
-    how = manner_of(as_json, quiet, verbose)
     context = click.get_current_context()
     if options["out"] is None:
         raise click.UsageError("Missing argument 'SIZE'.", context)
@@ -46,10 +45,10 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
         options["out"], options["size"] = None, options["out"]
     param = next(param for param in context.command.params if param.name == "size")
     options["size"] = SizeType().convert(options["size"], param, context)
-    conduct("input-size", model, how, lambda: _work(model, options, verbose=verbose))
+    run_command(model, lambda: _work(model, options))
 
 
-def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+def _work(model: str, options: dict[str, Any]) -> Answer:
     def make() -> Result:
         from resizefix.library.input_size import input_size
 
@@ -65,7 +64,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
             **run_options(options),
         )
 
-    return written(model, options, make, _why_not, verbose=verbose, more=_more)
+    return written(model, options, make, _why_not, more=_more)
 
 
 def _why_not(result: Result) -> No | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from resizefix.cli.envelope import Answer, Manner, conduct
+from resizefix.cli.envelope import Answer, output_mode, run_command
 from resizefix.cli.many import many_read
-from resizefix.cli.options import bounds, manner_of, subcommand
+from resizefix.cli.options import bounds, subcommand
 from resizefix.cli.piped_model import model_argument, shown
 from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 
@@ -16,13 +16,13 @@ from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 @many_read
 @reporting
 @bounds
-def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(model: str, **options: Any) -> None:
     """Show every Upsample/Resize of MODEL: what it computes, where its scales come from, what can be done with it."""
-    how, reports = manner_of(as_json, quiet, verbose), report_files_of(options)
-    conduct("inspect", model, how, lambda: _work(model, how, reports))
+    reports = report_files_of(options)
+    run_command(model, lambda: _work(model, reports))
 
 
-def _work(model: str, how: Manner, reports: ReportFiles) -> Answer:
+def _work(model: str, reports: ReportFiles) -> Answer:
     reports.require_free([model])
     from resizefix.document.document import Document
     from resizefix.reports.json import site_json
@@ -45,10 +45,10 @@ def _work(model: str, how: Manner, reports: ReportFiles) -> Answer:
         from resizefix.reports.terminal import show_survey
 
         if not reports.on_stdout:
-            show_survey(shown(model), found, verbose=how.verbose)
-        reports.announce(how)
+            show_survey(shown(model), found, verbose=output_mode().verbose)
+        reports.announce()
 
-    written = reports.write(how, html, markdown)
+    written = reports.write(html, markdown)
     fields = {
         "opset": found.opset,
         "ir_version": found.ir_version,

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, run_command
 from resizefix.cli.image_sizes import size_option
 from resizefix.cli.many import many_written
 from resizefix.cli.options import (
-    manner_of,
     opset_option,
     rewrite_options,
     rewriting,
@@ -52,13 +51,12 @@ if TYPE_CHECKING:
 @rewriting
 @writing
 @running
-def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(model: str, **options: Any) -> None:
     """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones it accepts, which compute the same."""
-    how = manner_of(as_json, quiet, verbose)
-    conduct("legalize", model, how, lambda: _work(model, options, verbose=verbose))
+    run_command(model, lambda: _work(model, options))
 
 
-def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+def _work(model: str, options: dict[str, Any]) -> Answer:
     if options["target"] is None:
         if not options["fastest"]:
             raise UsageError("cli.no-target", rule="target")
@@ -82,4 +80,4 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
 
         return More({"speed": speed_json(speed)}, lambda: show_speed(speed))
 
-    return written(model, options, make, why_not, verbose=verbose, more=more)
+    return written(model, options, make, why_not, more=more)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from resizefix.cli.envelope import Answer, Call, Manner, conduct
+from resizefix.cli.envelope import Answer, Call, OutputMode, run_command
 from resizefix.cli.progress import progress_line
 from resizefix.diagnostics import Diagnostic
 from resizefix.process import DEFAULT_TIMEOUT
@@ -85,7 +85,7 @@ def subcommand(
     """A command of the program, with what every command has: --json, --quiet, --verbose, --version, an example."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        made = manner(click.command(name, cls=cls, epilog=f"Example: {example}")(function))
+        made = with_output_mode(click.command(name, cls=cls, epilog=f"Example: {example}")(function))
         if any(param.name in _RARELY_NEEDED for param in made.params):
             made = _help_all(made)
         return click.version_option(__version__, prog_name="resizefix")(made)
@@ -216,7 +216,7 @@ class NumbersOption(click.ParamType):  # type: ignore[type-arg]
         return numbers
 
 
-def manner(made: click.Command) -> click.Command:
+def with_output_mode(made: click.Command) -> click.Command:
     """--json, --quiet, --verbose: every command has them, behind its own."""
     for decorate in (
         click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON document to stdout."),
@@ -355,12 +355,7 @@ def target_option(*names: str, help: str, only: Sequence[str] = (), **more: Any)
         found = {name: text for name, text in covered().items() if not only or name in only}
         fields = {"targets": {name: {"covers": text} for name, text in found.items()}}
         as_json = context.ensure_object(Call).as_json
-        how = Manner(as_json, quiet=False, verbose=False)
-        return conduct(str(context.info_name), "", how, lambda: Answer(fields, lambda: show_targets(found)))
+        mode = OutputMode(as_json, quiet=False, verbose=False)
+        return run_command("", lambda: Answer(fields, lambda: show_targets(found)), mode)
 
     return click.option(*names, type=TargetOption(only), help=help, is_eager=True, callback=listing, **more)
-
-
-def manner_of(as_json: bool, quiet: bool, verbose: bool) -> Manner:
-    """The three flags as one value."""
-    return Manner(as_json, quiet, verbose)

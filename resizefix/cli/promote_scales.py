@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, run_command
 from resizefix.cli.many import many_written
-from resizefix.cli.options import NumbersOption, manner_of, opset_option, running, shared_options, subcommand, writing
+from resizefix.cli.options import NumbersOption, opset_option, running, shared_options, subcommand, writing
 from resizefix.cli.piped_model import DASH, model_argument, shown
 from resizefix.cli.written import More, why_not_all, written
 from resizefix.diagnostics import Diagnostic
@@ -51,20 +51,15 @@ _OWN = ("form", "opset", "input_name", "shared", "keep_default", "for_", "denomi
 @click.option("--allow-coupled", is_flag=True, help="Also promote nodes that another scale would break.")
 @writing
 @running
-def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(model: str, **options: Any) -> None:
     """Turn the constant scales of IN's Upsample/Resize nodes into graph inputs, verify the result, and write OUT.
 
     Without -n, every node is promoted whose scale can change alone.
     """
-    conduct(
-        "promote-scales",
-        model,
-        manner_of(as_json, quiet, verbose),
-        lambda: _work(model, options, verbose=verbose),
-    )
+    run_command(model, lambda: _work(model, options))
 
 
-def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+def _work(model: str, options: dict[str, Any]) -> Answer:
     def make() -> Result:
         from resizefix.library.promote_scales import promote_scales
 
@@ -98,4 +93,4 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         fields = {} if result.profile is None else {"profile": profile_json(result.profile), "trtexec": flags}
         return More(fields, show)
 
-    return written(model, options, make, why_not, verbose=verbose, more=more)
+    return written(model, options, make, why_not, more=more)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, run_command
 from resizefix.cli.many import many_written
-from resizefix.cli.options import manner_of, opset_option, running, shared_options, subcommand, writing
+from resizefix.cli.options import opset_option, running, shared_options, subcommand, writing
 from resizefix.cli.piped_model import model_argument
 from resizefix.cli.written import why_not_all, written
 from resizefix.diagnostics import Diagnostic
@@ -31,16 +31,15 @@ if TYPE_CHECKING:
 @opset_option
 @writing
 @running
-def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(model: str, **options: Any) -> None:
     """Fix the Upsample/Resize nodes of IN that a converter broke or left fragile, keeping the intended meaning.
 
     A model without a fault is copied to OUT.
     """
-    how = manner_of(as_json, quiet, verbose)
-    conduct("repair", model, how, lambda: _work(model, options, verbose=verbose))
+    run_command(model, lambda: _work(model, options))
 
 
-def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+def _work(model: str, options: dict[str, Any]) -> Answer:
     def make() -> Result:
         from resizefix.library.repair import repair
 
@@ -49,4 +48,4 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
 
     why_not = why_not_all(options, "repaired", Diagnostic("cli.nothing-to-repair"))
     # A model without a fault is what repair promises to write: OUT is a copy of it.
-    return written(model, {**options, "copy_unchanged": True}, make, why_not, verbose=verbose)
+    return written(model, {**options, "copy_unchanged": True}, make, why_not)

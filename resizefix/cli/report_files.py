@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from resizefix.cli.envelope import Manner
+from resizefix.cli.envelope import output_mode
 from resizefix.cli.piped_model import shown
 from resizefix.cli.target_file import require_free
 from resizefix.diagnostics import Diagnostic
@@ -63,7 +63,7 @@ class ReportFiles(NamedTuple):
         for path in files:
             require_free(path, models, force=self.force, instead=Diagnostic("cli.name-another-report"))
 
-    def write(self, manner: Manner, html: Callable[[], str], markdown: Callable[[], str]) -> dict[str, str | None]:
+    def write(self, html: Callable[[], str], markdown: Callable[[], str]) -> dict[str, str | None]:
         """Write what is wanted, all files or none, and print what goes to stdout.
 
         Returns the fields for `--json`: the files, and `markdown_text` in place of what would be printed.
@@ -77,17 +77,17 @@ class ReportFiles(NamedTuple):
                 if path is not None:
                     files.stage(Path(path), [content().encode()], overwrite=self.force)
             files.commit()
-        if self.on_stdout and manner.as_json:
+        if self.on_stdout and output_mode().as_json:
             fields["markdown_text"] = text
         elif self.on_stdout:
             click.echo(text, nl=False)
-        if len(text) > _MOST_IN_A_COMMENT and not manner.quiet:
+        if len(text) > _MOST_IN_A_COMMENT and not output_mode().quiet:
             click.echo(Diagnostic("cli.markdown-too-long", characters=len(text), most=_MOST_IN_A_COMMENT), err=True)
         return fields
 
-    def announce(self, manner: Manner) -> None:
+    def announce(self) -> None:
         """Say which files were written, to a person."""
-        if not manner.quiet:
+        if not output_mode().quiet:
             for path in self._files():
                 click.echo(f"wrote {click.format_filename(path)}", err=self.on_stdout)
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, run_command
 from resizefix.cli.feed_options import FileFeedOption, fed_once
 from resizefix.cli.many import many_written
 from resizefix.cli.options import (
     Subcommand,
-    manner_of,
     opset_option,
     running,
     shared_options,
@@ -76,7 +75,7 @@ class _WithSettings(Subcommand):
 @click.option("--html", metavar="FILE", help="Write a page with pictures: before, after and their difference.")
 @writing
 @running
-def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(model: str, **options: Any) -> None:
     """Change the interpolation of IN's Upsample/Resize nodes on purpose, measure what it changes, and write OUT.
 
     Keys: mode (nearest, linear, cubic), coordinates, nearest_mode, cubic_coeff_a, antialias, exclude_outside, and
@@ -84,13 +83,12 @@ def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: An
     specification. A change that keeps what a node computes is verified bit for bit, or within a stated bound.
     For any other change, the difference at the node and at the outputs is measured.
     """
-    how = manner_of(as_json, quiet, verbose)
-    conduct("set", model, how, lambda: _work(model, options, verbose=verbose))
+    run_command(model, lambda: _work(model, options))
 
 
-def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+def _work(model: str, options: dict[str, Any]) -> Answer:
     settings, feed = _once(options["settings"]), fed_once(options["feed"])
-    page, how = ReportFiles(options["html"], None, options["force"]), manner_of(False, False, verbose)
+    page = ReportFiles(options["html"], None, options["force"])
     _require_page_free(page, model, options["out"] or options["output_option"])
     made: list[Result] = []
 
@@ -103,14 +101,14 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
 
     why_not = why_not_all(options, "changed", Diagnostic("cli.nothing-to-set"))
     without_page = More({"html": None}, lambda: None)
-    answer = written(model, options, make, why_not, verbose=verbose, more=lambda *_: without_page)
+    answer = written(model, options, make, why_not, more=lambda *_: without_page)
     if page.html is None or answer.exit_code:
         return answer
     from resizefix.reports.set_page import set_page
 
-    page.write(how, lambda: set_page(shown(model), answer.output, options["settings"], made[-1]), lambda: "")
+    page.write(lambda: set_page(shown(model), answer.output, options["settings"], made[-1]), lambda: "")
     return replace(
-        answer, fields={**answer.fields, "html": page.html}, show=_both(answer.show, lambda: page.announce(how))
+        answer, fields={**answer.fields, "html": page.html}, show=_both(answer.show, lambda: page.announce())
     )
 
 

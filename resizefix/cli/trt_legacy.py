@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, conduct
+from resizefix.cli.envelope import Answer, run_command
 from resizefix.cli.image_sizes import size_option
 from resizefix.cli.many import many_written
 from resizefix.cli.options import (
-    manner_of,
     rewrite_options,
     rewriting,
     running,
@@ -51,20 +50,15 @@ _TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
 @rewriting
 @writing
 @running
-def command(model: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(model: str, **options: Any) -> None:
     """Write IN as TensorRT's first ONNX parsers read it: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 
     OUT defaults to IN's name with the suffix .trt-legacy.onnx, or to - for a model on stdin.
     """
-    conduct(
-        "trt-legacy",
-        model,
-        manner_of(as_json, quiet, verbose),
-        lambda: _work(model, options, verbose=verbose),
-    )
+    run_command(model, lambda: _work(model, options))
 
 
-def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
+def _work(model: str, options: dict[str, Any]) -> Answer:
     def make() -> Result:
         from resizefix.library.rewrite import trt_legacy
 
@@ -79,7 +73,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         found = check_all(result.model, _TARGETS) if made else ()
         fields = {verdict.target.name: verdict_json(verdict) for verdict in found}
         answer = {"target": options["target"], "targets": fields}
-        verdicts = [verdict for verdict in found if verbose or verdict.target.name == options["target"]]
+        verdicts = [verdict for verdict in found if options["verbose"] or verdict.target.name == options["target"]]
 
         def show() -> None:
             from resizefix.document.document import Document
@@ -95,7 +89,7 @@ def _work(model: str, options: dict[str, Any], *, verbose: bool) -> Answer:
         return More(answer, show)
 
     out = DASH if isinstance(model, PipedModel) else os.path.splitext(model)[0] + ".trt-legacy.onnx"
-    return written(model, options, make, _why_not, verbose=verbose, out=out, more=verdicts)
+    return written(model, options, make, _why_not, out=out, more=verdicts)
 
 
 def _why_not(result: Result) -> No | None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, Manner, conduct
+from resizefix.cli.envelope import Answer, run_command
 from resizefix.cli.feed_options import FileFeedOption, fed_once
-from resizefix.cli.options import manner_of, run_options, running, subcommand
+from resizefix.cli.options import run_options, running, subcommand
 from resizefix.cli.piped_model import model_argument, require_whole, shown
 from resizefix.cli.report_files import ReportFiles, pages_of_two, report_files_of, reporting
 from resizefix.cli.runtime_options import runtime_python
@@ -58,17 +58,17 @@ if TYPE_CHECKING:
 )
 @reporting
 @running
-def command(before: str, after: str | None, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+def command(before: str, after: str | None, **options: Any) -> None:
     """Run BEFORE and AFTER in onnxruntime on the same feeds and compare their outputs.
 
     Outputs must be equal bit for bit unless --atol or --rtol allow a difference. Exit code 0: they are; 1: they are
     not, or a model cannot be run. Reports are written in both cases.
     """
-    how, reports = manner_of(as_json, quiet, verbose), report_files_of(options)
-    conduct("verify", before, how, lambda: _work(before, after, how, reports, options))
+    reports = report_files_of(options)
+    run_command(before, lambda: _work(before, after, reports, options))
 
 
-def _work(before: str, after: str | None, how: Manner, reports: ReportFiles, options: dict[str, Any]) -> Answer:
+def _work(before: str, after: str | None, reports: ReportFiles, options: dict[str, Any]) -> Answer:
     reports.require_free([before] if after is None else [before, after])
     require_whole(before, after or before)
     from resizefix.library.verify import verify
@@ -105,9 +105,9 @@ def _work(before: str, after: str | None, how: Manner, reports: ReportFiles, opt
 
         if not reports.on_stdout:
             show_verification(verification)
-        reports.announce(how)
+        reports.announce()
 
-    fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(how, *pages)}
+    fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(*pages)}
     if options["runtime"] is not None:
         fields |= {
             "runtime": verification.runtime,

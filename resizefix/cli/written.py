@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
-from resizefix.cli.envelope import Answer
+from resizefix.cli.envelope import Answer, output_mode
 from resizefix.cli.piped_model import DASH, ModelOnStdout, require_whole
 from resizefix.cli.target_file import target_file_of
 from resizefix.diagnostics import Diagnostic
@@ -39,8 +37,6 @@ def written(
     options: dict[str, Any],
     make: Callable[[], Result],
     why_not: Callable[[Result], No | None],
-    *,
-    verbose: bool,
     out: str | None = None,
     more: Callable[[Result, str | None, bool], More | None] = lambda result, path, made: None,
 ) -> Answer:
@@ -49,8 +45,8 @@ def written(
 
     `out` is OUT where none is given. `more` gets the result, the path to write to and whether the answer is yes.
     """
-    target = target_file_of(model, options, default=out)
-    as_json, as_external_data = click.get_current_context().params["as_json"], options["save_as_external_data"]
+    target, (as_json, _, verbose) = target_file_of(model, options, default=out), output_mode()
+    as_external_data = options["save_as_external_data"]
     on_stdout = None
     if target.path == DASH:
         on_stdout = ModelOnStdout(model, as_json=as_json, as_external_data=as_external_data)

@@ -86,15 +86,11 @@ The rules of `migraphx`, `tidl`, `coreml` and `nnapi` are read in sources alone.
 
 ## Other cases
 
-```sh
-python benchmarks/random_cases.py TABLE.tsv --count 500 --seed 2 --exchanged
-python benchmarks/random_cases.py TABLE.tsv --count 400 --seed 23
-python benchmarks/targets_agreement.py TABLE.tsv --target mnn
-```
-
-The first draws cases like those above: each is one of them with cells of others. The second draws everything that a
-file can say. The third compares the rules of `check --target` with what was measured, and prints every case that
-disagrees. In per cent, on 2026-11-23. By seeds 21, 22 and 2 rules were corrected, by 23 and 3 none:
+`python benchmarks/random_cases.py TABLE.tsv --count 400 --seed 23` draws everything that a file can say. With
+`--exchanged` it draws cases like those above: each is one of them with cells of others. `python
+benchmarks/targets_agreement.py TABLE.tsv --target mnn` compares the rules of `check --target` with what was measured,
+and prints every case that disagrees. In per cent, on 2026-11-23; by seeds 21, 22 and 2 rules were corrected, by 23
+and 3 none:
 
 | runtime | like those above: 2, 3 | any: 21, 22, 23 | of these the file tells all | not explained by what was fed |
 |---|---|---|---|---|

@@ -17,6 +17,7 @@ from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import empty_tensor, integers, shape_of_input
+from resizefix.faults.output_sizes import met
 from resizefix.faults.resize_node import Operand, ResizeNode
 from resizefix.faults.types import stored_pair
 
@@ -289,7 +290,7 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if scales.value.ndim != 1 or node.input_dims is None or not all(0 < scale < math.inf for scale in given):
         return None
     value = scales.value.copy()
-    lost = False
+    lost, meets = False, None
     for place, axis in enumerate(node.axes_of(len(value))):
         size = None if axis is None or axis >= len(node.input_dims) else node.input_dims[axis]
         if not isinstance(size, int) or size < 1 or axis is None:
@@ -298,12 +299,16 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
         made = kernel_length(scale, size)
         stored = node.stored_dims[axis] if node.stored_dims is not None and axis < len(node.stored_dims) else None
         wanted = stored if isinstance(stored, int) and stored == made + 1 else made
+        # One pixel and no more: the scale must be the quotient of those sizes but for its last digits.
+        is_short = not float(scale * size).is_integer() and abs(scale * size - made - 1) <= 1e-3 * (made + 1)
+        if wanted == made and is_short:
+            here = next((one.label for one in met(node) if one.sizes.get(axis) == made + 1), None)
+            wanted, meets = made + (here is not None), meets or here
         if wanted == made and scale == sampled_scale(size, made + 1):
             if preferences.extent is None:
                 return _two_lengths(scale, size, made)
             wanted = made + 1 if preferences.extent == "sizes" else made
-        # One pixel and no more: the scale must be the quotient of the stored sizes but for its last digits.
-        if wanted != made and abs(scale * size - wanted) > 1e-3 * wanted:
+        if wanted != made and not is_short:
             continue
         if wanted != made or inference_length(scale, size) != made:
             from resizefix.equivalences.scale_for_size import robust_scale  # most scales are whole
@@ -318,6 +323,10 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if lost and preferences.extent == "sizes":
         because = (
             f"its scales {numbers_text(scales.value)} give one pixel less than the quotients that they are rounded from"
+        )
+    elif meets:
+        because = (
+            f"its scales {numbers_text(scales.value)} give one pixel less than the tensor that it meets at {meets!r}"
         )
     elif lost:
         because = (

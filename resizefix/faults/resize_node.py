@@ -13,7 +13,8 @@ from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_operator, names_in
-from resizefix.document.values import Array, Dims, dims_of, known_types
+from resizefix.document.values import Array, Dims, known_types
+from resizefix.faults import output_sizes
 from resizefix.scope_path import Key, ScopePath
 
 FLOAT, FLOAT16, INT64 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64
@@ -29,13 +30,6 @@ SAME_TYPE = frozenset(
 ONE_TYPE = {
     **dict.fromkeys(("Add", "Concat", "Div", "Max", "MatMul", "Min", "Mod", "Mul", "PRelu", "Sub", "Sum"), None),
     **dict.fromkeys(("BatchNormalization", "Conv", "ConvTranspose", "Gemm"), 3),
-}
-# Operators whose output has the shape of their first input, in ai.onnx, and the two that quantisers put elsewhere too.
-_QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
-SAME_SHAPE = _QUANTISING | {
-    *("Abs", "BatchNormalization", "Cast", "Ceil", "Clip", "Dropout", "Elu", "Erf", "Exp", "Floor", "Gelu"),
-    *("HardSigmoid", "HardSwish", "Identity", "InstanceNormalization", "LeakyRelu", "Mish", "Neg", "PRelu", "Relu"),
-    *("Round", "Selu", "Sigmoid", "Softmax", "Softplus", "Sqrt", "Tanh"),
 }
 
 
@@ -201,34 +195,8 @@ class ResizeNode:
 
     @cached_property
     def stored_dims(self) -> Dims | None:
-        """The output's sizes as the file states them: what the exporter saw. None where it states none.
-
-        They stand at the output, or behind operators that keep a shape. A shape with a 0 is none: it was inferred from
-        scales that were broken already.
-        """
-        stored = self.surroundings.stored(self.scope)
-        pending, seen = [self.output], {self.output}
-        for name in pending:
-            found = stored.get(name)
-            dims = dims_of(found) if found is not None and found.tensor_type.HasField("shape") else None
-            if dims is not None and 0 not in dims:
-                return dims
-            behind = {made for made in self._same_shape_behind(name) if made not in seen}
-            pending += sorted(behind)
-            seen |= behind
-        return None
-
-    def _same_shape_behind(self, name: str) -> Iterator[str]:
-        """The outputs of what reads this tensor and keeps its shape, in the same scope."""
-        definition = self.definition(name) if name else None
-        for reader in [] if definition is None else self.view.scopes.readers(definition):
-            node = reader.node
-            if node is None or reader.scope is not self.scope or node.op_type not in SAME_SHAPE or not node.output:
-                continue
-            if node.domain not in DEFAULT_DOMAINS and node.op_type not in _QUANTISING:
-                continue
-            if node.input[0] == name and node.output[0]:
-                yield node.output[0]
+        """The output's sizes as the file states them; None where it states none."""
+        return output_sizes.stored_dims(self)
 
     def axes_of(self, count: int) -> list[int | None]:
         """The axes that `count` scales or sizes are of, counted from the front; None for one that is not known."""

@@ -79,6 +79,18 @@ TEXTS = {
     "a lost pixel": (
         13, 'y = Resize (x, "", s)', "float[4] s = {1, 1, 1.1249, 2}, float[1,3,9,16] y", "lost-pixel",
     ),
+    "a lost pixel behind a Transpose": (
+        13, 'r = Resize (x, "", s) y = Transpose <perm = [0, 2, 3, 1]> (r)',
+        "float[4] s = {1, 1, 1.1249, 2}, float[1,9,16,3] y", "lost-pixel",
+    ),
+    "a lost pixel at an Add": (
+        13, 'w = ConstantOfShape (k) r = Resize (x, "", s) a = Relu (w) y = Add (r, a)',
+        "float[4] s = {1, 1, 1.1249, 2}, int64[4] k = {1, 3, 9, 16}", "lost-pixel",
+    ),
+    "a lost pixel at a Concat": (
+        13, 'w = ConstantOfShape (k) r = Resize (x, "", s) t = Relu (r) y = Concat <axis = 1> (w, t)',
+        "float[4] s = {1, 1, 1.1249, 2}, int64[4] k = {1, 5, 9, 16}", "lost-pixel",
+    ),
     "a lost asymmetric": (
         11, 'y = Resize <mode = "nearest"> (x, r, s)', f"{SCALES}, float[8] r = {{0, 0, 0, 0, 1, 1, 1, 1}}",
         "lost-asymmetric",

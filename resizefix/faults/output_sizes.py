@@ -1,0 +1,139 @@
+"""What a file says of the sizes that a node was meant to make: the shapes that it stores, and the tensors it meets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnx import NodeProto, helper
+
+from resizefix.document.scopes import DEFAULT_DOMAINS
+from resizefix.document.values import Dims, dims_of
+
+if TYPE_CHECKING:
+    from resizefix.faults.resize_node import ResizeNode
+
+# Operators whose output has the shape of their first input, in ai.onnx, and the two that quantisers put elsewhere too.
+_QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
+_SAME_SHAPE = _QUANTISING | {
+    *("Abs", "BatchNormalization", "Cast", "Ceil", "Clip", "Dropout", "Elu", "Erf", "Exp", "Floor", "Gelu"),
+    *("HardSigmoid", "HardSwish", "Identity", "InstanceNormalization", "LeakyRelu", "Mish", "Neg", "PRelu", "Relu"),
+    *("Round", "Selu", "Sigmoid", "Softmax", "Softplus", "Sqrt", "Tanh"),
+}
+# Operators whose inputs have one shape, but for axes of size 1.
+_ELEMENTWISE = frozenset({"Add", "Sub", "Mul", "Div", "Max", "Min", "Mean", "Sum", "Pow", "And", "Or", "Xor"})
+_MOST_FOLLOWED = 64  # tensors behind a node, and in front of what it meets
+
+Axes = tuple[int, ...] | None  # which axis of the node's output each axis of a tensor is; None: the same one
+
+
+class Met(NamedTuple):
+    """The sizes of a tensor that the output of a node is combined with, by the output's axes, and where."""
+
+    sizes: dict[int, int]
+    label: str
+
+
+def stored_dims(node: ResizeNode) -> Dims | None:
+    """The sizes as the file states them: what the exporter saw. None where it states none.
+
+    They stand at the output, or behind operators that keep a shape or turn its axes. A shape with a 0 is none: it was
+    inferred from scales that were broken already.
+    """
+    stored = node.surroundings.stored(node.scope)
+    for name, axes in _carried(node):
+        found = stored.get(name)
+        dims = dims_of(found) if found is not None and found.tensor_type.HasField("shape") else None
+        if dims is not None and 0 not in dims and (axes is None or len(axes) == len(dims)):
+            return dims if axes is None else tuple(dims[axes.index(axis)] for axis in range(len(dims)))
+    return None
+
+
+def met(node: ResizeNode) -> Iterator[Met]:
+    """What the output meets at an Add, a Concat and their like: with any other sizes the model does not run.
+
+    A size of 1 says nothing, for it is repeated; nor does the axis along which tensors are joined.
+    """
+    if node.input_dims is None:
+        return
+    rank = len(node.input_dims)
+    for name, axes in _carried(node):
+        for reader in _readers(node, name):
+            joined = _joined_axis(reader, rank)
+            if joined is None and reader.op_type not in _ELEMENTWISE:
+                continue
+            for other in filter(None, reader.input):
+                dims = None if other == name else _dims(node, other, rank)
+                sizes = {
+                    axis if axes is None else axes[axis]: size
+                    for axis, size in enumerate(dims or ())
+                    if isinstance(size, int) and size > 1 and axis != joined
+                }
+                if sizes:
+                    yield Met(sizes, reader.name or reader.output[0])
+
+
+def _carried(node: ResizeNode) -> Iterator[tuple[str, Axes]]:
+    """The output, and what operators that keep its sizes make of it, in the same scope."""
+    pending: list[tuple[str, Axes]] = [(node.output, None)]
+    seen = {node.output}
+    for name, axes in pending:
+        yield name, axes
+        behind = []
+        for reader in _readers(node, name):
+            turned = _turned(reader, axes)
+            if reader.input[0] == name and reader.output[0] and (reader.op_type in _SAME_SHAPE or turned is not None):
+                behind.append((reader.output[0], axes if turned is None else turned))
+        for made, order in sorted(behind, key=lambda pair: pair[0]):
+            if made not in seen and len(seen) < _MOST_FOLLOWED:
+                seen.add(made)
+                pending.append((made, order))
+
+
+def _readers(node: ResizeNode, name: str) -> Iterator[NodeProto]:
+    definition = node.definition(name) if name else None
+    for reader in [] if definition is None else node.view.scopes.readers(definition):
+        found = reader.node
+        if found is None or reader.scope is not node.scope or not found.output:
+            continue
+        if found.domain in DEFAULT_DOMAINS or found.op_type in _QUANTISING:
+            yield found
+
+
+def _turned(reader: NodeProto, axes: Axes) -> Axes:
+    """The axes behind a Transpose that says how it turns them."""
+    order: Sequence[int] = next((one.ints for one in reader.attribute if one.name == "perm"), ())
+    if reader.op_type != "Transpose" or not order:
+        return None
+    known = axes or tuple(range(len(order)))
+    return tuple(known[axis] for axis in order) if sorted(order) == sorted(known) else None
+
+
+def _joined_axis(reader: NodeProto, rank: int) -> int | None:
+    if reader.op_type != "Concat":
+        return None
+    axis = next((helper.get_attribute_value(one) for one in reader.attribute if one.name == "axis"), 0)
+    return int(axis) % rank
+
+
+def _dims(node: ResizeNode, name: str, rank: int) -> list[int | None] | None:
+    """What is known of a tensor's sizes, also where what makes it combines one of known sizes with another."""
+    found: list[int | None] = [None] * rank
+    pending, seen = [name], {name}
+    for current in pending:
+        dims = node.view.dims(node.scope, current)
+        if dims is not None and len(dims) != rank:
+            continue
+        for axis, size in enumerate(dims or ()):
+            if found[axis] is None and isinstance(size, int) and (size > 1 or current == name):
+                found[axis] = size
+        made = node.definition(current)
+        maker = None if made is None or made.scope is not node.scope else made.node
+        if dims is not None or maker is None or len(seen) > _MOST_FOLLOWED:
+            continue
+        one = maker.op_type in _SAME_SHAPE
+        if maker.domain in DEFAULT_DOMAINS and (one or maker.op_type in _ELEMENTWISE):
+            behind = [source for source in maker.input[: 1 if one else None] if source and source not in seen]
+            seen.update(behind)
+            pending += behind
+    return found

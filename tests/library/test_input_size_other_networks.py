@@ -114,9 +114,33 @@ def windows_behind_no_pad(n: Net, h: int, w: int) -> str:
     return n.add("ReduceMean", y, axes=[3, 5])
 
 
+def root_computed(n: Net, h: int, w: int) -> str:
+    """Sums over a map, over the root of how many there were, which the file computes."""
+    y = n.add("Reshape", n.conv("x", 3, 2, 4), n.const([1, 2, h * w // 16]))
+    alike = n.add("MatMul", y, n.add("Transpose", y, perm=[0, 2, 1]))
+    root = n.add("Pow", n.const(h * w // 16, np.float32), n.const(-0.5, np.float32))
+    return n.add("Mul", alike, root)
+
+
+def lacking(n: Net, size: int) -> str:
+    """What a size lacks to whole windows, as torch traces (8 - size % 8) % 8."""
+    rest = n.add("Sub", n.const(8), n.add("Mod", n.const(size), n.const(8)))
+    return n.add("Unsqueeze", n.add("Mod", rest, n.const(8)), n.const([0]))
+
+
+def padded_to_windows(n: Net, h: int, w: int) -> str:
+    y, zeros = n.conv("x", 3, 4), n.const([0, 0, 0, 0])
+    pads = n.add("Concat", zeros, n.const([0, 0]), lacking(n, h), lacking(n, w), axis=0)
+    y = n.add("Pad", y, pads)
+    sides = [n.add("Div", n.add("Add", n.const(size), lacking(n, size)), n.const([8])) for size in (h, w)]
+    apart = n.add("Concat", n.const([1, 4]), sides[0], n.const([8]), sides[1], n.const([8]), axis=0)
+    return n.add("ReduceMean", n.add("Reshape", y, apart), axes=[3, 5])
+
+
 FOLLOWING = [
     middles_of_boxes, linear_attention, offsets_in_shares, boxes_on_a_map, attention_with_waves, unbiased,
-    halves_by_split, shifted_copies, rays, windows_behind_no_pad, linspace_of(1), linspace_of(8),
+    halves_by_split, shifted_copies, rays, windows_behind_no_pad, root_computed, padded_to_windows,
+    linspace_of(1), linspace_of(8),
 ]  # fmt: skip
 
 

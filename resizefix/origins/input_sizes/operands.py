@@ -302,6 +302,8 @@ class Operands:
                 continue
             if node.op_type != "Div" and self.unknowns(other):
                 continue
+            if node.op_type == "Add" and self._is_computed_of(other, array):
+                continue
             if node.op_type == "Div" and position == 0:
                 if array.dtype == np.float32 and array.size <= _MOST_AXES and _are_sizes(array):
                     operands[0] = self.listed(Place(index, 0), array)
@@ -310,6 +312,14 @@ class Operands:
             elif node.op_type != "Sub" or position == 1:
                 operands[position] = Known.constant(array)
                 self.lists.pop(Place(index, position), None)
+
+    def _is_computed_of(self, known: Known, array: npt.NDArray[Any]) -> bool:
+        """Whether a list is computed of a size as large as this number, as what it lacks to a multiple is: the number
+        that it is added to is that size."""
+        if known.value is not None or array.size != 1:
+            return False
+        sizes = {size for element in known.elements.flat for size in sizes_in(element)}
+        return any(self._leaves[size].old == array.flat[0] for size in sizes)
 
     def _operand(self, index: int, position: int, node: NodeProto) -> Known | None:
         """An operand's value; as it is in the file where the operator moves elements by it."""

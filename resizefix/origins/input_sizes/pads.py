@@ -50,7 +50,8 @@ def _hold_to_remainder(flow: Flow, use: PadUse, choices: Choices) -> None:
     sizes that leave the same remainder."""
     old, before, after = use.dim.old or 0, use.before.old or 0, use.after.old or 0
     multiple = (old + use.total) & -(old + use.total)
-    leads_up = use.total < multiple and (after == before + 1 or (use.total > 3 and multiple % 8 == 0))
+    uneven = after == before + 1 and before > 0
+    leads_up = use.total < multiple and (uneven or (use.total > 3 and multiple % 8 == 0))
     if leads_up and old % multiple and choices.of(use.node) != "keep":
         flow.parities.append(PadRule(use.node, use.dim, min(multiple, _COARSEST), uneven=False))
 

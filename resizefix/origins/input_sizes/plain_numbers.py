@@ -113,7 +113,8 @@ class PlainNumbers:
         ):
             numbers = [value.item() for value in array.ravel()[:_LONGEST_LIST]]
             raise refuse(label, "origins.input-size-numbers", numbers=numbers)
-        counts = self._counts(node, array, own, taint)
+        inner = nodes[place.node]
+        counts = self._counts(node, inner, array, own, taint)
         if counts:
             found = counts
         elif array.size == 1:
@@ -176,7 +177,8 @@ class PlainNumbers:
                             found.append(use)
         atoms = {atom for dim in near for atom in self.sizes.atoms(dim)}
         apart: list[ScalarUse] = []
-        for use in [use for use in found if atoms.issuperset(use.dims)] or found:
+        plain = [use for use in found if use.form in ("whole", "reciprocal")]
+        for use in [use for use in found if atoms.issuperset(use.dims)] or plain or found:
             if not any(alike(self.sizes, use, other) for other in apart):
                 apart.append(use)
         if len(apart) > 1:
@@ -216,12 +218,13 @@ class PlainNumbers:
         return [self.sizes.symbol(name) for name in ("height", "width") if name in self.sizes.symbols]
 
     def _counts(
-        self, node: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...], taint: Taint
+        self, node: NodeProto, inner: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...], taint: Taint
     ) -> tuple[ScalarUse, ...]:
-        """A sum over a map is divided by how many values it has, with or without its channels."""
+        """A sum over a map is divided by how many values it has, with or without its channels, or by the root of that:
+        `inner` is what reads the number."""
         if node.op_type not in _DIVIDING or not np.all(array == array.flat[0]):
             return ()
-        form = "reciprocal" if node.op_type == "Mul" else "whole"
+        form = "reciprocal" if node.op_type == "Mul" and inner.op_type not in ("Pow", "Sqrt") else "whole"
         for summed in taint.summed:
             for dim in self._multiples(summed, own):
                 for less in (0, 1):

@@ -171,7 +171,7 @@ class _Search:
         if array is None or array.dtype.kind not in "fiu" or place in self.found or array.size > 1:
             return place in self.found
         value = array.reshape(-1)[0]
-        if node.op_type == "Pow" or value == 0 or not np.isfinite(value):
+        if (node.op_type == "Pow" and place.position) or value == 0 or not np.isfinite(value):
             return True
         label = self.flow.labels[place.node]
         said = self.choices.of(label)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
 
@@ -20,7 +20,7 @@ from resizefix.document.edits import set_shape
 from resizefix.document.names import FreshNames
 from resizefix.document.operator_semantics.table import SIZED_BY
 from resizefix.document.scopes import Scope, bodies, names_in
-from resizefix.document.shapes import Key, Shapes
+from resizefix.document.shapes import Dims, Key, Shapes
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN
 
@@ -51,6 +51,8 @@ def peak_bytes(document: Document, shapes: Mapping[str, Sequence[int]]) -> int:
 def _write_sizes(document: Document, model: ModelProto) -> None:
     """Give nodes of a copy the values that decide their sizes as constants beside them: shape inference follows few of
     the chains that compute them, and reads no constant of an outer graph."""
+    if not any(node.op_type in SIZED_BY for _, body in bodies(model) for node in body.node):
+        return
     view = View(document.proto)
     constants = Constants(document, view.scopes)
     names = FreshNames(names_in(model))
@@ -72,9 +74,17 @@ def _sizes(scope: Scope, shapes: Shapes) -> dict[str, int]:
     for name in (*scope.inputs, *scope.producers):
         key = scope.path, name
         dims = shapes.dims(key)
-        if dims is not None and all(isinstance(size, int) for size in dims):
-            found[name] = math.prod(size for size in dims if isinstance(size, int)) * _width(shapes.elem_type(key))
+        taken = None if dims is None else _bytes(dims, shapes.elem_type(key))
+        if taken:
+            found[name] = taken
     return found
+
+
+@lru_cache(maxsize=1024)
+def _bytes(dims: Dims, elem_type: int | None) -> int | None:
+    """What a tensor takes; None where a size is not known."""
+    known = [size for size in dims if isinstance(size, int)]
+    return math.prod(known) * _width(elem_type) if len(known) == len(dims) else None
 
 
 @cache
@@ -87,13 +97,16 @@ def _width(elem_type: int | None) -> int:
 def _peak(scope: Scope, sizes: Mapping[str, int], inner: Mapping[Key, int]) -> int:
     last = {name: index for index, node in enumerate(scope.body.node) for name in node.input}
     results = {value if isinstance(value, str) else value.name for value in scope.body.output}
+    # What the caller feeds or wants stays; all else goes with its last reader.
+    passing = {name: size for name, size in sizes.items() if name in scope.producers and name not in results}
     live = sum(sizes.get(name, 0) for name in scope.inputs)
     peak = live
     for index, node in enumerate(scope.body.node):
-        live += sum(sizes.get(name, 0) for name in node.output)
-        peak = max(peak, live + inner.get((scope.path, str(index)), 0))
-        for name in {*node.input, *node.output}:
-            # What the caller feeds or wants stays; all else goes with its last reader.
-            if name in scope.producers and name not in results and last.get(name, index) == index:
-                live -= sizes.get(name, 0)
+        made = node.output
+        for name in made:
+            live += sizes.get(name, 0)
+        peak = max(peak, live + inner.get((scope.path, str(index)), 0) if inner else live)
+        for name in {*node.input, *made}:
+            if last.get(name, index) == index:
+                live -= passing.get(name, 0)
     return peak

@@ -69,7 +69,10 @@ class MemoryBudget:
                 return None
         factors = _growth(trial)
         shapes = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
-        if any(self._suffices(known, shapes, factors) for known in self._known):
+        alike = [known for known in self._known if known.shapes == shapes]
+        if any(self._is_small(known, factors) for known in alike):  # of all first: to follow paths takes long
+            return None
+        if any(self._suffices(known, factors) for known in alike):
             return None
         peak = peak_bytes(self.references.document(trial.baked()), shapes)
         if peak <= self._most:
@@ -96,18 +99,15 @@ class MemoryBudget:
             taken += made[kind]
         return taken
 
-    def _suffices(self, known: _Known, shapes: Mapping[str, tuple[int, ...]], factors: Mapping[Key, float]) -> bool:
-        if known.shapes != shapes:
-            return False
-        sites = known.factors.keys() | factors.keys()
-        ratios = {key: factors.get(key, 1.0) / known.factors.get(key, 1.0) for key in sites}
-        # Squared: attention makes of each size its square.
-        if (
-            not any(path for path, _ in sites)
-            and known.peak * math.prod(max(1.0, ratio) ** 2 for ratio in ratios.values()) <= self._most / 2
-        ):
-            return True  # no path has more of them on it than there are
-        growth = self._dependence.growth({key: ratio**2 for key, ratio in ratios.items() if ratio != 1})
+    def _is_small(self, known: _Known, factors: Mapping[Key, float]) -> bool:
+        """Whether it fits even if all sites were on one path."""
+        ratios = _ratios(known, factors)
+        largest = math.prod(max(1.0, ratio) for ratio in ratios.values())
+        return not any(path for path, _ in ratios) and known.peak * largest <= self._most / 2
+
+    def _suffices(self, known: _Known, factors: Mapping[Key, float]) -> bool:
+        """Whether it fits, each site on the paths that it is on."""
+        growth = self._dependence.growth({key: ratio for key, ratio in _ratios(known, factors).items() if ratio != 1})
         return growth is not None and known.peak * growth <= self._most / 2
 
 
@@ -118,6 +118,13 @@ class _Known:
     shapes: Mapping[str, tuple[int, ...]]
     factors: Mapping[Key, float]
     peak: int
+
+
+def _ratios(known: _Known, factors: Mapping[Key, float]) -> dict[Key, float]:
+    """How many times more the output of each site may take than what is known, squared: attention makes of each size
+    its square."""
+    sites = known.factors.keys() | factors.keys()
+    return {key: (factors.get(key, 1.0) / known.factors.get(key, 1.0)) ** 2 for key in sites}
 
 
 def _bytes_made(array: Array, driven: InputBinding, operand: Sequence[float]) -> float:

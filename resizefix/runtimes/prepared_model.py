@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,13 @@ class PreparedModel:
     random: bool
     external_bytes: int
 
+    def showing(self, names: Sequence[str]) -> PreparedModel:
+        """The same with these names of the main graph as outputs behind its own."""
+        model = ModelProto()
+        model.CopyFrom(self.model)
+        _show(model, names)
+        return replace(self, model=model)
+
     @cached_property
     def inputs(self) -> tuple[TensorInput, ...]:
         """What to feed."""
@@ -74,24 +81,29 @@ class PreparedModel:
 def prepare_for_ort(document: Document, extra_outputs: Sequence[str] = ()) -> PreparedModel:
     """The copy to open. `extra_outputs` are names of the main graph; one that is an output already is not repeated."""
     model = ModelProto.FromString(document.light_bytes())
-    present = {value.name for value in model.graph.output}
-    for name in extra_outputs:
-        if name not in present:
-            model.graph.output.add().name = name  # onnxruntime infers the type of a bare name
-            present.add(name)
+    _show(model, extra_outputs)
     random = False
     external = 0
     for _, body in bodies(model):
         for node in body.node:
             random |= _pin_seed(node)
-            external += sum(_external_bytes(attribute.t) for attribute in node.attribute if attribute.HasField("t"))
+            external += sum(external_bytes_of(attribute.t) for attribute in node.attribute if attribute.HasField("t"))
         if isinstance(body, GraphProto):
             _name_nodes(body)
-            external += sum(map(_external_bytes, body.initializer))
+            external += sum(map(external_bytes_of, body.initializer))
     return PreparedModel(model, random, external)
 
 
-def _external_bytes(tensor: TensorProto) -> int:
+def _show(model: ModelProto, names: Sequence[str]) -> None:
+    present = {value.name for value in model.graph.output}
+    for name in names:
+        if name not in present:
+            model.graph.output.add().name = name  # onnxruntime infers the type of a bare name
+            present.add(name)
+
+
+def external_bytes_of(tensor: TensorProto) -> int:
+    """The size of a tensor that the model refers to, as far as it says; 0 for one that it holds."""
     if not tensor.external_data:
         return 0
     lengths = (entry.value for entry in tensor.external_data if entry.key == "length")

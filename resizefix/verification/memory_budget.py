@@ -67,8 +67,7 @@ class MemoryBudget:
             if self._most_taken(feeds, trial) <= self._most / 2:
                 self._small.append((feeds, trial))
                 return None
-        factors = _growth(trial)
-        shapes = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
+        factors, shapes = _growth(trial), _shapes(feeds)
         alike = [known for known in self._known if known.shapes == shapes]
         if any(self._is_small(known, factors) for known in alike):  # of all first: to follow paths takes long
             return None
@@ -99,11 +98,16 @@ class MemoryBudget:
             taken += made[kind]
         return taken
 
-    def _is_small(self, known: _Known, factors: Mapping[Key, float]) -> bool:
+    def has_room(self, feeds: Mapping[str, Value], trial: Trial, times: int) -> bool:
+        """Whether so many times what the tensors take at one time fit, as far as is known without inference."""
+        factors, shapes = _growth(trial), _shapes(feeds)
+        return any(known.shapes == shapes and self._is_small(known, factors, times) for known in self._known)
+
+    def _is_small(self, known: _Known, factors: Mapping[Key, float], times: int = 1) -> bool:
         """Whether it fits even if all sites were on one path."""
         ratios = _ratios(known, factors)
         largest = math.prod(max(1.0, ratio) for ratio in ratios.values())
-        return not any(path for path, _ in ratios) and known.peak * largest <= self._most / 2
+        return not any(path for path, _ in ratios) and known.peak * largest * times <= self._most / 2
 
     def _suffices(self, known: _Known, factors: Mapping[Key, float]) -> bool:
         """Whether it fits, each site on the paths that it is on."""
@@ -118,6 +122,10 @@ class _Known:
     shapes: Mapping[str, tuple[int, ...]]
     factors: Mapping[Key, float]
     peak: int
+
+
+def _shapes(feeds: Mapping[str, Value]) -> dict[str, tuple[int, ...]]:
+    return {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
 
 
 def _ratios(known: _Known, factors: Mapping[Key, float]) -> dict[Key, float]:

@@ -18,7 +18,7 @@ from resizefix.document.shapes import Key
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Value
-from resizefix.runtimes.ort_session import CannotRunError, Session
+from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.progress import Progress
 from resizefix.verification.trials import Trial, trials_of
@@ -43,20 +43,20 @@ class Probed:
 class Prober:
     """Moves the inputs of one promoted model.
 
-    `session` is of the promoted model, not optimized; `feeds` are what the original runs with; `fits` says of a trial
+    `run` runs the promoted model, not optimized; `feeds` are what the original runs with; `fits` says of a trial
     whether the machine has the memory for it. What does not move keeps its old value.
     """
 
     def __init__(
         self,
-        session: Session,
+        run: Callable[[Mapping[str, Value]], object],
         feeds: Mapping[str, Value],
         inputs: Sequence[PromotedInput],
         fits: Fits,
         progress: Progress,
         dependence: Callable[[], Dependence],
     ) -> None:
-        self._session = session
+        self._run = run
         self._feeds = feeds
         self._inputs = inputs
         self._fits = fits
@@ -116,7 +116,7 @@ class Prober:
 
     def _breaks_at(self, trial: Trial) -> str | None:
         try:
-            self._session.run({**self._feeds, **trial.feeds(self._inputs)})
+            self._run({**self._feeds, **trial.feeds(self._inputs)})
         except CannotRunError as error:
             return error.node or error.op_type or error.reason
         return None

@@ -12,7 +12,6 @@ from itertools import islice
 
 import numpy as np
 
-from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
@@ -26,13 +25,17 @@ from resizefix.runtimes.ort_session import (
     only_without_optimisation,
 )
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
-from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
-from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.bounds import Bound, default_level_bounds
+from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import Engine, shapes_of_feeds
+from resizefix.verification.judged import judged
 from resizefix.verification.memory_budget import MemoryBudget
+from resizefix.verification.original_in_parts import OriginalInParts
 from resizefix.verification.probe import MOST_ALONE, Prober
+from resizefix.verification.promoted_nodes import PromotedNodes, promoted_nodes
+from resizefix.verification.promoted_session import PromotedSession, opened
 from resizefix.verification.reference_model import ConstantOperand, Operand
 from resizefix.verification.trials import (
     Trial,
@@ -71,10 +74,14 @@ class PromotionComparison:
         session = self._open(original, optimized=False)
         fitted = self._engine.fit_as_declared(original, session, self._budget)
         self._feeds = fitted.feeds
-        self._probed: tuple[Document, Session] | None = None  # the last promoted model that was probed
+        self._probed: tuple[Document, PromotedSession] | None = None  # the last promoted model that was probed
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
         self._feeds_at: dict[int, tuple[Trial, Sequence[PromotedInput], _Fed]] = {}
+        self._seen: list[
+            tuple[Trial, tuple[dict[str, Value], dict[str, Value]]]
+        ] = []  # what changed nodes read and made
+        self._references: dict[int, tuple[Trial, PreparedModel]] = {}
         self._bounds: Mapping[str, Bound] | None = None
         self._by_sizes: list[tuple[Trial, float]] = []  # that differ from the original with scales, and by how much
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
@@ -92,13 +99,13 @@ class PromotionComparison:
     def couplings(self, promoted: Document, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
         """The verdict for every promoted site."""
         self._probed = None  # before the next one is opened: each maps or holds all weights
-        session = self._open(promoted, optimized=False)
+        session = self._open_promoted(promoted, inputs)
         self._probed = (promoted, session)
 
         def dependence() -> Dependence:
             return Dependence(promoted.proto)
 
-        probed = Prober(session, self._feeds, inputs, self._fits, self._progress, dependence).probe()
+        probed = Prober(session.run, self._feeds, inputs, self._fits, self._progress, dependence).probe()
         self._ran = probed.ran
         return probed.couplings
 
@@ -111,28 +118,29 @@ class PromotionComparison:
         old = at_old_values(inputs)
         # What a node reads that a trial does not move, also where the original computes it from a size that moves.
         as_exported = old.baked()
-        references: dict[int, PreparedModel] = {}
         tried: Tried = []
         for optimized in (False, True):
             if not self._has_baseline(optimized):
                 return
-            session = self._promoted(promoted, optimized)
-            if optimized and session.maps_weights:
-                self.notes.append(UNCHANGED_LAYOUT)
-            at_old = (old, self._result(session, old, inputs))
             if optimized:
-                tried = [at_old, *((trial, self._result(session, trial, inputs)) for trial, _ in tried[1:])]
+                session = self._open(promoted, optimized=True)
+                if session.maps_weights:
+                    self.notes.append(UNCHANGED_LAYOUT)
+                tried = [(trial, self._result(session, trial, inputs)) for trial, _ in tried]
+                del session  # before the next one is opened: each maps or holds all weights
             else:
-                tried = [at_old, *self._tried(session, inputs, asked)]
+                plain = self._promoted(promoted, inputs)
+                at_old = self._result(plain, old, inputs) if plain.at_old is None else plain.at_old
+                tried = [(old, at_old), *self._tried(plain, inputs, asked)]
                 self._progress.expect(2 * (len(tried) - 1 - _USUAL_TRIALS))
-            del session  # before the next one is opened: each maps or holds all weights
-            for number, (trial, found) in enumerate(tried):
+                parts = OriginalInParts(self._original, plain, self._feeds, self._open)
+                del plain
+            for trial, found in tried:
                 expected: Expected = self._outputs[optimized]
                 if trial is not old:
-                    if number not in references:
-                        references[number] = self._reference({**as_exported, **trial.baked()})
-                    expected = self._expected(references[number], optimized)
+                    expected = self._at({**as_exported, **trial.baked()}, trial, found, parts, optimized)
                 yield from self._against(found, trial, expected, inputs, as_exported, optimized)
+        self._references.clear()
         self._note_sizes(promoted, inputs)
 
     def _has_baseline(self, optimized: bool) -> bool:
@@ -145,16 +153,21 @@ class PromotionComparison:
             return False
         return True
 
-    def _result(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Outputs | CannotRunError:
+    def _result(
+        self, session: Session | PromotedSession, trial: Trial, inputs: Sequence[PromotedInput]
+    ) -> Outputs | CannotRunError:
         too_large = self._budget.reject_reason_at(self._feeds, trial)
         if too_large is not None:
             return CannotRunError(
                 "verification.too-large-to-run", label=session.label, too_large=too_large, reason=too_large
             )
         try:
-            return session.run(self._fed(trial, inputs).feeds)
+            made = session.run(self._fed(trial, inputs).feeds)
         except CannotRunError as error:
             return error
+        if isinstance(session, PromotedSession) and session.seen is not None:
+            session.seen_at.append((trial, session.seen))
+        return made
 
     def _fed(self, trial: Trial, inputs: Sequence[PromotedInput]) -> _Fed:
         """What the promoted model is fed at a trial: at two levels, and reported as two runs."""
@@ -165,17 +178,54 @@ class PromotionComparison:
             known = self._feeds_at[id(trial)] = trial, inputs, _Fed(feeds, shapes_of_feeds(feeds), values)
         return known[2]
 
-    def _promoted(self, promoted: Document, optimized: bool) -> Session:
-        """The promoted model opened; without optimisation the session that probed it, if it did."""
+    def _promoted(self, promoted: Document, inputs: Sequence[PromotedInput]) -> PromotedSession:
+        """The promoted model opened without optimisation: the session that probed it, if it did."""
         probed, self._probed = self._probed, None
-        if probed is not None and probed[0] is promoted and not optimized:
+        if probed is not None and probed[0] is promoted:
             return probed[1]
         del probed
-        return self._open(promoted, optimized=optimized)
+        return self._open_promoted(promoted, inputs)
+
+    def _open_promoted(self, promoted: Document, inputs: Sequence[PromotedInput]) -> PromotedSession:
+        def open_(prepared: PreparedModel) -> Session:
+            return self._open(promoted, prepared, optimized=False)
+
+        prepared, nodes = self._prepared_of(promoted), self._nodes(promoted, inputs)
+        if nodes is None:
+            return PromotedSession(open_(prepared), prepared.outputs)
+        return opened(open_, self._prepared_of(self._original), prepared, nodes, inputs, self._feeds)
+
+    def _nodes(self, promoted: Document, inputs: Sequence[PromotedInput]) -> PromotedNodes | None:
+        """The changed nodes, where they can be compared alone, and there is room to keep what they read and make."""
+        if self._is_alone or len(inputs) > MOST_ALONE or self._conditions.at:
+            return None
+        nodes = promoted_nodes(self._original, promoted, inputs)
+        kept = 0 if nodes is None else 1 + len(nodes.data) + len(nodes.made)
+        usual = self._usual(inputs) if kept else ()
+        return nodes if all(self._budget.has_room(self._feeds, trial, kept) for trial in usual) else None
 
     def _reference(self, operands: Mapping[Key, Operand]) -> PreparedModel:
         """The original that holds these scales or sizes as constants."""
         return self._budget.references.prepared(self._prepared_of(self._original), operands)
+
+    def _at(
+        self,
+        operands: Mapping[Key, Operand],
+        trial: Trial,
+        found: Outputs | CannotRunError,
+        parts: OriginalInParts,
+        optimized: bool,
+    ) -> Expected:
+        """What the original makes with the operands of a trial: in parts where that tells, else as a whole."""
+
+        def reference() -> PreparedModel:
+            known = self._references.get(id(trial))  # each is opened at two levels
+            if known is None:
+                known = self._references[id(trial)] = trial, self._reference(operands)
+            return known[1]
+
+        known = parts.makes(trial, operands, reference, found, optimized) if isinstance(found, Mapping) else None
+        return self._expected(reference(), optimized) if known is None else known
 
     def _expected(self, reference: PreparedModel, optimized: bool) -> Expected:
         """What a reference model makes, or why it makes nothing.
@@ -229,7 +279,7 @@ class PromotionComparison:
             if level.max_rel_diff == np.inf:
                 self._outputs[optimized] = plain
 
-    def _tried(self, session: Session, inputs: Sequence[PromotedInput], asked: Sequence[Trial]) -> Tried:
+    def _tried(self, session: PromotedSession, inputs: Sequence[PromotedInput], asked: Sequence[Trial]) -> Tried:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
         many = len(inputs) > MOST_ALONE and not self._is_alone
         usual = most_inclusive(self._ran, inputs) if many else self._usual(inputs)
@@ -250,7 +300,7 @@ class PromotionComparison:
             return usual
         return steps_of([(source, trials_of(source, self._fits)) for source in inputs])
 
-    def _workable(self, session: Session, trial: Trial, inputs: Sequence[PromotedInput]) -> Tried:
+    def _workable(self, session: PromotedSession, trial: Trial, inputs: Sequence[PromotedInput]) -> Tried:
         """The trial if the model runs at it, else its parts that do: inputs that are only free one at a time.
 
         Nodes alone that do not run together are compared in smaller groups.
@@ -290,15 +340,16 @@ class PromotionComparison:
             yield f"at {at} ({level}) the new model runs, the original with these scales does not: {expected.reason}"
             return
         reference, from_scales = Reference.SCALES, None
-        judged = self._judged(expected, found, inputs, optimized)
-        if not judged.same and trial.by_sizes(inputs):
+        bounds = self._bounds if optimized else None
+        verdict = judged(self._original, inputs, expected, found, bounds)
+        if not verdict.same and trial.by_sizes(inputs):
             by_sizes: dict[Key, Operand] = {**as_exported, **trial.baked(), **trial.by_sizes(inputs)}
             sized = self._expected(self._reference(by_sizes), optimized)
             if not isinstance(sized, (CannotRunError, CannotLoadError)):
-                reference, from_scales = Reference.SIZES, judged.comparison.max_abs_diff
+                reference, from_scales = Reference.SIZES, verdict.comparison.max_abs_diff
                 self._by_sizes.append((trial, from_scales))
-                judged = self._judged(sized, found, inputs, optimized)
-        comparison = judged.comparison
+                verdict = judged(self._original, inputs, sized, found, bounds)
+        comparison = verdict.comparison
         yield Run(
             fed.values,
             fed.shapes,
@@ -306,39 +357,16 @@ class PromotionComparison:
             comparison.bitwise,
             comparison.max_abs_diff,
             comparison.max_rel_diff,
-            judged.bound,
+            verdict.bound,
             reference,
             from_scales,
         )
-        if not judged.same:
+        if not verdict.same:
             held = f"these {reference.value}"
             yield f"at {at} ({level}) the new model differs from the original with {held}: {comparison.reason}"
-        elif judged.last_bits:
+        elif verdict.last_bits:
             # onnxruntime computes half precision between casts whose places depend on the neighbours
             self.notes.append(f"at {at} the last bits of half precision differ: {comparison.reason}")
-
-    def _judged(self, expected: Outputs, found: Outputs, inputs: Sequence[PromotedInput], optimized: bool) -> _Judged:
-        """Whether the outputs are the same: bit for bit with optimisation disabled, else within the level's bounds;
-        or but for the last bits of half precision."""
-        comparison = compare(expected, found)
-        bounds = self._bounds if optimized else None
-        same = comparison.bitwise if bounds is None else within(comparison, bounds)
-        last_bits = False
-        if not same:
-            wider = relative_bounds(expected, self._last_bits(inputs))
-            wider = {name: max(bound, (bounds or wider)[name], key=_relative) for name, bound in wider.items()}
-            differing = (difference.output for difference in comparison.differences if not difference.bitwise)
-            same = last_bits = within(comparison, wider) and all(wider[name].relative for name in differing)
-            bounds = wider if same else bounds
-        return _Judged(comparison, same, last_bits, max(map(_relative, (bounds or {}).values()), default=0.0))
-
-    def _last_bits(self, inputs: Sequence[PromotedInput]) -> float:
-        """How far outputs may differ for what is resized in half precision before them."""
-        view = ModelView(self._original)
-        scopes = view.scopes
-        sites = (driven for source in inputs for driven in source.sites)
-        homes = (scopes.definition(scopes.by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
-        return half_units(view.shapes.elem_type(home.key) for home in homes if home is not None)
 
 
 @dataclass(frozen=True)
@@ -348,20 +376,6 @@ class _Fed:
     feeds: Mapping[str, Value]
     shapes: Mapping[str, Sequence[int]]
     values: Mapping[str, Sequence[float]]
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """A comparison, whether it passes, whether only as half precision may differ, and the bound that it passes by."""
-
-    comparison: Comparison
-    same: bool
-    last_bits: bool
-    bound: float
-
-
-def _relative(bound: Bound) -> float:
-    return bound.relative
 
 
 def _said(values: Mapping[str, Sequence[float]]) -> str:

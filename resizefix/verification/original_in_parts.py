@@ -1,0 +1,71 @@
+"""What the original makes with other scales, where that is known without running it as a whole.
+
+Without optimisation: node by node (`promoted_nodes`). At the default level: the part behind large weights, fed what the
+nodes before make (`part_behind`). It counts only where its bits are those of the promoted model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from resizefix.document.document import Document
+from resizefix.runtimes.inputs import Feeds, Value
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
+from resizefix.runtimes.prepared_model import PreparedModel
+from resizefix.scope_path import Key
+from resizefix.verification.compare import compare
+from resizefix.verification.part_behind import part_behind
+from resizefix.verification.promoted_nodes import PromotedNodes, Seen
+from resizefix.verification.promoted_session import PromotedSession
+from resizefix.verification.reference_model import Operand
+from resizefix.verification.trials import Trial
+
+Open = Callable[..., Session]  # of a document, its prepared model, and whether it is optimized
+
+
+class OriginalInParts:
+    """The nodes that a session of the promoted model shows, and what the nodes before them make."""
+
+    def __init__(self, original: Document, session: PromotedSession, feeds: Feeds, open_: Open) -> None:
+        self._original = original
+        self._nodes: PromotedNodes | None = session.nodes
+        self._before = session.before
+        self._feeds = feeds
+        self._open = open_
+        self._seen: list[tuple[Trial, Seen]] = session.seen_at
+
+    def makes(
+        self,
+        trial: Trial,
+        operands: Mapping[Key, Operand],
+        reference: Callable[[], PreparedModel],
+        found: Mapping[str, Value],
+        optimized: bool,
+    ) -> Mapping[str, Value] | None:
+        """What the original makes with the operands of a trial, where it is what was `found` of the promoted model;
+        None where only the whole can tell. `reference` gives the original that holds them as constants."""
+        if self._nodes is None or (optimized and not self._before):
+            return None
+        try:
+            if optimized:
+                return self._behind(self._nodes, reference(), found)
+            return found if self._by_nodes(self._nodes, trial, operands) else None
+        except (CannotLoadError, CannotRunError):
+            return None
+
+    def _by_nodes(self, nodes: PromotedNodes, trial: Trial, operands: Mapping[Key, Operand]) -> bool:
+        seen = next((seen for other, seen in self._seen if other is trial), None)
+        if seen is None:
+            return False
+        document, prepared = nodes.reference(seen.read, operands)
+        return compare(self._open(document, prepared, optimized=False).run(seen.read), seen.made).bitwise
+
+    def _behind(
+        self, nodes: PromotedNodes, reference: PreparedModel, found: Mapping[str, Value]
+    ) -> Mapping[str, Value] | None:
+        part = part_behind(reference, nodes.made)
+        if part is None or not self._before.keys() >= set(part.boundary):
+            return None
+        session = self._open(self._original, part.prepared(self._before), optimized=True)
+        made = session.run(session.taken({**self._feeds, **self._before}))
+        return made if compare(made, found).bitwise else None

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import resource
 import subprocess
 import sys
 import tempfile
@@ -102,6 +101,8 @@ def recorded(model: Path) -> list[Any]:
 
 def program(*arguments: str) -> tuple[Spent, str]:
     """What a Python program cost, and what it printed."""
+    import resource  # which Windows does not have
+
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()

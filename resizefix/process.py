@@ -219,8 +219,12 @@ def bound(seconds: float | None, memory: int | None, code: int) -> None:
     size = max(free_memory() * 3 // 4, _LEAST) if memory is None else _TIMES * memory + _OWN
     # Private memory alone: weights are mapped from their file.
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
-    note(seconds=seconds, memory=size, code=code)
+    try:
+        resource.setrlimit(resource.RLIMIT_DATA, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+    except (OSError, ValueError):  # macOS refuses limits at times
+        note(seconds=seconds, code=code)
+    else:
+        note(seconds=seconds, memory=size, code=code)
 
 
 def _end_with_parent() -> None:

@@ -35,6 +35,7 @@ WORDS = {
     "process",
     "promotion",
     "scope_path",
+    "shell_words",
     "version",
     "worker",
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pytest
 import resizefix
 from resizefix import process
 
+resource = pytest.importorskip("resource")
 RESIZEFIX = [sys.executable, "-m", "resizefix"]
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "fork"), reason="commands run in a process of their own where one forks"
@@ -230,3 +230,19 @@ def test_ctrl_c_while_the_command_line_loads_ends_without_a_traceback():
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+def test_a_limit_that_the_system_refuses_is_left_out(monkeypatch):
+    """As macOS does at times."""
+    noted = {}
+
+    def refused(*_):
+        raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(process, "_watched", True)
+    monkeypatch.setattr(process, "_end_with_parent", lambda: None)
+    monkeypatch.setattr(process, "note", lambda **facts: noted.update(facts))
+    monkeypatch.setattr(signal, "setitimer", lambda *_: None)
+    monkeypatch.setattr(resource, "setrlimit", refused)
+    process.bound(5, None, 2)
+    assert noted == {"seconds": 5, "code": 2}

@@ -88,6 +88,7 @@ def run_command(model: str, work: Callable[[], Answer], mode: OutputMode | None 
     call, params = context.ensure_object(Call), context.params
     verifies = "shape" in params and not params.get("no_verify")
     model = shown(model)
+    Diagnostic("cli.memory-is-out")  # whose table is read now: a process without memory reads none
     try:
         process.bound(params.get("timeout"), params.get("memory_limit"), 1 if verifies else 2)
         answer = work()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from dataclasses import asdict, replace
 
@@ -28,10 +29,17 @@ def command(message: str, model: str | None, **_: object) -> None:
     run_command(model or "", lambda: _work(message, model))
 
 
+def _pasted() -> str:
+    """The message on stdin: UTF-8, or UTF-16 as PowerShell writes it."""
+    data = sys.stdin.buffer.read()
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    return data.decode(encoding, "replace")
+
+
 def _work(message: str, model: str | None) -> Answer:
     from resizefix.library.explain import explain
 
-    explained = explain(sys.stdin.read() if message == DASH else message, model)
+    explained = explain(_pasted() if message == DASH else message, model)
     named = None if model is None else shown(model)
     found = [
         replace(one, command=as_typed(one.command), then=as_typed(one.then), reason=as_typed(one.reason))

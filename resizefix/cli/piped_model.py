@@ -145,7 +145,8 @@ def _folder(context: click.Context) -> str:
     """The command's folder for its temporary files."""
     folder: str | None = context.meta.get(_FOLDER)
     if folder is None:
-        folder = context.meta[_FOLDER] = tempfile.mkdtemp(prefix="resizefix-")
+        # As messages name it: on macOS, a link leads to the folder for temporary files.
+        folder = context.meta[_FOLDER] = os.path.realpath(tempfile.mkdtemp(prefix="resizefix-"))
         note(temporary=folder)  # a process that is killed leaves it to the one that watches
         context.find_root().call_on_close(lambda: shutil.rmtree(str(folder), ignore_errors=True))
     return folder

@@ -6,6 +6,7 @@ Whether somebody reads the answer changes neither what is written to files nor t
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -13,6 +14,8 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from resizefix.process import is_watched
+
+_ON_WINDOWS = os.name == "nt"
 
 
 class _Outlet(io.FileIO):
@@ -23,11 +26,15 @@ class _Outlet(io.FileIO):
     def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
-        except BrokenPipeError:
-            pass
         except OSError as error:
-            self.error = self.error or error
+            if not _reader_has_gone(error):
+                self.error = self.error or error
         return memoryview(data).nbytes
+
+
+def _reader_has_gone(error: OSError) -> bool:
+    """Windows says of such a pipe that the argument is invalid."""
+    return isinstance(error, BrokenPipeError) or (_ON_WINDOWS and error.errno == errno.EINVAL)
 
 
 class Streams:
@@ -54,6 +61,9 @@ class Streams:
         if not isinstance(stream, io.TextIOWrapper):
             return stream
         stream.flush()
+        if _ON_WINDOWS and stream.isatty():  # a console there takes characters, and would read bytes as others
+            stream.reconfigure(errors="backslashreplace")
+            return stream
         descriptor = stream.fileno()
         if is_watched():  # this process is ours alone, and what libraries print themselves is no answer
             with suppress(OSError):  # too many files are open

@@ -15,7 +15,10 @@ from typing import NamedTuple
 from resizefix import process
 from resizefix.document.copying import write_pieces
 from resizefix.document.pieces import Piece
+from resizefix.document.source import release
 from resizefix.errors import CannotWriteError, UsageError
+
+_OPEN_FILES_STAY = os.name == "nt"  # a name cannot be given to another file while one of that name is open
 
 
 class _Staged(NamedTuple):
@@ -105,7 +108,12 @@ class AtomicWrite:
     def _place(self, staged: _Staged) -> None:
         if staged.overwrite:
             existed = os.path.lexists(staged.target)
-            os.replace(staged.temporary, staged.target)
+            try:
+                os.replace(staged.temporary, staged.target)
+            except PermissionError:
+                if not (_OPEN_FILES_STAY and release(staged.target)):
+                    raise
+                os.replace(staged.temporary, staged.target)
             if not existed:
                 self._placed.append(staged.target)
             return

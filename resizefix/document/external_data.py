@@ -142,7 +142,7 @@ def relocated(model: bytes, home: Home, except_for: Callable[[Reference], bool])
         real = os.path.realpath(home.folder / reference.location)
         for entry in tensor.external_data:
             if entry.key == "location":
-                entry.value = os.path.relpath(real, os.path.realpath(home.real_folder))
+                entry.value = Path(os.path.relpath(real, os.path.realpath(home.real_folder))).as_posix()
         return [tensor.SerializeToString(deterministic=True)]
 
     return as_bytes(replace_tensors_containing(model, b"location", replacing))

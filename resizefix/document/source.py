@@ -13,6 +13,7 @@ from pathlib import Path
 from resizefix.errors import UnreadableModelError
 
 TOKEN_PREFIX = "resizefix:"
+_sources: weakref.WeakSet[Source] = weakref.WeakSet()
 
 
 class Source:
@@ -34,7 +35,8 @@ class Source:
             raise UnreadableModelError(
                 "document.cannot-be-opened", path=path, strerror=error.strerror or error
             ) from error
-        weakref.finalize(self, os.close, self.descriptor)
+        self._close = weakref.finalize(self, os.close, self.descriptor)
+        _sources.add(self)
         status = os.fstat(self.descriptor)
         if stat.S_ISDIR(status.st_mode):
             raise UnreadableModelError("document.model-is-folder", path=path)
@@ -46,8 +48,8 @@ class Source:
         self.token = TOKEN_PREFIX + ".".join(f"{number:x}" for number in self._identity)
 
     def unchanged(self) -> bool:
-        """Whether the file still has the size and modification time it was opened with."""
-        return _identity(os.fstat(self.descriptor)) == self._identity
+        """Whether the file still has the size and modification time it was opened with; not once it was released."""
+        return self._close.alive and _identity(os.fstat(self.descriptor)) == self._identity
 
     def require_unchanged(self) -> None:
         """Raises UnreadableModelError if the file was written to since it was opened."""
@@ -63,6 +65,8 @@ class Source:
 
     def read(self, start: int, end: int) -> bytes:
         """The bytes from `start` to `end`. Raises UnreadableModelError if the file no longer has them."""
+        if not self._close.alive:
+            self.require_unchanged()
         chunks = []
         while start < end:
             try:
@@ -90,6 +94,15 @@ class Source:
             ) from error
         with mapping:
             yield mapping
+
+
+def release(path: str | os.PathLike[str]) -> bool:
+    """Close every source that reads the file `path`, for systems that replace no file that is open. Whether there was
+    one: what it has not read yet is lost."""
+    found = [source for source in _sources if source._close.alive and source.is_at(path)]
+    for source in found:
+        source._close()
+    return bool(found)
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +26,7 @@ from resizefix.messages.tensorrt import FREEZE, LEGACY
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status as Happened
 from resizefix.printable import printable
+from resizefix.shell_words import quoted
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.tensorrt import LEGACY_TARGETS
 from resizefix.verification.verification import Status
@@ -98,7 +98,7 @@ def _exists(fix: Fix) -> bool:
 
 
 def _line(name: str, model: str, out: str, options: Sequence[str]) -> str:
-    return " ".join(["resizefix", *(shlex.quote(printable(word)) for word in (name, model, out, *options))])
+    return " ".join(["resizefix", *(quoted(printable(word)) for word in (name, model, out, *options))])
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.printable import printable
 from resizefix.reports.screen import screen
+from resizefix.shell_words import quoted
 
 if TYPE_CHECKING:
     from resizefix.library.explain import Explanation
@@ -40,7 +40,7 @@ def _found(one: Explanation, model: str | None) -> str:
             return Diagnostic("cli.explain-accepted", target=one.target, model=model)
         if one.reason is not None:
             return Diagnostic("cli.explain-refused", model=model, reason=printable(one.reason))
-        return Diagnostic("cli.explain-no-command", model=shlex.quote(model))
+        return Diagnostic("cli.explain-no-command", model=quoted(model))
     if one.accepted_after is False and one.then is None:
         return Diagnostic("cli.explain-a-part", target=one.target or one.runtime)
     if one.accepted_before:

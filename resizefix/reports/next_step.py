@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.beside import beside
 from resizefix.printable import printable
+from resizefix.shell_words import quoted
 
 if TYPE_CHECKING:
     from resizefix.document.document import Document
@@ -31,7 +31,7 @@ class NextStep(NamedTuple):
     @property
     def quoted(self) -> tuple[str, ...]:
         """The words of the line for a shell, the program's name first."""
-        return (_PROGRAM, *(shlex.quote(printable(word)) for word in self.words))
+        return (_PROGRAM, *(quoted(printable(word)) for word in self.words))
 
     @property
     def command(self) -> str:

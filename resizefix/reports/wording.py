@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import unicodedata
 from collections.abc import Sequence
 from enum import Enum
@@ -18,6 +17,7 @@ from resizefix.origins.origin import Origin, OriginKind
 from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
+from resizefix.shell_words import joined
 
 if TYPE_CHECKING:  # only live answers need it
     from resizefix.runtimes.tensorrt import LiveVerdict
@@ -88,7 +88,7 @@ def reason(outcome: Outcome) -> str:
     why = outcome.reason or ""
     if outcome.retry_args == ("--allow-coupled",):
         return f"{why}; with --allow-coupled it is promoted all the same, but runs at the old scale only"
-    return f"{why}; it works with {shlex.join(outcome.retry_args)}" if outcome.retry_args else why
+    return f"{why}; it works with {joined(outcome.retry_args)}" if outcome.retry_args else why
 
 
 FROZEN = (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT)

@@ -7,6 +7,7 @@ Runs in other Pythons than this package's own: the standard library alone.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -50,9 +51,10 @@ def confine(folder: str, memory: int) -> None:
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(
-            resource.RLIMIT_DATA, (memory if hard == resource.RLIM_INFINITY else min(memory, hard), hard)
-        )
+        with contextlib.suppress(OSError, ValueError):  # macOS refuses limits at times
+            resource.setrlimit(
+                resource.RLIMIT_DATA, (memory if hard == resource.RLIM_INFINITY else min(memory, hard), hard)
+            )
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
@@ -115,7 +117,9 @@ def _watch(folder: str) -> Any:
 
     def require_inside(path: str | bytes) -> None:
         whole = os.path.realpath(os.fsdecode(path))
-        if not whole.startswith((folder + os.sep, "/dev/")) and whole != folder:
+        here, allowed = os.path.normcase(whole), os.path.normcase(folder)
+        is_device = here.startswith("/dev/") or os.path.normcase(os.fsdecode(path)) == os.path.normcase(os.devnull)
+        if not (is_device or here == allowed or here.startswith(allowed + os.sep)):
             raise PermissionError(f"no file outside {folder} is written: {whole}")
 
     return hook

@@ -11,7 +11,6 @@ import importlib
 import io
 import json
 import os
-import pty
 import socket
 import subprocess
 import sys
@@ -103,6 +102,8 @@ class Terminal:
     """A terminal: `theirs` is the descriptor that a command writes to. Use as a context manager."""
 
     def __enter__(self) -> Terminal:
+        import pty  # which Windows does not have
+
         self._ours, self.theirs = pty.openpty()
         return self
 
@@ -131,7 +132,8 @@ def load(modules: Sequence[str]) -> None:
 
 def _serve(channel: socket.socket) -> None:
     load(LOADED)
-    assert len(os.listdir("/proc/self/task")) == 1
+    threads = Path("/proc/self/task")  # Linux has it
+    assert not threads.exists() or len(os.listdir(threads)) == 1
     while True:
         message, streams, _, _ = socket.recv_fds(channel, 1 << 20, 2)
         if not message:

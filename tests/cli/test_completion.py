@@ -1,19 +1,17 @@
 """Completion as docs/how-to/pipelines.md sets it up, asked the way a shell asks, and in real shells."""
 
-import fcntl
 import os
-import pty
 import re
 import select
 import shutil
 import subprocess
 import sys
-import termios
 import time
 from pathlib import Path
 
 import pytest
 
+fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "pipelines.md"
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from resizefix.document import atomic_write
 from resizefix.document.atomic_write import AtomicWrite
-from resizefix.errors import CannotWriteError, UsageError
+from resizefix.document.source import Source
+from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
 
 
 def write(path: Path, content: bytes, *, overwrite: bool = False) -> None:
@@ -35,6 +36,35 @@ def test_a_file_appears_whole_and_alone(tmp_path):
     write(tmp_path / "out", b"content")
     assert (tmp_path / "out").read_bytes() == b"content"
     assert names(tmp_path) == ["out"]
+
+
+def test_where_no_open_file_can_be_replaced_the_readers_of_the_old_one_let_go(tmp_path, monkeypatch):
+    """As on Windows: `--in-place` replaces the model that it has open."""
+    path = tmp_path / "model"
+    path.write_bytes(b"old content")
+    other = Source(tmp_path / write_beside(tmp_path))
+    source, replace = Source(path), os.replace
+
+    def refusing(old: str, new: Path) -> None:
+        if source.unchanged():
+            raise PermissionError(13, "Access is denied")
+        replace(old, new)
+
+    monkeypatch.setattr(os, "replace", refusing)
+    with pytest.raises(CannotWriteError, match="Access is denied"):
+        write(path, b"new", overwrite=True)
+    assert source.read(0, 3) == b"old"
+    monkeypatch.setattr(atomic_write, "_OPEN_FILES_STAY", True)
+    write(path, b"new", overwrite=True)
+    assert path.read_bytes() == b"new"
+    with pytest.raises(UnreadableModelError, match="modified since it was opened"):
+        source.read(0, 3)
+    assert other.read(0, 5) == b"other"
+
+
+def write_beside(folder: Path) -> str:
+    (folder / "other").write_bytes(b"other")
+    return "other"
 
 
 def test_nothing_is_visible_before_the_commit_and_nothing_remains_without_one(tmp_path):
@@ -136,7 +166,7 @@ def test_folders_made_for_a_file_vanish_with_it(tmp_path):
     assert (tmp_path / "a" / "b" / "out").read_bytes() == b"content"
 
 
-@pytest.mark.parametrize("name", ["/dev/null", "."])
+@pytest.mark.parametrize("name", [os.devnull, "."])
 def test_what_is_no_regular_file_is_never_replaced(tmp_path, name, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=r"is not a regular file|is a folder"):

@@ -364,10 +364,12 @@ def test_the_command_line_answers_and_an_unknown_message_says_what_to_send(call)
     assert call("explain", "Resize scales must be an initializer!", "no_such_file.onnx")[0] == 2
 
 
-def test_a_message_is_read_from_stdin(monkeypatch, call):
+@pytest.mark.parametrize(("encoding", "end"), [("utf-8", b"caf\xe9"), ("utf-8-sig", b""), ("utf-16", b"")])
+def test_a_message_is_read_from_stdin_as_editors_and_shells_write_it(encoding, end, monkeypatch, call):
     import io
 
-    monkeypatch.setattr("sys.stdin", io.StringIO("\x1b[31m[E] Resize scales must\nbe an initializer!\x1b[0m\n"))
+    text = "\x1b[31m[E] Resize scales must\nbe an initializer!\x1b[0m\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode(encoding) + end)))
     code, said, _ = call("explain", "-", "--json")
     assert code == 0
     (match,) = json.loads(said)["matches"]

@@ -1,5 +1,6 @@
 """The files that GitHub reads: they are well-formed, and what they run and ask for exists."""
 
+import os
 import re
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def test_the_workflow_runs_what_decides_on_linux_and_the_tests_elsewhere():
         assert job["strategy"]["matrix"]["python"] == versions
     runs = [step["run"] for step in jobs["decide"]["steps"] if "run" in step]
     assert runs == [".ci/run"]
-    assert (GITHUB.parent / runs[0]).stat().st_mode & 0o111
+    assert os.name == "nt" or (GITHUB.parent / runs[0]).stat().st_mode & 0o111
     assert jobs["tests"]["strategy"]["matrix"]["system"] == ["macos-latest", "windows-latest"]
 
 

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 _OPENED, _READ = 0x20, 0x01  # IN_OPEN, IN_ACCESS of inotify(7)
-_NOT_BLOCKING = os.O_NONBLOCK
+_NOT_BLOCKING = getattr(os, "O_NONBLOCK", 0)
 _EVENT = struct.Struct("iIII")
 
 # Where Python and its packages lie, and what the system tells of itself.

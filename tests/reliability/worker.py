@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import resource
 import signal
 import struct
 import subprocess
@@ -140,6 +139,8 @@ def _serve() -> None:
 
 
 def _child(job: dict[str, Any], place: Path) -> None:
+    import resource  # which Windows does not have
+
     from resizefix.cli import main
 
     os.chdir(job["folder"])

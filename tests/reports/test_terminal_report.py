@@ -1,7 +1,6 @@
 """What `inspect` and `diff` say at a terminal of 80 columns, and into a pipe."""
 
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import onnx
 import pytest
 from report_models import COMPUTED, HOSTILE, ROUNDED, hostile, many, parsed
 
+pty = pytest.importorskip("pty")
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SRCNN, UNET = (FIXTURES / f"{name}.onnx" for name in ("srcnn_x3_opset11", "unet_nearest_opset11"))
 LONG = "/model/decoder/up_blocks.1/upsamplers.9/Resize"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from importlib import import_module
@@ -71,7 +72,10 @@ def _convert(model: ModelToLoad) -> tuple[str, Any]:
     for name in os.listdir(model.folder):
         if name.startswith("pnnx."):
             os.remove(os.path.join(model.folder, name))
-    os.symlink(os.path.realpath(model.path), written("onnx"))  # it writes more files beside the model
+    try:
+        os.symlink(os.path.realpath(model.path), written("onnx"))  # it writes more files beside the model
+    except OSError:  # Windows lets few users make links
+        shutil.copyfile(model.path, written("onnx"))
     shapes = (f"[{','.join(map(str, value.shape))}]{_type(value)}" for value in model.feeds.values())
     ends = {"pnnxparam": "param", "pnnxbin": "bin", "pnnxpy": "py", "pnnxonnx": "again.onnx"}
     ends.update(ncnnparam="ncnn.param", ncnnbin="ncnn.bin", ncnnpy="ncnn.py")

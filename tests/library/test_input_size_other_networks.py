@@ -129,17 +129,27 @@ def lacking(n: Net, size: int) -> str:
 
 
 def padded_to_windows(n: Net, h: int, w: int) -> str:
-    y, zeros = n.conv("x", 3, 4), n.const([0, 0, 0, 0])
-    pads = n.add("Concat", zeros, n.const([0, 0]), lacking(n, h), lacking(n, w), axis=0)
-    y = n.add("Pad", y, pads)
-    sides = [n.add("Div", n.add("Add", n.const(size), lacking(n, size)), n.const([8])) for size in (h, w)]
+    h, w, zeros = h // 2, w // 2, n.const([0, 0, 0, 0])
+    y = n.conv("x", 3, 4, 2)
+    lack = {size: lacking(n, size) for size in (h, w)}
+    y = n.add("Pad", y, n.add("Concat", zeros, n.const([0, 0]), lack[h], lack[w], axis=0))
+    sides = [n.add("Div", n.add("Add", n.const([size]), lack[size]), n.const([8])) for size in (h, w)]
     apart = n.add("Concat", n.const([1, 4]), sides[0], n.const([8]), sides[1], n.const([8]), axis=0)
     return n.add("ReduceMean", n.add("Reshape", y, apart), axes=[3, 5])
 
 
+def keypoints(n: Net, h: int, w: int) -> str:
+    """Six values each of the best positions, looked up and taken apart into three pairs."""
+    y = n.add("Reshape", n.conv("x", 3, 6, 4), n.const([1, 6, h * w // 16]))
+    score = n.add("Slice", y, n.const([0]), n.const([1]), n.const([1]))
+    n.nodes.append(helper.make_node("TopK", [score, n.const([8])], ["best", "places"]))
+    found = n.add("GatherElements", y, n.add("Expand", "places", n.const([1, 6, 8])), axis=2)
+    return n.add("Reshape", found, n.const([1, 3, 2, 8]))
+
+
 FOLLOWING = [
     middles_of_boxes, linear_attention, offsets_in_shares, boxes_on_a_map, attention_with_waves, unbiased,
-    halves_by_split, shifted_copies, rays, windows_behind_no_pad, root_computed, padded_to_windows,
+    halves_by_split, shifted_copies, rays, windows_behind_no_pad, root_computed, padded_to_windows, keypoints,
     linspace_of(1), linspace_of(8),
 ]  # fmt: skip
 
@@ -227,9 +237,16 @@ def anchors_in_shares(n: Net, h: int, w: int) -> str:
     return n.add("Mul", y, n.const([[10 / w, 13 / h], [33 / w, 23 / h]], np.float32))
 
 
+def pixels_of_samples(n: Net, h: int, w: int) -> str:
+    """The image's columns at which the samples of a map stand: linspace(0, w - 1, w / 4)."""
+    columns = np.linspace(0, w - 1, w // 4, dtype=np.float32)
+    return n.add("Mul", n.conv("x", 3, 2, 4), n.const(columns.reshape(1, 1, 1, -1), np.float32))
+
+
 @pytest.mark.parametrize(
     ("build", "node", "code"),
     [
+        (pixels_of_samples, "Mul_1", "origins.input-size-table"),
         (rounded_product, "Resize_6", "origins.input-size-resize-factor"),
         (anchors_in_shares, "Mul_3", "origins.input-size-numbers"),
         (root_of_all, "Mul_4", "origins.input-size-root"),
@@ -246,6 +263,8 @@ def test_two_readings_are_refused(build, node, code, size) -> None:
     old = (32, 32) if build is middle_crop else OLD
     model = built(build, old)
     assert refused(model, size) == (node, code)
+    if code == "origins.input-size-table":
+        return
     kept = followed(model, size, keep=[node]) if build is not middle_crop else followed(model, size, keep=["Slice_*"])
     assert run(kept, old).tobytes() == run(model, old).tobytes() if size == "any" else run(kept, NEW).size
 

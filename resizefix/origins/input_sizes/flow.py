@@ -168,7 +168,7 @@ class Flow:
         """The size of a padded axis: amounts that are numbers may follow from the size they lead to."""
         if before.old is None or after.old is None or dim.old is None:
             return self.sizes.opaque()
-        if all(self.sizes.fixed(amount) == 0 for amount in (before, after)):
+        if all(self.sizes.resolve(amount) is self.sizes.const(0) for amount in (before, after)):
             return dim
         for unknown in [*self.sizes.unknowns(before), *self.sizes.unknowns(after)]:
             # Amounts are computed from the size that is padded: a number equal to it is that size.

@@ -74,8 +74,13 @@ def gather(n: NodeReading) -> list[DimList]:
 
 
 def gather_elements(n: NodeReading) -> list[DimList]:
-    """The sizes are those of the indices."""
-    return [n.dims(1)]
+    """The sizes are those of the indices; beside the axis they are those of the data, where they are as large here."""
+    dims, indices = n.dims(0), n.dims(1)
+    axis = axis_of(n.attribute("axis", 0), len(dims))
+    for place, (dim, index) in enumerate(zip(dims, indices, strict=True)):
+        if place != axis and dim.old == index.old and index.kind == "var":
+            n.meet(index, dim)
+    return [tuple(n.sizes.resolve(dim) for dim in indices)]
 
 
 def gather_nd(n: NodeReading) -> list[DimList]:

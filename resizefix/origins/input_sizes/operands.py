@@ -302,7 +302,13 @@ class Operands:
                 continue
             if node.op_type != "Div" and self.unknowns(other):
                 continue
-            if node.op_type == "Add" and self._is_computed_of(other, array):
+            size = self._computed_of(other, array) if node.op_type == "Add" else None
+            if size is not None:
+                self.listed(Place(index, position), array)
+                (unknown,) = self.lists[Place(index, position)].dims
+                if unknown is not None and self.sizes.resolve(unknown).kind == "var":
+                    self.sizes.bind(unknown, size)
+                operands[position] = self.listed(Place(index, position), array)
                 continue
             if node.op_type == "Div" and position == 0:
                 if array.dtype == np.float32 and array.size <= _MOST_AXES and _are_sizes(array):
@@ -313,13 +319,13 @@ class Operands:
                 operands[position] = Known.constant(array)
                 self.lists.pop(Place(index, position), None)
 
-    def _is_computed_of(self, known: Known, array: npt.NDArray[Any]) -> bool:
-        """Whether a list is computed of a size as large as this number, as what it lacks to a multiple is: the number
+    def _computed_of(self, known: Known, array: npt.NDArray[Any]) -> Dim | None:
+        """The size as large as this number that a list is computed of, as what it lacks to a multiple is: the number
         that it is added to is that size."""
-        if known.value is not None or array.size != 1:
-            return False
-        sizes = {size for element in known.elements.flat for size in sizes_in(element)}
-        return any(self._leaves[size].old == array.flat[0] for size in sizes)
+        if known.value is not None or array.size != 1 or array.dtype.kind != "i":
+            return None
+        leaves = [self._leaves[size] for element in known.elements.flat for size in sizes_in(element)]
+        return next((leaf for leaf in leaves if leaf.old == array.flat[0]), None)
 
     def _operand(self, index: int, position: int, node: NodeProto) -> Known | None:
         """An operand's value; as it is in the file where the operator moves elements by it."""

@@ -84,7 +84,7 @@ def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
         flow.parities.append(PadRule(use.node, use.dim, 2, uneven=True))
     for amount in (use.before, use.after):
         flow.bind(amount, sizes.const(amount.old or 0))
-    flow.bind(use.made, sizes.plus(use.dim, use.total))
+    flow.bind(use.made, sizes.total([use.before, use.dim, use.after]))
 
 
 def _pads_at_end(use: PadUse, beside: Sequence[PadUse]) -> bool | None:

@@ -230,6 +230,8 @@ def _channel(
             sequence = chosen(row, known.sequences, kind)
             if sequence is None or not _is_told(sizes, sequence, len(row), factors[moving[axis]], known):
                 raise NoGridError
+            if not sequence.is_absolute and _is_span_of_image(sizes, sequence):
+                raise NoGridError
             if len(row) > 3:
                 known.sequences.append(sequence)
             return Channel(value, axis, sequence)
@@ -240,6 +242,12 @@ def _is_told(sizes: Sizes, sequence: Sequence, length: int, dim: Dim, known: Kno
     """Whether a row counts in steps. Any two numbers make a step: it must be 1, the stride, or that of another row."""
     steps = {1.0, sizes.stride(dim), *(other.factor for other in known.sequences if other.is_absolute)}
     return length > 2 or not sequence.is_absolute or sequence.factor in steps
+
+
+def _is_span_of_image(sizes: Sizes, sequence: Sequence) -> bool:
+    """Whether a row leads up to a size of the image or the last of its pixels, which another size has elsewhere."""
+    sides = {side - less for side in sizes.symbols.values() for less in (0, 1)}
+    return abs(sequence.factor) in sides and abs(sequence.factor) > _SURE
 
 
 def _is_size_free(sizes: Sizes, value: float, dims: list[Dim]) -> bool:

@@ -32,10 +32,16 @@ from resizefix.targets.target import Effect, Rule
 
 
 def antialias_ignored(source: str, after: Sequence[Deviation] = ()) -> Rule:
-    """`antialias` counts for nothing, which shows where an axis shrinks."""
+    """`antialias` counts for nothing, which shows where an axis shrinks; also of a crop, which has no samplings."""
+    alike = samples_alike(without_antialias, after)
+
+    def holds(f: SiteFacts) -> bool:
+        crop = f.antialias and f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
+        return alike(f) and not (crop and any(scale < 1 for *_, scale in resized(f)))
+
     return Rule(
         name="antialias-ignored",
-        holds=samples_alike(without_antialias, after),
+        holds=holds,
         because="`antialias` is not read, and an axis shrinks",
         source=source,
         fix="replace the node",

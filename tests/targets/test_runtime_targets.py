@@ -165,6 +165,14 @@ NEXT_TO_A_TIE = {
 VOLUME = {"mode": "nearest", "ct": "pytorch_half_pixel", "form": "sizes", "shape": "1x4x3x7x4"}
 TO_NEGATIVE_AXES = {"mode": "linear", "opset": "18", "form": "sizes", "values": "10,16", "policy": "not_smaller"}
 TO_OPEN_LENGTHS = {"mode": "linear", "values": "1,1,1,2", "dyn": "d2"}
+SMOOTH_CROP = {
+    "mode": "cubic",
+    "ct": "tf_crop_and_resize",
+    "aa": "1",
+    "opset": "18",
+    "form": "sizes",
+    "roi": "0,0,0,0.1,1,1,1,0.8",
+}
 LISTED_SIZES = {"opset": "18", "axes": "2,3", "form": "sizes", "values": "10,14", "dyn": "d0"}
 
 
@@ -204,6 +212,9 @@ LISTED_SIZES = {"opset": "18", "axes": "2,3", "form": "sizes", "values": "10,14"
         ("tvm", {**TO_OPEN_LENGTHS, "ct": "asymmetric"}, ["open-lengths-are-divided"]),
         ("tvm", {**TO_OPEN_LENGTHS, "ct": "align_corners", "mode": "cubic"}, ["open-lengths-are-divided"]),
         ("tvm", {**TO_OPEN_LENGTHS, "ct": "half_pixel"}, []),
+        ("tvm", {**SMOOTH_CROP, "values": "1,2,10,4"}, ["antialias-ignored"]),
+        ("tvm", {**SMOOTH_CROP, "values": "1,2,10,14"}, []),
+        ("tract", {**SMOOTH_CROP, "values": "1,2,10,4"}, []),
         ("tvm", {**TO_OPEN_LENGTHS, "ct": "asymmetric", "dyn": "d3"}, []),
         ("tvm", {**TO_OPEN_LENGTHS, "ct": "asymmetric", "form": "sizes", "values": "1,2,1,14"}, []),
         (

@@ -324,11 +324,8 @@ def policy_is_stretch(f: SiteFacts) -> bool:
         return False
     found = {axis: out for axis, _, out, _ in resized(f)}
     listed = f.axes if f.axes is not None else tuple(range(f.rank))
-    return (
-        bool(found)
-        and len(listed) == len(f.values) == len(found)
-        and all(found.get(axis % f.rank) == size for axis, size in zip(listed, f.values, strict=True))
-    )
+    pairs = list(zip((axis % f.rank for axis in listed), f.values, strict=False))
+    return len(pairs) == len(f.values) and all(found.get(axis, f.input_shape[axis]) == size for axis, size in pairs)
 
 
 def _by_policy(

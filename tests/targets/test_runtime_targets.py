@@ -209,6 +209,8 @@ LISTED_SIZES = {"opset": "18", "axes": "2,3", "form": "sizes", "values": "10,14"
         ("tract", {"mode": "linear", "dtype": "int32", "values": "1,1", "shape": "2x3"}, []),
         ("tract", {**TO_NEGATIVE_AXES, "axes": "-2,-1"}, ["policy-of-negative-axes"]),
         ("tract", {**TO_NEGATIVE_AXES, "axes": "2,3"}, []),
+        ("openvino", {**TO_NEGATIVE_AXES, "axes": "2,3", "values": "5,7"}, []),
+        ("openvino", {**TO_NEGATIVE_AXES, "axes": "2,3", "values": "5,6"}, ["aspect-policy-ignored"]),
         ("tvm", {**TO_OPEN_LENGTHS, "ct": "asymmetric"}, ["open-lengths-are-divided"]),
         ("tvm", {**TO_OPEN_LENGTHS, "ct": "align_corners", "mode": "cubic"}, ["open-lengths-are-divided"]),
         ("tvm", {**TO_OPEN_LENGTHS, "ct": "half_pixel"}, []),

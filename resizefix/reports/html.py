@@ -146,15 +146,15 @@ def runtime_page(model: str, verification: Verification) -> str:
     return page(f"{title} – resizefix verify", header, element("main", proof_section(verification)))
 
 
-def proof_section(verification: Verification | None) -> Markup | None:
-    """The verdict, and a row for each run; nothing where nothing was verified."""
+def proof_section(verification: Verification | None, where: str | None = None) -> Markup | None:
+    """The verdict, and a row for each run; nothing where nothing was verified. `where`: what was fed, in words."""
     if verification is None:
         return None
     style = _TONES[verification.status]
     verdict = element("p", element("strong", proof.verdict(verification), class_=style), proof.basis(verification))
     runs = _rows(
         "Runs",
-        f"What was fed {_where(verification)}, and how far the outputs are apart.",
+        f"What was fed {where or _where(verification)}, and how far the outputs are apart.",
         proof.HEADINGS,
         proof.rows(verification),
     )

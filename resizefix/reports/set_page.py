@@ -35,9 +35,13 @@ def set_page(model: str, out: str | None, settings: Sequence[str], result: Resul
     sections = [_node(outcome, result) for outcome in changed]
     left = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
     main = element(
-        "main", _outputs(changed, result), *sections, _left(left), proof_section(result.verification), id="sites"
+        "main", _outputs(changed, result), *sections, _left(left), proof_section(result.verification, _FED), id="sites"
     )
     return page(f"{names[0]} – resizefix set", header, main)
+
+
+# Each run is that of one changed node, beside a model of what was asked for, or that of the model.
+_FED = "to each changed node alone, or to the whole model, in onnxruntime"
 
 
 def _verdict(changed: Sequence[Outcome], result: Result) -> Headline:

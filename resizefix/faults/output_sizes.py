@@ -82,10 +82,10 @@ def _carried(node: ResizeNode) -> Iterator[tuple[str, Axes]]:
         behind = []
         for reader in _readers(node, name):
             turned = _turned(reader, axes)
-            if reader.input[0] == name and reader.output[0] and (reader.op_type in _SAME_SHAPE or turned is not None):
+            if turned is not None or _keeps_shape(node, reader, name):
                 behind.append((reader.output[0], axes if turned is None else turned))
         for made, order in sorted(behind, key=lambda pair: pair[0]):
-            if made not in seen and len(seen) < _MOST_FOLLOWED:
+            if made and made not in seen and len(seen) < _MOST_FOLLOWED:
                 seen.add(made)
                 pending.append((made, order))
 
@@ -98,6 +98,16 @@ def _readers(node: ResizeNode, name: str) -> Iterator[NodeProto]:
             continue
         if found.domain in DEFAULT_DOMAINS or found.op_type in _QUANTISING:
             yield found
+
+
+def _keeps_shape(node: ResizeNode, reader: NodeProto, name: str) -> bool:
+    """Whether the result has the shape of this input: also where it is combined with single numbers."""
+    if reader.op_type in _SAME_SHAPE:
+        return bool(reader.input[0] == name)
+    rank = len(node.input_dims or ())
+    others = [node.view.dims(node.scope, other) for other in reader.input if other != name]
+    single = (dims is not None and len(dims) <= rank and set(dims) <= {1} for dims in others)
+    return reader.op_type in _ELEMENTWISE and all(single)
 
 
 def _turned(reader: NodeProto, axes: Axes) -> Axes:

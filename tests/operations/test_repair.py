@@ -87,6 +87,10 @@ TEXTS = {
         13, 'w = ConstantOfShape (k) r = Resize (x, "", s) a = Relu (w) y = Add (r, a)',
         "float[4] s = {1, 1, 1.1249, 2}, int64[4] k = {1, 3, 9, 16}", "lost-pixel",
     ),
+    "a lost pixel that is weighted, at an Add": (
+        13, 'w = ConstantOfShape (k) r = Resize (x, "", s) a = Mul (v, r) y = Add (w, a)',
+        "float[4] s = {1, 1, 1.1249, 2}, int64[4] k = {1, 3, 9, 16}, float[1,1] v = {3}", "lost-pixel",
+    ),
     "a lost pixel at a Concat": (
         13, 'w = ConstantOfShape (k) r = Resize (x, "", s) t = Relu (r) y = Concat <axis = 1> (w, t)',
         "float[4] s = {1, 1, 1.1249, 2}, int64[4] k = {1, 5, 9, 16}", "lost-pixel",

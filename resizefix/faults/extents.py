@@ -101,7 +101,7 @@ def no_extent(node: ResizeNode, preferences: Preferences) -> Fault | None:
         return Fault(NO_EXTENT, because, fix)
     if preferences.extent != "sizes" and not _sizes_are_scales(node, out):
         return Fault(NO_EXTENT, because, _two_readings(node, out))
-    return _with_sizes(node, NO_EXTENT, because, out, "its sizes become those of the stored output shape")
+    return Fault(NO_EXTENT, because, "its sizes become those of the stored output shape", _with_sizes(node, out))
 
 
 def _stored_sizes(node: ResizeNode) -> list[int] | None:
@@ -136,7 +136,7 @@ def _lengths(node: ResizeNode) -> list[int]:
     return [size for size in node.input_dims or () if isinstance(size, int)]
 
 
-def _with_sizes(node: ResizeNode, name: str, because: str, out: Sequence[int], fix: str) -> Fault:
+def _with_sizes(node: ResizeNode, out: Sequence[int]) -> Change:
     sizes = integers(node, "sizes", *out)
     inputs = [node.node.input[0], *([""] * 3)]
     tensors = [sizes]
@@ -145,7 +145,7 @@ def _with_sizes(node: ResizeNode, name: str, because: str, out: Sequence[int], f
         tensors += initializers
         inputs[1:3] = [empty] * 2
     inputs[3] = sizes.name
-    return Fault(name, because, fix, Change(node.rewritten(inputs=inputs), initializers=tensors))
+    return Change(node.rewritten(inputs=inputs), initializers=tensors)
 
 
 def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -161,9 +161,8 @@ def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     if node.input_dims is None or node.stored_dims is None or not _gives(full, node.input_dims, node.stored_dims):
         fix = f"no stored shape says which axes they are of; if the last ones, write {numbers_text(full)}"
         return Fault(SHORT_EXTENT, because, fix)
-    return _new_scales(
-        node, scales, full, SHORT_EXTENT, because, f"they become {numbers_text(full)}, as the stored shape says"
-    )
+    fix = f"they become {numbers_text(full)}, as the stored shape says"
+    return Fault(SHORT_EXTENT, because, fix, _new_scales(node, scales, full))
 
 
 def _made(scale: float, size: int) -> int | None:
@@ -179,12 +178,9 @@ def _gives(scales: Array, dims: Sequence[Any], stored: Sequence[Any]) -> bool:
     return all(seen) and any(s != 1 and isinstance(n, int) for s, n, _ in known)
 
 
-def _new_scales(
-    node: ResizeNode, old: Operand, value: Array, name: str, because: str, fix: str, *, keeps_numbers: bool = True
-) -> Fault:
+def _new_scales(node: ResizeNode, old: Operand, value: Array) -> Change:
     tensor = node.constant("scales", value.astype(np.float32))
-    change = Change(node.with_input(old.position, tensor.name), initializers=[tensor], resized=True)
-    return Fault(name, because, fix, change, keeps_numbers)
+    return Change(node.with_input(old.position, tensor.name), initializers=[tensor], resized=True)
 
 
 def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
@@ -199,7 +195,8 @@ def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
             return Fault(IMPOSSIBLE, because, "no stored shape says what was meant; export the model again")
         if preferences.extent != "sizes" and not _sizes_are_scales(node, out):
             return Fault(IMPOSSIBLE, because, _two_readings(node, out))
-        return _with_sizes(node, IMPOSSIBLE, because, out, "sizes take their place, those of the stored output shape")
+        fix = "sizes take their place, those of the stored output shape"
+        return Fault(IMPOSSIBLE, because, fix, _with_sizes(node, out))
     if sizes is None or sizes.value is None or scales is not None or np.all(sizes.value > 0):
         return None
     because = f"its sizes are {sizes.value.tolist()}, and each must be above 0"
@@ -209,19 +206,17 @@ def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if "axes" in node.attributes or node.rank != len(sizes.value) or kept != list(range(len(kept))):
         return Fault(IMPOSSIBLE, because, "which axes keep their size is not certain; correct them")
     fix = "0 and -1 mean, as in Reshape, that an axis keeps its size: it is taken from the input"
-    return _sizes_behind(node, PLACEHOLDER, because, fix, len(kept), sizes.value)
+    return Fault(PLACEHOLDER, because, fix, _sizes_behind(node, len(kept), sizes.value))
 
 
-def _sizes_behind(
-    node: ResizeNode, name: str, because: str, fix: str, kept: int, sizes: Array, *, keeps_numbers: bool = True
-) -> Fault:
+def _sizes_behind(node: ResizeNode, kept: int, sizes: Array) -> Change:
     """The first `kept` sizes become those of X at run time, the others stay."""
     place = node.places["sizes"]
     if node.opset >= 18:
         tail = integers(node, "sizes", *sizes[kept:].tolist())
         changed = node.with_input(place, tail.name)
         changed.attribute.append(helper.make_attribute("axes", list(range(kept, len(sizes)))))
-        return Fault(name, because, fix, Change(changed, initializers=[tail], resized=True), keeps_numbers)
+        return Change(changed, initializers=[tail], resized=True)
     shape, shape_name = shape_of_input(node)
     start, end = integers(node, "start", 0), integers(node, "end", kept)
     tail = integers(node, "sizes_tail", *sizes[kept:].tolist())
@@ -231,8 +226,7 @@ def _sizes_behind(
         helper.make_node("Slice", [shape_name, start.name, end.name], [head], name=head),
         helper.make_node("Concat", [head, tail.name], [whole], name=whole, axis=0),
     ]
-    change = Change(node.with_input(place, whole), before=before, initializers=[start, end, tail], resized=True)
-    return Fault(name, because, fix, change, keeps_numbers)
+    return Change(node.with_input(place, whole), before=before, initializers=[start, end, tail], resized=True)
 
 
 def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -252,9 +246,8 @@ def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
     if np.array_equal(value, scales.value):
         return None
     because = f"its scales {numbers_text(scales.value)} are nearly 1 on an axis that keeps its size"
-    return _new_scales(
-        node, scales, value, UNIT_SCALE, because, f"they become {numbers_text(value)}", keeps_numbers=False
-    )
+    change = _new_scales(node, scales, value)
+    return Fault(UNIT_SCALE, because, f"they become {numbers_text(value)}", change, keeps_numbers=False)
 
 
 def _is_one(node: ResizeNode, axis: int, scale: float, scales: int) -> bool:
@@ -334,7 +327,7 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
         )
     fix = f"they become {numbers_text(value)}, which give that size in every runtime"
     # A scale one unit in the last place higher moves the samples by as much.
-    return _new_scales(node, scales, value, LOST_PIXEL, because, fix, keeps_numbers=False)
+    return Fault(LOST_PIXEL, because, fix, _new_scales(node, scales, value), keeps_numbers=False)
 
 
 def _two_lengths(scale: float, size: int, made: int) -> Fault:
@@ -362,7 +355,7 @@ def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
     kept = 2 if isinstance(dims[1], int) and dims[1] == value[1] and len(dims) > 3 else 1
     because = f"its sizes {value.tolist()} fix the batch at {value[0]}, and the batch of its input is free ({dims[0]})"
     fix = "the batch is taken from the input"
-    return _sizes_behind(node, FROZEN_BATCH, because, fix, kept, value, keeps_numbers=False)
+    return Fault(FROZEN_BATCH, because, fix, _sizes_behind(node, kept, value), keeps_numbers=False)
 
 
 def identity(node: ResizeNode, preferences: Preferences) -> Fault | None:

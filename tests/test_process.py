@@ -37,10 +37,8 @@ LOOP = SIMPLE.replace("2, 2}>", "2, 2}, int64 n = {4611686018427387904}, bool t 
 ).replace("(float[1,1,16,16] y)", "(float[1,1,16,16] y, float z)")  # fmt: skip
 COMMANDS = [
     "promote-scales model.onnx out.onnx",
-    "legalize model.onnx out.onnx --target tensorrt-7.0",
     "trt-legacy model.onnx out.onnx --json",
     "verify model.onnx model.onnx",
-    "freeze-scales promoted.onnx out.onnx --set up_scales=1,1,2,2",
     "promote-scales model.onnx other.onnx third.onnx --output-dir out --jobs 2",
     "promote-scales model.onnx out.onnx --timeout 100 --memory-limit 20G",
 ]

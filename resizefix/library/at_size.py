@@ -74,7 +74,7 @@ def _joined(function: Callable[..., Result], document: Document, fixed: Document
 
     rules = conditions(**{name: value for name, value in options.items() if name in DEFAULTS})
     try:
-        same = prove_same(document, fixed, rules)
+        same = prove_same(document, rules, fixed)
     except SizeRefusedError as error:
         same = Verification(Proven.FAILED, error.reason)
     if not same.passed:

@@ -243,7 +243,7 @@ class _Work:
             if why is not None:
                 return Verification(Status.FAILED, why)
             at_old = self._at_old_size(step, found)
-            if at_old is not None and not (proof := prove_plan(at_old, rules)).passed:
+            if at_old is not None and not (proof := prove_plan(at_old.before, rules, at_old)).passed:
                 return proof
         last = self._steps[-1][0] if self._steps else None
         if last is not None and self._free is not None:
@@ -251,10 +251,10 @@ class _Work:
             for symbols in trial_sizes(self._free, _MOST_GROWTH):
                 references.append((symbols, resized(self._start, self._free, symbols).document))
             exact = all(outcome.exact for outcome in self.outcomes)
-            return prove_any(last, self._free, references, rules, exact=exact)
+            return prove_any(self._start, rules, last, self._free, references, exact=exact)
         if last is not None and self._fixed is not None:
-            return prove_fixed(self._start, last, *self._fixed, rules)
-        return prove_same(self.before, self.document, rules)
+            return prove_fixed(self._start, rules, last, *self._fixed)
+        return prove_same(self.before, rules, self.document)
 
     def _at_old_size(self, step: Step, found: Following) -> Step | None:
         """The model with what is planned for its old size; None where these are the numbers of the file."""

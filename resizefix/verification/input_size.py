@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
@@ -23,61 +25,33 @@ from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.touched_nodes import Step
 from resizefix.verification.verification import Run, Status, Verification
 
+P = ParamSpec("P")
 _LIKE_THE_ORIGINAL = 4  # times what optimising moves the original
 _FLIPPED = 1e-3  # of the largest value, on average: where single values of a quantised model round the other way
 _OTHER_ORDER = 1e-5  # what a sum in another order may differ by, relative to the largest value
 
 
-def prove_fixed(
-    before: Document, step: Step, found: Following, wanted: Mapping[str, int], rules: Conditions
-) -> Verification:
-    """Run the model of the new size at both optimisation levels; every output and every changed node's must have the
-    derived size."""
-    return _said(before, rules, lambda: _fixed(before, step, found, wanted, rules))
+def _refusing(
+    prove: Callable[Concatenate[Engine, Document, P], Verification],
+) -> Callable[Concatenate[Document, Conditions, P], Verification]:
+    """Gives a proof its engine. It raises SizeRefusedError where onnxruntime does not run the model before, or the one
+    of the new size."""
 
+    @wraps(prove)
+    def proof(before: Document, rules: Conditions, /, *given: P.args, **named: P.kwargs) -> Verification:
+        try:
+            return replace(prove(Engine(rules), before, *given, **named), sessions=rules.sessions.opened)
+        except (CannotLoadError, CannotRunError) as error:
+            node, reason = error.node or "the model", error.reason
+            original = _why_original_fails(before, rules)
+            if original is not None:
+                raise refuse(original[0] or node, "verification.input-size-original", reason=original[1]) from error
+            raise refuse(node, "verification.input-size-does-not-run", reason=reason) from error
+        except (BrokenOffError, UsageError) as error:
+            reason = getattr(error, "reason", str(error))
+            return Verification(Status.FAILED, Diagnostic("verification.input-size-does-not-run", reason=reason))
 
-def prove_plan(at_old: Step, rules: Conditions) -> Verification:
-    """Compare each node for which the plan has other numbers at the old size than the file: its bits must be equal."""
-    return _said(at_old.before, rules, lambda: _plan(at_old, rules))
-
-
-def prove_same(before: Document, after: Document, rules: Conditions) -> Verification:
-    """Compare two models of which one takes the size that the other has fixed, and no constant had to change.
-
-    Raises SizeRefusedError where onnxruntime does not run the original.
-    """
-    return _said(before, rules, lambda: _same(before, after, rules))
-
-
-def prove_any(
-    step: Step,
-    found: Following,
-    references: Sequence[tuple[Mapping[str, int], Document]],
-    rules: Conditions,
-    *,
-    exact: bool,
-) -> Verification:
-    """Compare a model for any size with one for each of a few sizes, the old one first; and each changed node.
-
-    The original is the reference at the old size; at others it is the model with the constants of that size, which says
-    that both ways of writing it agree. `exact`: every bit must be equal; else sums may be in another order.
-    """
-    return _said(references[0][1], rules, lambda: _any(step, found, references, rules, exact))
-
-
-def _said(before: Document, rules: Conditions, prove: Callable[[], Verification]) -> Verification:
-    """The proof. Raises SizeRefusedError where onnxruntime does not run the model at this size, or at any."""
-    try:
-        return replace(prove(), sessions=rules.sessions.opened)
-    except (CannotLoadError, CannotRunError) as error:
-        node, reason = error.node or "the model", error.reason
-        original = _why_original_fails(before, rules)
-        if original is not None:
-            raise refuse(original[0] or node, "verification.input-size-original", reason=original[1]) from error
-        raise refuse(node, "verification.input-size-does-not-run", reason=reason) from error
-    except (BrokenOffError, UsageError) as error:
-        reason = getattr(error, "reason", str(error))
-        return Verification(Status.FAILED, Diagnostic("verification.input-size-does-not-run", reason=reason))
+    return proof
 
 
 def _why_original_fails(before: Document, rules: Conditions) -> tuple[str | None, str] | None:
@@ -91,10 +65,11 @@ def _why_original_fails(before: Document, rules: Conditions) -> tuple[str | None
     return None
 
 
-def _plan(at_old: Step, rules: Conditions) -> Verification:
-    engine = Engine(rules)
-    original = _open(engine, at_old.before, watched=at_old.outputs)
-    fitted = engine.fit(at_old.before, original, shapes={})
+@_refusing
+def prove_plan(engine: Engine, before: Document, at_old: Step) -> Verification:
+    """Compare each node for which the plan has other numbers at the old size than the file: its bits must be equal."""
+    original = _open(engine, before, watched=at_old.outputs)
+    fitted = engine.fit(before, original, shapes={})
     planned = _open(engine, at_old.after, watched=at_old.outputs)
     made = planned.run(planned.taken(fitted.feeds))
     wrong = _node_differs(at_old, fitted.outputs, made, exact=True)
@@ -103,10 +78,13 @@ def _plan(at_old: Step, rules: Conditions) -> Verification:
     return Verification(Status.PASSED, None, (run_of(compare(fitted.outputs, made), fitted.feeds),))
 
 
-def _fixed(
-    before: Document, step: Step, found: Following, wanted: Mapping[str, int], rules: Conditions
+@_refusing
+def prove_fixed(
+    engine: Engine, before: Document, step: Step, found: Following, wanted: Mapping[str, int]
 ) -> Verification:
-    engine, after = Engine(rules), step.after
+    """Run the model of the new size at both optimisation levels; every output and every changed node's must have the
+    derived size."""
+    after = step.after
     plain = _open(engine, after, watched=step.outputs)
     fitted = engine.fit(after, plain)
     wrong = _wrong_shape(found, wanted, fitted.outputs)
@@ -165,8 +143,9 @@ def _moved(document: Document, engine: Engine) -> float:
     return compare(fitted.outputs, optimized).max_rel_diff
 
 
-def _same(before: Document, after: Document, rules: Conditions) -> Verification:
-    engine = Engine(rules)
+@_refusing
+def prove_same(engine: Engine, before: Document, after: Document) -> Verification:
+    """Compare two models of which one takes the size that the other has fixed, and no constant had to change."""
     plain = _open(engine, after)
     fitted = engine.fit(after, plain)
     original = _open(engine, before)
@@ -175,14 +154,21 @@ def _same(before: Document, after: Document, rules: Conditions) -> Verification:
     return Verification(status, level.reason, (run_of(level, fitted.feeds, optimized=False),))
 
 
-def _any(
+@_refusing
+def prove_any(
+    engine: Engine,
+    _: Document,
     step: Step,
     found: Following,
     references: Sequence[tuple[Mapping[str, int], Document]],
-    rules: Conditions,
     exact: bool,
 ) -> Verification:
-    engine, inner = Engine(rules), step.outputs
+    """Compare a model for any size with one for each of a few sizes, the old one first; and each changed node.
+
+    The original is the reference at the old size; at others it is the model with the constants of that size, which says
+    that both ways of writing it agree. `exact`: every bit must be equal; else sums may be in another order.
+    """
+    inner = step.outputs
     sessions = {False: _open(engine, step.after, watched=inner), True: _open(engine, step.after, optimized=True)}
     runs: list[Run] = []
     for symbols, reference in references:

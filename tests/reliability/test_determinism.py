@@ -10,7 +10,6 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 # One of each kind of export and of each place that a scale may have.
 KINDS = (
-    "bisenet_x8_linear_opset13",
     "bisenet_x8_nearest_opset9",
     "computed_scales_opset9",
     "computed_sizes_dynamo18",

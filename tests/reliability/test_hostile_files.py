@@ -32,7 +32,7 @@ def cases():
             yield pytest.param(fill, list(islice(turns, at_a_time)), id=name)
 
 
-@pytest.mark.parametrize(("fill", "commands"), cases())
+@pytest.mark.parametrize(("fill", "commands"), list(cases()))
 def test_a_hostile_file_is_answered(worker, tmp_path, fill, commands):
     assert answered(worker, tmp_path, fill, commands)[1] == []
 

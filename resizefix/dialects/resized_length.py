@@ -23,6 +23,7 @@ def kernel_length(scale: float, size: int) -> int:
     return int(np.float32(scale) * np.float32(size)) if _is_finite(scale, size) else inference_length(scale, size)
 
 
+@lru_cache(maxsize=4096)
 def inference_length(scale: float, size: int) -> int:
     """onnx's output length: floor of a float64 product (onnx/defs/tensor/utils.cc, resizeShapeInferenceHelper)."""
     return floor(float(np.float32(scale)) * size)
@@ -53,6 +54,7 @@ def inference_lengths(scale: float, sizes: Lengths) -> Lengths:
     return np.asarray(np.floor(np.float64(np.float32(scale)) * sizes).astype(np.int64))
 
 
+@lru_cache(maxsize=4096)
 def sampled_scale(size: int, out: int) -> float:
     """The scale that a runtime samples by when it is given sizes: float32(out)/float32(in) (upsamplebase.h,
     `ParseScalesDataAndAdjustOutputSize`; the parsers of TensorRT likewise)."""

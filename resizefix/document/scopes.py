@@ -255,6 +255,7 @@ def _inside(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[Sco
     holders = {
         index: node
         for index, node in enumerate(body.node)
+        if node.attribute
         for attribute in node.attribute
         if attribute.type not in _WITHOUT_GRAPHS and any(True for _ in subgraphs(node))
     }

@@ -47,14 +47,20 @@ class Dependents:
             self.reached.add(key)
             if resized:
                 self.resized.add(key)
-            definition = self._scopes.definition(self._scopes.by_path[key[0]], key[1])
-            if definition is None or (definition.kind is DefinitionKind.INITIALIZER and key not in added):
-                continue
-            for reader in self._scopes.readers(definition):
-                if reader.node is None:
+            scope = self._scopes.by_path[key[0]]
+            if key[1] not in scope.producers:
+                definition = self._scopes.definition(scope, key[1])
+                if definition is None or (definition.kind is DefinitionKind.INITIALIZER and key not in added):
+                    continue
+                key = definition.key
+            for reader in self._scopes.readers_of(key):
+                node = reader.node
+                if node is None:
                     pending += [(left, True) for left in self._left(reader.scope)]
-                elif resized or not _reads_sizes(reader.node):
-                    makes_other_sizes = self._scopes.called(reader.node) is not None or _resizes(reader, resized)
+                elif resized or not _reads_sizes(node):
+                    makes_other_sizes = self._scopes.called(node) is not None or _resizes(
+                        node, reader.position, resized
+                    )
                     pending += [(made, makes_other_sizes) for made in self._read(reader)]
 
     def _outputs(self, scope: Scope, index: int) -> list[Key]:
@@ -84,13 +90,11 @@ class Dependents:
         return found
 
 
-def _resizes(reader: Reader, resized: bool) -> bool:
+def _resizes(node: NodeProto, position: int, resized: bool) -> bool:
     """Whether the sizes of what a node makes depend on an operand that is `resized`, or has other numbers."""
-    node = reader.node
-    assert node is not None
     if _reads_sizes(node):
         return False
-    by_sizes = node.op_type in _SIZES_FROM_SIZES or (node.op_type in _SIZES_FROM_FIRST and reader.position == 0)
+    by_sizes = node.op_type in _SIZES_FROM_SIZES or (node.op_type in _SIZES_FROM_FIRST and position == 0)
     return resized or not by_sizes or node.domain not in DEFAULT_DOMAINS
 
 

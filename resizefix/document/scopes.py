@@ -216,7 +216,11 @@ class Scopes:
 
     def readers(self, definition: Definition) -> list[Reader]:
         """Every place that reads the definition, in inner scopes too, graph outputs included."""
-        return self._readers.get(definition.scope.path, {}).get(definition.name, [])
+        return self.readers_of(definition.key)
+
+    def readers_of(self, key: Key) -> list[Reader]:
+        """The same of what the scope with that path defines by that name."""
+        return self._readers.get(key[0], {}).get(key[1], [])
 
     def is_read(self, definition: Definition) -> bool:
         """Whether a node reads the definition, or a body hands it on: it is more than an output of the model."""

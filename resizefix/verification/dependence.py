@@ -7,6 +7,7 @@ nothing is known, as calls are not followed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cached_property
 
 from onnx import ModelProto
 
@@ -32,12 +33,15 @@ class Dependence:
                 self._held[scope.path] = holder
                 inner.setdefault(holder, set()).update(name for name, _ in reads(scope))
         self._holders = frozenset(inner)
-        self._labels: dict[str, int] = {}
-        self._sources: list[list[int]] = []
-        for index, node in enumerate(scopes.main.body.node):
-            self._labels[node_label(node, index)] = index
-            names = {*node.input, *inner.get(index, ())}
-            self._sources.append(sorted({producers[name] for name in names if name in producers}))
+        self._nodes = scopes.main.body.node
+        self._sources = [
+            [producers[name] for name in (*node.input, *inner.get(index, ())) if name in producers]
+            for index, node in enumerate(self._nodes)
+        ]
+
+    @cached_property
+    def _labels(self) -> dict[str, int]:
+        return {node_label(node, index): index for index, node in enumerate(self._nodes)}
 
     def above(self, label: str, sites: Collection[Key]) -> set[Key] | None:
         """Those of the sites that the node depends on; None where that is not known."""

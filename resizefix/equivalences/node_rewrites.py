@@ -176,7 +176,7 @@ def drop_aspect_policy(subject: ResizeSpec) -> Rewritten:
     if all(every_rule_gives(axis.scale, axis.size, axis.out) for axis in axes):  # type: ignore[arg-type]
         scales = tuple(axis.scale for axis in axes)
         alternatives.append(replace(subject, interpolation=plain, extent=ExtentKind.SCALES, values=scales))
-    if all(axis.out and _same_samples(subject, axis, sampled_scale(axis.size, axis.out)) for axis in axes):  # type: ignore[arg-type]
+    if all(axis.out and _same_samples(subject, axis, sampled_scale(axis.size, axis.out)) for axis in axes):
         alternatives.append(replace(subject, interpolation=plain, values=tuple(axis.out for axis in axes)))
     if not alternatives:
         return WhyNot(

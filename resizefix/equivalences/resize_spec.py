@@ -148,7 +148,7 @@ def _by_scale(size: int | None, scale: float | None) -> Axis:
 
 def _by_size(size: int | None, out: int | None) -> Axis:
     known = size is not None and out is not None and size > 0
-    return Axis(size, out, sampled_scale(size, out) if known else None)  # type: ignore[arg-type]
+    return Axis(size, out, sampled_scale(size, out) if known else None)
 
 
 def _by_policy(axes: tuple[Axis, ...], policy: KeepAspectRatioPolicy) -> tuple[Axis, ...]:

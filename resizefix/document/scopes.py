@@ -285,6 +285,16 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
                 yield f"{attribute.name}[{index}]", graph
 
 
+def names_read(node: NodeProto) -> set[str]:
+    """Every name that a node reads, or that its bodies read or give."""
+    names = set(node.input)
+    for _, body in subgraphs(node):
+        names.update(value.name for value in body.output)
+        for inner in body.node:
+            names |= names_read(inner)
+    return names
+
+
 def _holder(node: NodeProto, names: Counter[str]) -> str:
     # By what the node writes where its name does not tell it apart; never by position, which edits move.
     if node.name and names[node.name] == 1:

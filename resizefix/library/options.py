@@ -152,18 +152,17 @@ def _preferences(value: Any) -> tuple[str, ...]:
     return words
 
 
-def _size(value: Any) -> tuple[int, int] | str:
-    if value == "any":
-        return "any"
+def _fixed_size(value: Any) -> tuple[int, int]:
     height, width = _each(_whole(1))(value)
     return height, width
+
+
+def _size(value: Any) -> tuple[int, int] | str:
+    return "any" if value == "any" else _fixed_size(value)
 
 
 def _one_size(value: Any) -> tuple[int, int] | None:
-    if value is None:
-        return None
-    height, width = _each(_whole(1))(value)
-    return height, width
+    return None if value is None else _fixed_size(value)
 
 
 def _batch(value: Any) -> int | str:

@@ -39,9 +39,13 @@ class Message:
     runtime: str
     texts: tuple[str, ...]
     cause: str
-    page: str
+    page: str  # a path, or the name of a how-to page
     fixes: tuple[Fix, ...]
     then: Fix | None = None
+
+    def __post_init__(self) -> None:
+        if "/" not in self.page:
+            object.__setattr__(self, "page", f"docs/how-to/{self.page}.md")
 
     @property
     def text(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from resizefix.messages.message import SIZE, Fix, Message
 from resizefix.messages.tensorrt import LEGACY, REPAIR, legalize
 
-_HOW_TO = "docs/how-to/"
 _REPAIR_PAGE = "docs/repair.md"
 _ORT = legalize("onnxruntime")
 _PROMOTE: Fix = ("promote-scales",)
@@ -13,7 +12,7 @@ _TOGETHER: Fix = ("promote-scales", "--shared")
 
 
 def _row(texts: tuple[str, ...], cause: str, page: str, *fixes: Fix, runtime: str = "onnxruntime") -> Message:
-    return Message(runtime, texts, cause, page if "/" in page else f"{_HOW_TO}{page}.md", fixes)
+    return Message(runtime, texts, cause, page, fixes)
 
 
 MESSAGES = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from resizefix.messages.message import Fix, Message
 from resizefix.messages.tensorrt import FREEZE, REPAIR, legalize
 
-_HOW_TO = "docs/how-to/"
 GATHER: Fix = ("set", "form=gather")
 MATMUL: Fix = ("set", "form=matmul")
 
@@ -17,7 +16,7 @@ def _row(runtime: str, target: str, texts: tuple[str, ...], cause: str, page: st
     """
     first = (FREEZE, legalize(target)) if frozen else (legalize(target), FREEZE)
     others = (MATMUL,) if target == "ncnn" else (GATHER, MATMUL)
-    return Message(runtime, texts, cause, f"{_HOW_TO}{page}.md", (*first, REPAIR, *others))
+    return Message(runtime, texts, cause, page, (*first, REPAIR, *others))
 
 
 MESSAGES = (

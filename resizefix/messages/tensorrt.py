@@ -15,12 +15,11 @@ REPAIR: Fix = ("repair",)
 FREEZE: Fix = ("freeze-scales",)
 FOR_TENSORRT: Fix = ("promote-scales", "--for", "tensorrt")
 NEWEST = legalize("tensorrt-10")
-_HOW_TO = "docs/how-to/"
 _RULES = "docs/reference/targets.md"
 
 
 def _row(texts: tuple[str, ...], cause: str, page: str, *fixes: Fix, then: Fix | None = None) -> Message:
-    return Message("TensorRT", texts, cause, page if "/" in page else f"{_HOW_TO}{page}.md", fixes, then)
+    return Message("TensorRT", texts, cause, page, fixes, then)
 
 
 MESSAGES = (

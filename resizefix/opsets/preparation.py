@@ -7,7 +7,7 @@ import heapq
 from onnx import GraphProto, ModelProto, NodeProto, inliner
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.scopes import bodies, subgraphs
+from resizefix.document.scopes import bodies, names_read
 from resizefix.opsets.constants import replace_nodes
 from resizefix.opsets.verdict import Step
 from resizefix.scope_path import FunctionName
@@ -49,7 +49,7 @@ def sort_nodes(model: ModelProto) -> list[Step]:
 def _in_order(nodes: list[NodeProto]) -> list[int]:
     """Positions in topological order, the earliest that may come next first; what a cycle holds up comes last."""
     producer = {name: index for index, node in enumerate(nodes) for name in node.output if name}
-    wanted = [{producer[name] for name in _reads(node) if name in producer} for node in nodes]
+    wanted = [{producer[name] for name in names_read(node) if name in producer} for node in nodes]
     readers: dict[int, list[int]] = {}
     for index, sources in enumerate(wanted):
         for source in sources:
@@ -64,12 +64,3 @@ def _in_order(nodes: list[NodeProto]) -> list[int]:
             if not wanted[reader]:
                 heapq.heappush(ready, reader)
     return placed + sorted(set(range(len(nodes))) - set(placed))
-
-
-def _reads(node: NodeProto) -> set[str]:
-    names = set(node.input)
-    for _, body in subgraphs(node):
-        names |= {value.name for value in body.output}
-        for inner in body.node:
-            names |= _reads(inner)
-    return names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnx import GraphProto, ModelProto
 
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
-from resizefix.document.scopes import subgraphs
+from resizefix.document.scopes import names_read, subgraphs
 
 
 class Unread:
@@ -22,16 +22,6 @@ class Unread:
         _prune(model.graph, kept)
 
 
-def _reads(graph: GraphProto) -> set[str]:
-    """Every name that the graph's nodes and outputs read, bodies included."""
-    names = {value.name for value in graph.output}
-    for node in graph.node:
-        names.update(node.input)
-        for _, body in subgraphs(node):
-            names |= _reads(body)
-    return names
-
-
 def _defined(graph: GraphProto) -> set[str]:
     names = {tensor.name for tensor in graph.initializer}
     for node in graph.node:
@@ -42,7 +32,10 @@ def _defined(graph: GraphProto) -> set[str]:
 
 
 def _unread(graph: GraphProto) -> set[str]:
-    return _defined(graph) - _reads(graph)
+    unread = _defined(graph) - {value.name for value in graph.output}
+    for node in graph.node:
+        unread -= names_read(node)
+    return unread
 
 
 def _prune(graph: GraphProto, kept: set[str]) -> None:
@@ -52,10 +45,9 @@ def _prune(graph: GraphProto, kept: set[str]) -> None:
         if node.output and not any(name in live or name in kept for name in node.output if name):
             del graph.node[index]
             continue
-        live.update(node.input)
         for _, body in subgraphs(node):
             _prune(body, kept)
-            live |= _reads(body)
+        live |= names_read(node)
     dead = {tensor.name for tensor in graph.initializer} - live - kept
     for field in (graph.initializer, graph.input):  # IR 3 lists initializers among the inputs
         for index in reversed(range(len(field))):

@@ -147,10 +147,18 @@ def keypoints(n: Net, h: int, w: int) -> str:
     return n.add("Reshape", found, n.const([1, 3, 2, 8]))
 
 
+def larger_table(n: Net, h: int, w: int) -> str:
+    """Learned positions for maps of up to 20 x 20, of which the first are added."""
+    table = n.weight(1, 2, 20, 20)
+    for axis, size in ((2, h // 4), (3, w // 4)):
+        table = n.add("Slice", table, n.const([0]), n.const([size]), n.const([axis]))
+    return n.add("Add", n.conv("x", 3, 2, 4), table)
+
+
 FOLLOWING = [
     middles_of_boxes, linear_attention, offsets_in_shares, boxes_on_a_map, attention_with_waves, unbiased,
     halves_by_split, shifted_copies, rays, windows_behind_no_pad, root_computed, padded_to_windows, keypoints,
-    linspace_of(1), linspace_of(8),
+    larger_table, linspace_of(1), linspace_of(8),
 ]  # fmt: skip
 
 

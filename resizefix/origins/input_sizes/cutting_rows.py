@@ -139,6 +139,8 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
         return sizes.opaque()
     if sizes.fixed(dim) is not None and sizes.fixed(end) is None and not sizes.unknowns(end) and dim.old == end.old:
         raise n.refuse("origins.input-size-cut", old=old, numbers=[start.old, end.old])
+    if sizes.fixed(dim) is not None and _is_cut_to_map(n, start, end, step, old):
+        return end
     if sizes.fixed(dim) is not None:
         return n.const(len(slice_positions(start.old, end.old, step, old)))
     if step < 0:
@@ -180,6 +182,12 @@ def _may_be_tail(n: NodeReading, dim: Dim, start: Dim, end: Dim) -> bool:
     if not 0 < number < old or 2 * number == old or _is_few(number, old) or (end.old or 0) < old:
         return False
     return n.sizes.resolve(start).kind == "var" and _prefix(n, dim, number) is None
+
+
+def _is_cut_to_map(n: NodeReading, start: Dim, end: Dim, step: int, old: int) -> bool:
+    """Whether the first numbers of a constant are taken: of a table of positions as many as the map has."""
+    unknown = n.sizes.resolve(end).kind == "var" and not n.flow.is_moving(n.node.input[0])
+    return (unknown or n.sizes.varies(end)) and start.old == 0 and step == 1 and 0 < (end.old or 0) < old
 
 
 def _first(n: NodeReading, dim: Dim, start: Dim) -> Dim:

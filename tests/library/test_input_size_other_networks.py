@@ -330,6 +330,20 @@ def test_as_many_windows_of_unequal_sides_are_bins_of_an_adaptive_pool() -> None
     np.testing.assert_array_equal(run(followed(built(pooled, OLD), NEW), NEW), run(built(pooled, NEW), NEW))
 
 
+def test_an_output_padding_for_one_side_holds_for_sizes_that_want_it() -> None:
+    """ConvTranspose2d with `output_size`: an odd side needs no padding, and an even one does."""
+
+    def back(n: Net, h: int, w: int) -> str:
+        padding = [1 - size % 2 for size in (h, w)]
+        y = n.conv("x", 3, 2, 2)
+        return n.add("ConvTranspose", y, n.weight(2, 3, 3, 3), strides=[2, 2], pads=[1] * 4, output_padding=padding)
+
+    model = built(back, (45, 66))
+    assert refused(model, (64, 51)) == ("ConvTranspose_1", "origins.input-size-misfit")
+    np.testing.assert_array_equal(run(followed(model, (37, 58)), (37, 58)), run(built(back, (37, 58)), (37, 58)))
+    assert followed(model, (64, 51), keep=["ConvTranspose_1"])
+
+
 def test_a_pad_that_torch_puts_into_a_window_holds_for_the_same_remainder() -> None:
     model = built(lambda n, h, w: n.add("Conv", "x", n.weight(2, 3, 3, 3), pads=[1, 2, 3, 2], strides=[2, 2]), OLD)
     model.producer_name = "pytorch"

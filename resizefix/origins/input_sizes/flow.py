@@ -113,6 +113,10 @@ class Flow:
         self.readings: list[tuple[str, Dim, Dim]] = []
         """Nodes whose size follows the input, or the map that is resized: only where both are equal is it known."""
         self.even_pads: list[tuple[str, Dim, int, int, int]] = []
+        self.padded_outputs: list[tuple[str, DimList]] = []
+        """Transposed convolutions that pad one side of their output alone, so that it has a wished size."""
+        self.wished: list[tuple[str, Dim, Dim]] = []
+        """Nodes that make the first size, where the second may have been wished: they must be equal."""
         self.uneven_windows: list[tuple[str, Dim]] = []
         self.quotients: list[tuple[str, Dim, Dim]] = []
         self.halves: list[tuple[str, Dim, Dim]] = []

@@ -46,6 +46,11 @@ def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
         one, other = (flow.sizes.at(dim, point, memo) for dim in (first, second))
         if one is not None and other is not None and one[0] != other[0]:
             return Broken(node, Diagnostic("origins.input-size-two-shares", one=int(one[0]), other=int(other[0])))
+    for node, first, second in flow.wished:
+        one, other = (flow.sizes.at(dim, point, memo) for dim in (first, second))
+        if one is not None and other is not None and one[0] != other[0]:
+            why = Diagnostic("origins.input-size-wished", made=int(one[0]), wished=int(other[0]))
+            return Broken(node, why)
     for rule in flow.parities:
         found = flow.sizes.at(rule.dim, point, memo)
         if found is not None and (found[0] - (rule.dim.old or 0)) % rule.step:
@@ -109,7 +114,7 @@ def _fits(flow: Flow, sizes: Mapping[str, Lengths]) -> npt.NDArray[np.bool_]:
         one, other = (flow.sizes.at(dim, sizes, memo) for dim in meeting.sizes)
         if one is not None and other is not None:
             good &= one == other
-    for _, first, second in flow.readings:
+    for _, first, second in [*flow.readings, *flow.wished]:
         one, other = (flow.sizes.at(dim, sizes, memo) for dim in (first, second))
         if one is not None and other is not None:
             good &= one == other

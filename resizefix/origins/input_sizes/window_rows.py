@@ -112,6 +112,8 @@ def conv_transpose(n: NodeReading) -> list[DimList]:
         extent = dilations[axis] * (weight[2 + axis] - 1) + 1
         change = extra[axis] + extent - pads[axis] - pads[axis + count] - strides[axis]
         made.append(scaled if same else n.sizes.plus(scaled, change))
+    if len(set(extra)) > 1 and len(set(strides)) == 1:
+        n.flow.padded_outputs.append((n.label, tuple(made)))
     return [(dims[0], n.const(weight[1] * n.attribute("group", 1)), *made)]
 
 

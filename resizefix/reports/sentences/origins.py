@@ -65,6 +65,7 @@ SENTENCES = {
     "origins.input-size-share-of-axis": "it takes {count} of {whole} values: either always so many, or this share. --keep NODE chooses the first",
     "origins.input-size-parts": "it cuts an axis of {old} into {count} parts of {part}: either always so many, or of this length. --keep NODE chooses the first",
     "origins.input-size-output": "the output {name!r} is constant and holds {numbers}, a size of the image here. --keep NODE leaves it",
+    "origins.input-size-wished": "its output_padding was chosen for this size: it makes {made} of {wished}. --keep NODE keeps it",
     "origins.input-size-root": "its number {value} is a root of how many positions the map has here, or a number of its own. --keep NODE chooses the second",
     "origins.input-size-number-follows": "{node}: its number {value} follows the input",
     "origins.input-size-loose-table": "its constant {name!r} of shape {shape} counts positions on a map of the image: either it follows the input, or it is a fixed grid. --keep NODE chooses the second",

@@ -19,6 +19,9 @@ _RULES = "docs/reference/targets.md"
 
 
 def _row(texts: tuple[str, ...], cause: str, page: str, *fixes: Fix, then: Fix | None = None) -> Message:
+    """What writes for a target may need constant scales or a whole node first."""
+    if any(fix == LEGACY or "--target" in fix for fix in fixes):
+        fixes = tuple(dict.fromkeys((*fixes, FREEZE, REPAIR)))
     return Message("TensorRT", texts, cause, page, fixes, then)
 
 

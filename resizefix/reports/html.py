@@ -90,8 +90,17 @@ def _verdict(comparison: Comparison, verification: Verification | None) -> Headl
             ran[0] += ", within the allowed difference"
         if verification.runtime is not None:
             ran[0] += f" in onnxruntime and in {verification.runtime}"
-    rest = [counted(len(changes), "change") + " in all"] if changes else []
+    rest = [*_faults_moved(comparison), counted(len(changes), "change") + " in all"] if changes else []
     return Headline((*ran, what, *rest), tone)
+
+
+def _faults_moved(comparison: Comparison) -> list[str]:
+    """How many resizes with a fault there are less, or more."""
+    old, new = (sum(bool(one.faults) for one in survey.sites) for survey in (comparison.before, comparison.after))
+    if old == new:
+        return []
+    words = "without the fault" if old > new else "with a new fault"
+    return [f"{counted(abs(old - new), 'resize')} {words}"]
 
 
 _RAN = {

@@ -98,6 +98,7 @@ def test_a_page_begins_with_the_verdict_in_large_words():
         (inspect_page("h.onnx", surveyed(HALF)), "The resize has a fault · cannot be promoted", "no"),
         (inspect_page("r.onnx", surveyed(ROUNDED)), "The resize has a fault · ×1.8 is frozen · can be", "care"),
         (difference(document(PLAIN), document(FED)), "The resize changed", "care"),
+        (difference(document(HALF), document(PLAIN)), "The resize changed · 1 resize without the fault", "care"),
         (difference(document(PLAIN), document(LARGER)), "The resize is the same, with other sizes · 1 change", "care"),
     ):
         page = check_page(text)

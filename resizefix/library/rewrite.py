@@ -21,13 +21,13 @@ from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.raising import raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed
-from resizefix.library.speed import Speed
 from resizefix.operations.candidates import LARGEST_BOUND
 from resizefix.operations.legalize import Legalization
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select, sites_in
+from resizefix.operations.trt_legacy import LegacyForm
 from resizefix.operations.trt_legacy import hybrid as make_hybrid
 from resizefix.operations.trt_legacy import trt_legacy as make_legacy
 from resizefix.opsets.open_branches import open_branches
@@ -92,7 +92,10 @@ def legalize(
     made = make_legal(base, sites, target_named(target), allowance=allowance, view=view)
     speed, rules, python = None, conditions(**run), (runtime_python or {}).get(target_named(target).name)
     if fastest:
-        made, speed = _fastest(view, sites, made, target_named(target), allowance, rules, python)
+        from resizefix.library.fastest import fastest as choose  # onnxruntime is imported where something is run
+
+        found = choose(view, sites, made, target_named(target), allowance, rules, python=python)
+        made, speed = found.made, found.speed
     if base is not document:
         given = select(find_sites(document), node)
         made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
@@ -104,30 +107,13 @@ def legalize(
         if refusal is not None:
             result = Result(document, made.outcomes, (), Verification(Status.FAILED, refusal))
             raise VerificationFailedError("library.verification-refused", refusal=refusal, result=result)
-    after, outcomes, ran = made.document, made.outcomes, rules if verify else None
     if verify and base is not document:
-        require_raised_alike(document, base, outcomes, rules)
-    allowed = LARGEST_BOUND if fastest else None
-    result = _proven(model, document, after, outcomes, changed, allow_inexact, ran, allowed=allowed)
-    result = replace(result, speed=speed)
+        require_raised_alike(document, base, made.outcomes, rules)
+    allowed = LARGEST_BOUND if fastest else INEXACT_BOUND if allow_inexact else LOWERED_BOUND
+    result = replace(_proven(model, document, made, changed, allowed, rules if verify else None), speed=speed)
     if not verify or not changed or not live:
         return result
     return _proven_live(result, document, made.document, changed, target_named(target), rules, python)
-
-
-def _fastest(
-    view: ModelView,
-    sites: Sequence[Site],
-    made: Legalization,
-    target: Target,
-    allowance: Allowance,
-    rules: Conditions,
-    python: str | None,
-) -> tuple[Legalization, Speed]:
-    from resizefix.library.fastest import fastest  # onnxruntime is imported where something is run
-
-    found = fastest(view, sites, made, target, allowance, rules, python=python)
-    return found.made, found.speed
 
 
 def _proven_live(
@@ -212,56 +198,48 @@ def trt_legacy(
         return Result(returned(document, model), made.outcomes, (), nothing)
     rules = conditions(**run) if verify else None
     near = sorted({step.op_type for step in made.steps if not step.error.exact})
-    outcomes = made.outcomes
     if near:  # the file as a whole comes near only
-        note = f"older forms of {', '.join(near)} compute within rounding"
-        outcomes = tuple(
+        note = Diagnostic("library.older-forms-round", operators=", ".join(near))
+        rounded = (
             replace(outcome, exact=False, reason="; ".join(part for part in (outcome.reason, note) if part))
-            for outcome in outcomes
+            for outcome in made.outcomes
         )
-    result = _proven(model, document, made.document, outcomes, sites, allow_inexact, rules, always=True)
+        made = replace(made, outcomes=tuple(rounded))
+    result = _proven(model, document, made, sites, INEXACT_BOUND if allow_inexact else LOWERED_BOUND, rules)
     if not hybrid:
         return result
-    reason = "the file itself is no valid ONNX (opset 9 with a scales attribute); its twin of opset 8 was verified"
-    verification = replace(result.verification, reason=reason)
+    verification = replace(result.verification, reason=Diagnostic("library.hybrid-verified-at-8"))
     return replace(result, model=returned(make_hybrid(made.document), model), verification=verification)
 
 
 def _proven(
     model: Model,
     before: Document,
-    after: Document,
-    outcomes: tuple[Outcome, ...],
+    made: Legalization | LegacyForm,
     changed: Sequence[Site],
-    allow_inexact: bool,
+    allowed: float,
     rules: Conditions | None,
-    *,
-    always: bool = False,
-    allowed: float | None = None,
 ) -> Result:
     """The result if it is proven. `allowed` is the largest difference for a rewrite that is not exact, as a part of an
-    output's largest value; None: what `allow_inexact` means otherwise."""
-    if not changed and not always:
-        return Result(
-            returned(before, model), outcomes, (), Verification(Status.SKIPPED, Diagnostic("library.nothing-rewritten"))
-        )
+    output's largest value."""
+    after, outcomes = made.document, made.outcomes
+    if not changed:
+        nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-rewritten"))
+        return Result(returned(before, model), outcomes, (), nothing)
     if rules is None:
         return Result(returned(after, model), measured(outcomes, changed, NOT_VERIFIED), (), NOT_VERIFIED)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
     exact = all(outcome.exact for outcome in outcomes)
-    if exact:
-        allowed = 0.0
-    elif allowed is None:
-        allowed = INEXACT_BOUND if allow_inexact else LOWERED_BOUND
-    allowed = max(allowed, half_units(site.elem_type for site in changed))
+    is_lowered = not exact and allowed == LOWERED_BOUND  # which --allow-inexact widens
+    allowed = max(0.0 if exact else allowed, half_units(site.elem_type for site in changed))
     data = {site.key: site.input for site in changed}
     bounds = _bounds(outcomes, changed)
     verification = prove_rewrite(before, after, data, allowed, rules, bounds=bounds)
     with_measures = measured(outcomes, changed, verification)
     if not verification.passed:
-        advice = "" if allow_inexact or exact else _if_inexact_passes(verification, allowed)
+        advice = _if_inexact_passes(verification, allowed) if is_lowered else ""
         raise failed(
             Result(before, with_measures, (), verification),
             "library.verification-failed-advice",
@@ -286,7 +264,4 @@ def _if_inexact_passes(verification: Verification, allowed: float) -> str:
     found = verification.runs[-1].max_rel_diff if verification.runs else 0.0
     if not allowed < found <= INEXACT_BOUND:
         return ""
-    return (
-        f" Other operators add in another order, and where a later node rounds, a last bit may become a whole step. "
-        f"--allow-inexact lets up to {INEXACT_BOUND:g} of the largest value pass, and reports it."
-    )
+    return Diagnostic("library.allow-inexact-passes", most=INEXACT_BOUND)

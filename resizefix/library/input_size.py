@@ -23,7 +23,7 @@ from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
-from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs
+from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs, images_beside
 from resizefix.origins.input_sizes.refusal import SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
@@ -156,6 +156,9 @@ class _Work:
     def make(self) -> None:
         """Make the model. Raises SizeRefusedError, UsageError, RefusedError."""
         images = image_inputs(self.document.proto, self.names)
+        for image in [] if self.names else images_beside(self.document.proto, images):
+            size = f"{image.old('height')} x {image.old('width')}"
+            self.inferred.append(f"{image.name}: its size {size} stays; --input names the inputs that change")
         self.names = [image.name for image in images]
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):

@@ -1,6 +1,7 @@
 """`resizefix.input_size` over small models of each kind: the same network built at two sizes is the truth."""
 
 import numpy as np
+import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper
 from size_networks import NEW, OLD, Net, built, run
@@ -307,3 +308,14 @@ def test_the_answer_has_the_shapes_and_sizes_that_stay_keep_their_names():
     assert result.resolution.shapes[0] == ("x", ("n", 3, "h", "w"), ("n", 3, 24, 32))
     (output,) = result.model.graph.output
     assert [dim.dim_param or dim.dim_value for dim in output.type.tensor_type.shape.dim] == ["n", 3, 24, 32]
+
+
+def test_an_image_of_another_size_that_stays_is_named_unless_the_inputs_were():
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1,3,32,48] x, float[1,3,8,12] low)'
+        " => (float[1,3,16,24] y, float[1,3,8,12] z)"
+        " { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) z = Relu (low) }"
+    )
+    resolution = resizefix.input_size(model, (64, 96)).resolution
+    assert resolution.inferred == ("low: its size 8 x 12 stays; --input names the inputs that change",)
+    assert resizefix.input_size(model, (64, 96), input="x").resolution.inferred == ()

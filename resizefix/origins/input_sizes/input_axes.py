@@ -31,13 +31,11 @@ def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
 
     Raises UsageError for a name that is no input, or no image.
     """
-    constants = {tensor.name for tensor in model.graph.initializer}
-    inputs = {value.name: value for value in model.graph.input if value.name not in constants}
+    inputs = {value.name: value for value in _fed(model)}
     for name in names:
         if name not in inputs:
             raise UsageError("origins.input-size-no-such-input", name=name, known=", ".join(inputs))
-    found = {name: None if _is_weight(model, name) else _image(model, value) for name, value in inputs.items()}
-    images = {name: image for name, image in found.items() if image is not None}
+    images = {image.name: image for image in _images(model)}
     for name in names:
         if name not in images:
             raise UsageError("origins.input-size-no-image", name=name, shape=_shape(inputs[name]))
@@ -57,10 +55,24 @@ def image_inputs(model: ModelProto, names: Sequence[str]) -> list[ImageInput]:
 
 def open_images(model: ModelProto) -> list[ImageInput]:
     """The image inputs whose height or width the file leaves open."""
+    return [image for image in _images(model) if None in (image.old("height"), image.old("width"))]
+
+
+def images_beside(model: ModelProto, chosen: Sequence[ImageInput]) -> list[ImageInput]:
+    """The images of another size than the chosen ones: they stay as they are."""
+    names = {image.name for image in chosen}
+    others = (image for image in _images(model) if image.name not in names)
+    return [image for image in others if min(image.old("height") or 0, image.old("width") or 0) > 1]
+
+
+def _fed(model: ModelProto) -> list[ValueInfoProto]:
     constants = {tensor.name for tensor in model.graph.initializer}
-    values = [value for value in model.graph.input if value.name not in constants]
-    images = (_image(model, value) for value in values if not _is_weight(model, value.name))
-    return [image for image in images if image and None in (image.old("height"), image.old("width"))]
+    return [value for value in model.graph.input if value.name not in constants]
+
+
+def _images(model: ModelProto) -> list[ImageInput]:
+    found = (_image(model, value) for value in _fed(model) if not _is_weight(model, value.name))
+    return [image for image in found if image is not None]
 
 
 def _shape(value: ValueInfoProto) -> list[int | str | None]:

@@ -316,6 +316,6 @@ def test_an_image_of_another_size_that_stays_is_named_unless_the_inputs_were():
         " => (float[1,3,16,24] y, float[1,3,8,12] z)"
         " { y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) z = Relu (low) }"
     )
-    resolution = resizefix.input_size(model, (64, 96)).resolution
+    resolution = resizefix.input_size(model, size=(64, 96)).resolution
     assert resolution.inferred == ("low: its size 8 x 12 stays; --input names the inputs that change",)
-    assert resizefix.input_size(model, (64, 96), input="x").resolution.inferred == ()
+    assert resizefix.input_size(model, size=(64, 96), input="x").resolution.inferred == ()

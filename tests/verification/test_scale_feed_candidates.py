@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from resizefix.verification.scale_feed_candidates import is_small_vector, vector_value
 from resizefix.verification.sizing import Role, roles_of
-from resizefix.verification.vectors import is_small_vector, vector_value
 
 NCHW = (1, 3, 4, 6)
 NHWC = (1, 8, 6, 3)

@@ -9,7 +9,6 @@ from seeds that say which sizes are still fixed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -68,10 +67,15 @@ class Shapes:
     @cached_property
     def names_of_rarer_types(self) -> set[str]:
         """The names, in whatever scope, of tensors whose element type is known and not the commonest in the model."""
-        types = [(name, found.tensor_type.elem_type) for own in self._types.values() for name, found in own.items()]
-        types += [(name, tensor.data_type) for (_, name), tensor in self._initializers.items()]
-        commonest = Counter(elem_type for _, elem_type in types if elem_type).most_common(1)
-        return {name for name, elem_type in types if elem_type and elem_type != commonest[0][0]}
+        by_type: dict[int, list[str]] = {TensorProto.UNDEFINED: []}
+        for own in self._types.values():
+            for name, found in own.items():
+                by_type.setdefault(found.tensor_type.elem_type, []).append(name)
+        for (_, name), tensor in self._initializers.items():
+            by_type.setdefault(tensor.data_type, []).append(name)
+        del by_type[TensorProto.UNDEFINED]
+        rarer = sorted(by_type.values(), key=len)[:-1]
+        return {name for names in rarer for name in names}
 
 
 def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule | None = None) -> None:

@@ -92,7 +92,11 @@ def _other_operands(node: NodeProto) -> list[str]:
 
 def _only_differing(before: ModelProto, after: ModelProto, changed: Collection[str]) -> dict[str, NodeProto] | None:
     """The nodes of `before` that make what is `changed`; None where anything else reads or is something else."""
-    if list(before.opset_import) != list(after.opset_import) or list(before.functions) != list(after.functions):
+    around = [
+        (list(model.opset_import), list(model.functions), list(model.graph.sparse_initializer))
+        for model in (before, after)
+    ]
+    if around[0] != around[1]:
         return None
     kept = {node.output[0]: node for node in after.graph.node if node.output}
     found: dict[str, NodeProto] = {}

@@ -320,7 +320,7 @@ def policy_is_stretch(f: SiteFacts) -> bool:
     """The sizes are what the policy makes of them, where all lengths are known."""
     if f.keep_aspect_ratio_policy == "stretch" or not f.by_sizes:
         return True
-    if f.values is None or f.input_shape is None or f.rank is None:
+    if f.values is None or f.input_shape is None or not f.rank:
         return False
     found = {axis: out for axis, _, out, _ in resized(f)}
     listed = f.axes if f.axes is not None else tuple(range(f.rank))

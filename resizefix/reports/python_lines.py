@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from onnx import ModelProto, TensorProto
@@ -16,6 +17,7 @@ _DTYPES = {
     TensorProto.INT64: "int64", TensorProto.INT32: "int32", TensorProto.INT16: "int16", TensorProto.INT8: "int8",
     TensorProto.UINT8: "uint8", TensorProto.UINT16: "uint16", TensorProto.BOOL: "bool_",
 }  # fmt: skip
+_MOST_NAMED = 16
 
 
 def python_lines(result: Result, model: ModelProto, path: str) -> tuple[str, ...]:
@@ -28,7 +30,7 @@ def python_lines(result: Result, model: ModelProto, path: str) -> tuple[str, ...
     values.update((source.name, source.value) for source in result.inputs)
     shapes: Mapping[str, Sequence[int]] = {} if first is None else first.shapes
     constants = {tensor.name for tensor in model.graph.initializer}
-    feeds = []
+    feeds: list[tuple[str, str]] = []
     for entry in model.graph.input:
         if entry.name in constants:
             continue
@@ -42,9 +44,19 @@ def python_lines(result: Result, model: ModelProto, path: str) -> tuple[str, ...
             dims = dims_of(entry.type) if entry.type.tensor_type.HasField("shape") else ()
             shape = shapes.get(entry.name, [size if isinstance(size, int) else 1 for size in dims])
             array = f"np.zeros({tuple(shape)}, np.{dtype})"
-        feeds.append(f"{entry.name!r}: {array}")
+        feeds.append((entry.name, array))
     return (
         "import numpy as np, onnxruntime as ort",
         f"session = ort.InferenceSession({path!r}, providers=['CPUExecutionProvider'])",
-        f"outputs = session.run(None, {{{', '.join(feeds)}}})",
+        f"outputs = session.run(None, {{{_fed(feeds)}}})",
     )
+
+
+def _fed(feeds: Sequence[tuple[str, str]]) -> str:
+    """The items of a dict. Many inputs at the end that are fed alike, as those of a thousand sites, are one item."""
+    alike = len(list(takewhile(lambda feed: feed[1] == feeds[-1][1], reversed(feeds))))
+    named = len(feeds) - alike if alike > _MOST_NAMED else len(feeds)
+    items = [f"{name!r}: {array}" for name, array in feeds[:named]]
+    if named < len(feeds):
+        items.append(f"**{{i.name: {feeds[-1][1]} for i in session.get_inputs()[{named}:]}}")
+    return ", ".join(items)

@@ -83,12 +83,8 @@ TEXTS = {
         13, 'r = Resize (x, "", s) y = Transpose <perm = [0, 2, 3, 1]> (r)',
         "float[4] s = {1, 1, 1.1249, 2}, float[1,9,16,3] y", "lost-pixel",
     ),
-    "a lost pixel at an Add": (
-        13, 'w = ConstantOfShape (k) r = Resize (x, "", s) a = Relu (w) y = Add (r, a)',
-        "float[4] s = {1, 1, 1.1249, 2}, int64[4] k = {1, 3, 9, 16}", "lost-pixel",
-    ),
     "a lost pixel that is weighted, at an Add": (
-        13, 'w = ConstantOfShape (k) r = Resize (x, "", s) a = Mul (v, r) y = Add (w, a)',
+        13, 'w = ConstantOfShape (k) a = Relu (w) r = Resize (x, "", s) b = Mul (v, r) y = Add (a, b)',
         "float[4] s = {1, 1, 1.1249, 2}, int64[4] k = {1, 3, 9, 16}, float[1,1] v = {3}", "lost-pixel",
     ),
     "a lost pixel at a Concat": (

@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import NodeProto, helper
 
+from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Dims, dims_of
 
 if TYPE_CHECKING:
     from resizefix.faults.resize_node import ResizeNode
 
-# Operators whose output has the shape of their first input, in ai.onnx, and the two that quantisers put elsewhere too.
+# Quantisers put these into domains of their own, too.
 _QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
-_SAME_SHAPE = _QUANTISING | {
-    *("Abs", "BatchNormalization", "Cast", "Ceil", "Clip", "Dropout", "Elu", "Erf", "Exp", "Floor", "Gelu"),
-    *("HardSigmoid", "HardSwish", "Identity", "InstanceNormalization", "LeakyRelu", "Mish", "Neg", "PRelu", "Relu"),
-    *("Round", "Selu", "Sigmoid", "Softmax", "Softplus", "Sqrt", "Tanh"),
-}
-# Operators whose inputs have one shape, but for axes of size 1.
-_ELEMENTWISE = frozenset({"Add", "Sub", "Mul", "Div", "Max", "Min", "Mean", "Sum", "Pow", "And", "Or", "Xor"})
 _MOST_FOLLOWED = 64  # tensors behind a node, and in front of what it meets
 
 Axes = tuple[int, ...] | None  # which axis of the node's output each axis of a tensor is; None: the same one
@@ -60,7 +54,7 @@ def met(node: ResizeNode) -> Iterator[Met]:
     for name, axes in _carried(node):
         for reader in _readers(node, name):
             joined = _joined_axis(reader, rank)
-            if joined is None and reader.op_type not in _ELEMENTWISE:
+            if joined is None and reader.op_type not in BROADCASTING:
                 continue
             for other in filter(None, reader.input):
                 dims = None if other == name else _dims(node, other, rank)
@@ -102,12 +96,12 @@ def _readers(node: ResizeNode, name: str) -> Iterator[NodeProto]:
 
 def _keeps_shape(node: ResizeNode, reader: NodeProto, name: str) -> bool:
     """Whether the result has the shape of this input: also where it is combined with single numbers."""
-    if reader.op_type in _SAME_SHAPE:
+    if reader.op_type in KEEPING:
         return bool(reader.input[0] == name)
     rank = len(node.input_dims or ())
     others = [node.view.dims(node.scope, other) for other in reader.input if other != name]
     single = (dims is not None and len(dims) <= rank and set(dims) <= {1} for dims in others)
-    return reader.op_type in _ELEMENTWISE and all(single)
+    return reader.op_type in BROADCASTING and all(single)
 
 
 def _turned(reader: NodeProto, axes: Axes) -> Axes:
@@ -141,8 +135,8 @@ def _dims(node: ResizeNode, name: str, rank: int) -> list[int | None] | None:
         maker = None if made is None or made.scope is not node.scope else made.node
         if dims is not None or maker is None or len(seen) > _MOST_FOLLOWED:
             continue
-        one = maker.op_type in _SAME_SHAPE
-        if maker.domain in DEFAULT_DOMAINS and (one or maker.op_type in _ELEMENTWISE):
+        one = maker.op_type in KEEPING
+        if maker.domain in DEFAULT_DOMAINS and (one or maker.op_type in BROADCASTING):
             behind = [source for source in maker.input[: 1 if one else None] if source and source not in seen]
             seen.update(behind)
             pending += behind

@@ -176,8 +176,8 @@ def trt_legacy(
 
     Where any node or operator stands in the way nothing is converted: `result.changed` is False and the outcomes and
     `result.blockers` name everything at once. `hybrid` imports opset 9 all the same, as old tutorials do: invalid ONNX,
-    so its twin of opset 8 is verified. `size` is the height and width that open axes of image inputs get first, so that
-    sizes computed from them are constants. Raises VerificationFailedError where the verification fails.
+    so the same model at opset 8 is verified. `size` is the height and width that open axes of image inputs get first,
+    so that sizes computed from them are constants. Raises VerificationFailedError where the verification fails.
     """
     document = opened(model)
     made = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node)

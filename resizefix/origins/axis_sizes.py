@@ -16,10 +16,10 @@ from onnx import GraphProto, NodeProto, helper
 from resizefix.dialects.dialect import is_resize
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
+from resizefix.document.output_lengths import BROADCASTING, KEEPING, window
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
 from resizefix.document.shapes import Dims, Key
 from resizefix.opsets.node_schema import why_incomplete
-from resizefix.origins.output_lengths import BROADCASTING, KEEPING, window
 
 
 class AxisSizes:

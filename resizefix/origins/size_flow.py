@@ -19,10 +19,10 @@ from onnx import NodeProto, TensorProto, TypeProto, helper
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values_or_none
+from resizefix.document.output_lengths import BROADCASTING
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
-from resizefix.origins.output_lengths import BROADCASTING
 from resizefix.origins.size_reach import SizeReach
 from resizefix.origins.size_rows import PASSING, ConflictError, Dims, UnknownSizesError, resized_by, row_of
 from resizefix.origins.size_view import NodeView

@@ -18,12 +18,12 @@ from onnx import NodeProto, TypeProto
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.resized_length import kernel_length
+from resizefix.document.output_lengths import BROADCASTING, KEEPING, window
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array
 from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.opsets.inference import dims_of, infer
-from resizefix.origins.output_lengths import BROADCASTING, KEEPING, window
 
 Dims = tuple[int, ...]
 

@@ -59,7 +59,7 @@ def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) ->
         element("thead", element("tr", *headings)),
         element("tbody", *body),
     )
-    told = cards.legend([each for row in rows for each in row.verdicts])
+    legend = cards.legend([each for row in rows for each in row.verdicts])
     wide = element("div", matrix, class_="wide matrix", role="region", tabindex="0", aria_label="Targets")
     reasons = []
     for row in rows:
@@ -72,7 +72,7 @@ def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) ->
     return page(
         f"{name} – resizefix check",
         header,
-        element("main", element("section", wide if rows else nothing, told, *parsers, id="sites"), *reasons),
+        element("main", element("section", wide if rows else nothing, legend, *parsers, id="sites"), *reasons),
     )
 
 

@@ -15,12 +15,12 @@ from resizefix.dialects.dialect import RESIZES, dialect_of, is_resize
 from resizefix.dialects.shapes import shapes_of
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
+from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
 from resizefix.document.shapes import Dims, Shapes
 from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.errors import RefusedError
-from resizefix.origins.output_lengths import BROADCASTING, KEEPING
 from resizefix.scope_path import MAIN
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from onnx import ModelProto, NodeProto, helper
 
-from resizefix.document.scopes import subgraphs
+from resizefix.document.scopes import names_read
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import MAPPED_FROM
 from resizefix.runtimes.prepared_model import PreparedModel, external_bytes_of
@@ -72,10 +72,4 @@ def part_behind(whole: PreparedModel, moved: Collection[str]) -> PartBehind | No
 
 
 def _read_by(node: NodeProto) -> set[str]:
-    """The names that a node reads, in its bodies too."""
-    names, pending = set(node.input), [node] if node.attribute else []
-    while pending:
-        inner = [one for _, graph in subgraphs(pending.pop()) for one in graph.node]
-        names.update(name for one in inner for name in one.input)
-        pending += inner
-    return names - {""}
+    return names_read(node) - {""}

@@ -14,7 +14,7 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, helper
 
 from resizefix.document.document import Document
-from resizefix.document.scopes import bodies
+from resizefix.document.scopes import names_read
 from resizefix.document.values import Array
 from resizefix.promotion import PromotedInput
 from resizefix.runtimes.inputs import Value
@@ -115,10 +115,9 @@ def _only_differing(before: ModelProto, after: ModelProto, changed: Collection[s
     touched.update(name for name in constants[0].keys() | constants[1].keys() if _differ(name, *constants))
     if results[0] != results[1] or not touched.isdisjoint(results[0]):
         return None
-    for _, body in bodies(before) if touched else ():
-        for node in body.node:
-            if not touched.isdisjoint(node.input) and not (node.output and node.output[0] in changed):
-                return None
+    for node in before.graph.node if touched else ():  # functions see no names of the graph
+        if not touched.isdisjoint(names_read(node)) and not (node.output and node.output[0] in changed):
+            return None
     return found
 
 

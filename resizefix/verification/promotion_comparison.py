@@ -78,9 +78,6 @@ class PromotionComparison:
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
         self._feeds_at: dict[int, tuple[Trial, Sequence[PromotedInput], _Fed]] = {}
-        self._seen: list[
-            tuple[Trial, tuple[dict[str, Value], dict[str, Value]]]
-        ] = []  # what changed nodes read and made
         self._references: dict[int, tuple[Trial, PreparedModel]] = {}
         self._bounds: Mapping[str, Bound] | None = None
         self._by_sizes: list[tuple[Trial, float]] = []  # that differ from the original with scales, and by how much

@@ -143,3 +143,16 @@ def test_a_part_is_only_taken_where_it_is_smaller(weighted):
     assert part_behind.part_behind(prepared, {"x"}) is None
     prepared.model.graph.output.add(name="b")
     assert part_behind.part_behind(prepared, {"u"}) is None
+
+
+def test_what_a_branch_gives_by_its_outer_name_is_read(weighted):
+    """No node in the branch reads it."""
+    from resizefix.runtimes.prepared_model import prepare_for_ort
+
+    prepared = prepare_for_ort(Document.open(weighted))
+    given = [helper.make_graph([], name, [], [onnx.ValueInfoProto(name="u")]) for name in ("then", "else")]
+    prepared.model.graph.node.append(
+        helper.make_node("If", ["flag"], ["z"], then_branch=given[0], else_branch=given[1])
+    )
+    part = part_behind.part_behind(prepared, {"u"})
+    assert len(prepared.model.graph.node) - 1 in part.nodes

@@ -143,9 +143,9 @@ def _refuse_steps_down(flow: Flow, choices: Choices) -> None:
         label, always = flow.labels[index], [sizes.fixed(size) for size in bins]
         kernel = [k for a in flow.view.model.graph.node[index].attribute if a.name == "kernel_shape" for k in a.ints]
         small = max(kernel) <= _STEP_DOWN and None not in always and max(size or 0 for size in always) > 1
-        told = len(set(always)) == 1 and len(set(kernel)) > 1  # as many windows on both axes, of unequal sides
-        decided = told or index in flow.adaptive or choices.of(label) == "follow"
-        if small and not decided and any(sizes.varies(window) for window in windows):
+        unequal = len(set(always)) == 1 and len(set(kernel)) > 1  # as many windows on both axes, of unequal sides
+        is_adaptive = unequal or index in flow.adaptive or choices.of(label) == "follow"
+        if small and not is_adaptive and any(sizes.varies(window) for window in windows):
             raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=always)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
-from resizefix.origins.output_lengths import BROADCASTING, KEEPING
 
 
 def keep(n: NodeReading) -> list[DimList]:

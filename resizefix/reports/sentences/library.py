@@ -31,7 +31,7 @@ SENTENCES = {
     "library.other-operators-differ": "in {runtime} the rewritten resizes are right, and other operators differ: {why}",
     "library.verification-refused": "verification failed: {refusal}",
     "library.older-forms-round": "older forms of {operators} compute within rounding",
-    "library.hybrid-verified-at-8": "the file itself is no valid ONNX (opset 9 with a scales attribute); its twin of opset 8 was verified",
+    "library.hybrid-verified-at-8": "the file itself is no valid ONNX (opset 9 with a scales attribute); the same model at opset 8 was verified",
     "library.allow-inexact-passes": " Other operators add in another order, and where a later node rounds, a last bit may become a whole step. --allow-inexact lets up to {most:g} of the largest value pass, and reports it.",
     "library.nothing-rewritten": "nothing was rewritten",
     "library.coupled": "another scale of {what} breaks the model at {breaks_at!r}, {where}",

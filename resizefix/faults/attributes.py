@@ -7,6 +7,7 @@ from typing import Any
 
 from onnx import AttributeProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import DIALECTS, dialect_of
 from resizefix.dialects.row import FLOAT, FLOATS, INT, INTS, STRING, Dialect
 from resizefix.errors import RefusedError
@@ -53,15 +54,13 @@ def wrong_type(node: ResizeNode, _: Preferences) -> Fault | None:
         if wanted is None or attribute.ref_attr_name or attribute.type in (wanted, AttributeProto.UNDEFINED):
             continue
         value = _as_type(node.attributes.get(attribute.name), wanted)
-        because = f"its attribute {attribute.name} has the wrong type"
+        because = Diagnostic("faults.attribute-type", name=attribute.name)
         if value is None:
-            fix = "the value cannot be read as the right type; correct it and try again"
-            return Fault(TYPE, because, fix, stops_loading=True)
+            return Fault(TYPE, because, Diagnostic("faults.type-unreadable"), stops_loading=True)
         if sum(other.name == attribute.name for other in node.node.attribute) > 1:
-            fix = "the node has another attribute of that name; remove one of the two"
-            return Fault(TYPE, because, fix, stops_loading=True)
+            return Fault(TYPE, because, Diagnostic("faults.attribute-twice"), stops_loading=True)
         change = Change(node.rewritten(put={attribute.name: value}))
-        return Fault(TYPE, because, f"it becomes {value!r}", change, stops_loading=True)
+        return Fault(TYPE, because, Diagnostic("faults.becomes", value=value), change, stops_loading=True)
     return None
 
 
@@ -93,10 +92,11 @@ def misspelt_value(node: ResizeNode, _: Preferences) -> Fault | None:
         meant = _mode_meant(node, plain) if name == "mode" else plain if plain in _VALUES[name] else None
         if meant == written:
             continue
-        because = f"{name} is {written!r}, which ONNX does not have"
+        because = Diagnostic("faults.no-such-value", name=name, written=written)
         if meant is None:
-            return Fault(SPELLING, because, "what it means is not in the file; export the model again, or correct it")
-        return Fault(SPELLING, because, f"it becomes {meant!r}", Change(node.rewritten(put={name: meant})))
+            return Fault(SPELLING, because, Diagnostic("faults.value-unknown"))
+        change = Change(node.rewritten(put={name: meant}))
+        return Fault(SPELLING, because, Diagnostic("faults.becomes", value=meant), change)
     return None
 
 
@@ -113,18 +113,18 @@ def align_corners(node: ResizeNode, _: Preferences) -> Fault | None:
     if "align_corners" not in node.attributes:
         return None
     value = node.attributes["align_corners"]
-    because = "ONNX has no attribute align_corners"
+    because = Diagnostic("faults.align-corners")
     written = node.attributes.get("coordinate_transformation_mode")
     if not value:
         change = Change(node.rewritten(drop={"align_corners"}))
-        return Fault(UNKNOWN, because, "it is removed: 0 is what its other attributes say already", change)
+        return Fault(UNKNOWN, because, Diagnostic("faults.align-corners-off"), change)
     has_coordinates = node.opset >= 11 and node.node.op_type == "Resize"
     if not has_coordinates or written not in (None, "align_corners"):
-        fix = f"it contradicts the node's coordinates ({written or 'asymmetric'}); remove one of the two"
+        fix = Diagnostic("faults.align-corners-contradicted", coordinates=written or "asymmetric")
         return Fault(UNKNOWN, because, fix)
     put = {"coordinate_transformation_mode": "align_corners"}
     change = Change(node.rewritten(drop={"align_corners"}, put=put))
-    return Fault(UNKNOWN, because, "it becomes coordinate_transformation_mode=align_corners", change)
+    return Fault(UNKNOWN, because, Diagnostic("faults.align-corners-moved"), change)
 
 
 def of_another_opset(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -139,12 +139,8 @@ def of_another_opset(node: ResizeNode, _: Preferences) -> Fault | None:
     spare = sorted(name for name in node.attributes if name not in known)
     if not spare:
         return None
-    because = f"{dialect.name} has no attribute {', '.join(spare)}"
+    because = Diagnostic("faults.no-such-attribute", dialect=dialect.name, names=", ".join(spare))
     if set(spare) <= SINCE_11 | SINCE_18:
-        return Fault(
-            UNKNOWN,
-            because,
-            "it is removed: the node computes the same without it",
-            Change(node.rewritten(drop=set(spare))),
-        )
-    return Fault(UNKNOWN, because, "what it means is not known; remove it, or export the model again")
+        change = Change(node.rewritten(drop=set(spare)))
+        return Fault(UNKNOWN, because, Diagnostic("faults.attribute-spare"), change)
+    return Fault(UNKNOWN, because, Diagnostic("faults.attribute-unknown"))

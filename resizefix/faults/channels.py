@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import integers, shape_of_input
@@ -30,8 +31,8 @@ def lost_channels(node: ResizeNode, _: Preferences) -> Fault | None:
     evidence = _evidence(node, channels)
     if tail is None or evidence is None:
         return None
-    because = f"its sizes begin with 1, 1, and its input has {channels} channels: all but the first are lost"
-    fix = f"batch and channels are taken from the input, since {evidence}"
+    because = Diagnostic("faults.channels-lost", channels=channels)
+    fix = Diagnostic("faults.channels-of-input", evidence=evidence)
     return Fault(LOST_CHANNELS, because, fix, _with_input_channels(node, sizes, tail), keeps_numbers=False)
 
 
@@ -43,15 +44,15 @@ def _known(node: ResizeNode) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _evidence(node: ResizeNode, channels: int) -> str | None:
+def _evidence(node: ResizeNode, channels: int) -> Diagnostic | None:
     """What says that the channels are to stay; None: nothing does."""
     stored = node.stored_dims
     if stored is not None and len(stored) > 1 and stored[1] == channels:
-        return f"the stored output shape has {channels} channels"
+        return Diagnostic("faults.channels-stored", channels=channels)
     if node.attributes.get("mode", "nearest") != "nearest":
-        return "onnxruntime interpolates between channels in no mode but nearest"
+        return Diagnostic("faults.channels-not-interpolated")
     if node.view.model.producer_name == "pytorch":
-        return "torch never resizes channels"
+        return Diagnostic("faults.channels-of-torch")
     return None
 
 

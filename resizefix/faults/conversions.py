@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 from onnx import NodeProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import is_resize
 from resizefix.faults.fault import Change, Fault, Preferences
 from resizefix.faults.operators import SINCE_11, simple_rounding
@@ -33,16 +34,14 @@ def lost_asymmetric(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     put = {"coordinate_transformation_mode": "asymmetric"}
     rounding = simple_rounding(node.operands[2].value)
-    because = (
-        "it has a constant roi that nothing reads, and no attribute but mode. onnx.version_converter made it from a "
-        "Resize of opset 10, which samples asymmetrically; opset 11 computes it as half_pixel"
-    )
+    because = Diagnostic("faults.converted-from-10")
     if node.attributes.get("mode", "nearest") == "nearest":
         if rounding is None:
-            fix = "one axis grows and another shrinks, which no nearest_mode fits; convert the original again"
+            fix = Diagnostic("faults.no-rounding-to-convert")
             return Fault(LOST_ASYMMETRIC, because, fix, keeps_numbers=False)
         put["nearest_mode"] = rounding
-    fix = f"the attributes that were lost are written: {', '.join(f'{name}={value}' for name, value in put.items())}"
+    written = ", ".join(f"{name}={value}" for name, value in put.items())
+    fix = Diagnostic("faults.attributes-written", attributes=written)
     return Fault(LOST_ASYMMETRIC, because, fix, Change(node.rewritten(put=put)), keeps_numbers=False)
 
 
@@ -66,8 +65,8 @@ def quantised_extent(node: ResizeNode, _: Preferences) -> Fault | None:
                     others[index] = straight
     if not others and changed == node.node:
         return None
-    because = "its scales or sizes are quantised and dequantised on the way, which rounds and saturates them"
-    fix = "they are computed without that"
+    because = Diagnostic("faults.extent-quantised")
+    fix = Diagnostic("faults.extent-unquantised")
     return Fault(QUANTISED_EXTENT, because, fix, Change(changed, others=others, resized=True), keeps_numbers=False)
 
 
@@ -96,7 +95,7 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
     double = {name for name, count in written.items() if count > 1}
     if not own & double:
         return None
-    because = f"the tensor '{sorted(own & double)[0]}' is written by several nodes, which ONNX forbids"
+    because = Diagnostic("faults.output-twice", name=min(own & double))
     outside = {value if isinstance(value, str) else value.name for value in body.output}
     others: dict[int, NodeProto] = {}
     stored: dict[str, int] = {}
@@ -107,8 +106,7 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
         near = all(name in casts or is_resize(body.node[index]) for index in writers)
         paired = len(writers) == len(readers) and name not in outside
         if not near or not (paired or alike):
-            fix = "which reader belongs to which is not certain; convert the model again"
-            return Fault(DUPLICATE_OUTPUT, because, fix, stops_loading=True)
+            return Fault(DUPLICATE_OUTPUT, because, Diagnostic("faults.readers-unpaired"), stops_loading=True)
         for place, writer in enumerate(writers[1:], start=1):
             fresh = node.names.fresh(name)
             _rename(others, body.node, writer, "output", name, fresh)
@@ -122,7 +120,7 @@ def duplicate_output(node: ResizeNode, _: Preferences) -> Fault | None:
         if names[link.name] > 1 and link.op_type == "Cast":
             link.name = node.names.fresh(link.name)
         others[index] = link
-    fix = "each writer gets a name of its own; the first reader belongs to the first writer, and so on"
+    fix = Diagnostic("faults.writers-renamed")
     return Fault(DUPLICATE_OUTPUT, because, fix, Change(others=others), stops_loading=True)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import inference_length, kernel_length, sampled_scale
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
@@ -40,13 +41,10 @@ def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
     scales, sizes = node.extents
     if scales is None or sizes is None:
         return None
-    because = "both scales and sizes hold a value, and ONNX allows one of them"
+    because = Diagnostic("faults.both-extents")
     kept = preferences.extent or _agreed(node, scales, sizes)
     if kept is None:
-        fix = (
-            f"they disagree or cannot be compared: scales {_text(scales)} or sizes {_text(sizes)}; "
-            "choose with --prefer scales or --prefer sizes"
-        )
+        fix = Diagnostic("faults.extents-disagree", scales=_text(scales), sizes=_text(sizes))
         return Fault(BOTH_EXTENTS, because, fix)
     where = node.places
     if kept == "scales":
@@ -56,7 +54,7 @@ def both_extents(node: ResizeNode, preferences: Preferences) -> Fault | None:
     else:
         empty, initializers = empty_tensor(node)
         change = Change(node.with_input(where["scales"], empty), initializers=initializers, resized=True)
-    return Fault(BOTH_EXTENTS, because, f"the {kept} stay, the other operand is removed", change)
+    return Fault(BOTH_EXTENTS, because, Diagnostic("faults.extent-kept", kept=kept), change)
 
 
 def _agreed(node: ResizeNode, scales: Operand, sizes: Operand) -> str | None:
@@ -85,7 +83,7 @@ def _whole(scales: Array, lengths: Sequence[int]) -> bool:
 
 
 def _text(operand: Operand) -> str:
-    return "computed at run time" if operand.value is None else numbers_text(operand.value)
+    return Diagnostic("faults.at-run-time") if operand.value is None else numbers_text(operand.value)
 
 
 def no_extent(node: ResizeNode, preferences: Preferences) -> Fault | None:
@@ -94,14 +92,13 @@ def no_extent(node: ResizeNode, preferences: Preferences) -> Fault | None:
         return None
     if node.extents != (None, None) or (set(node.operands) == {1} and not node.operands[1].is_empty):
         return None
-    because = "neither scales nor sizes hold a value"
+    because = Diagnostic("faults.no-extent")
     out = _stored_sizes(node)
     if out is None:
-        fix = "no stored shape says how large its output is either; export the model again"
-        return Fault(NO_EXTENT, because, fix)
+        return Fault(NO_EXTENT, because, Diagnostic("faults.no-stored-output"))
     if preferences.extent != "sizes" and not _sizes_are_scales(node, out):
         return Fault(NO_EXTENT, because, _two_readings(node, out))
-    return Fault(NO_EXTENT, because, "its sizes become those of the stored output shape", _with_sizes(node, out))
+    return Fault(NO_EXTENT, because, Diagnostic("faults.sizes-of-stored"), _with_sizes(node, out))
 
 
 def _stored_sizes(node: ResizeNode) -> list[int] | None:
@@ -125,11 +122,8 @@ def _sizes_are_scales(node: ResizeNode, out: Sequence[int]) -> bool:
     return all(before > 0 and (after % before == 0 or before % after == 0) for before, after in pairs)
 
 
-def _two_readings(node: ResizeNode, out: Sequence[int]) -> str:
-    return (
-        f"the stored shape makes {_lengths(node)} into {list(out)}, by these sizes or by a scale that was rounded down "
-        "to them; --prefer sizes takes the sizes"
-    )
+def _two_readings(node: ResizeNode, out: Sequence[int]) -> Diagnostic:
+    return Diagnostic("faults.sizes-or-scale", before=_lengths(node), after=list(out))
 
 
 def _lengths(node: ResizeNode) -> list[int]:
@@ -156,12 +150,12 @@ def short_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     rank, count = node.rank, scales.value.size
     if rank is None or count >= rank or "axes" in node.attributes:
         return None
-    because = f"it has {count} scales, and its input has {rank} axes"
+    because = Diagnostic("faults.scales-short", count=count, rank=rank)
     full = np.concatenate([np.ones(rank - count, np.float32), scales.value.astype(np.float32)])
     if node.input_dims is None or node.stored_dims is None or not _gives(full, node.input_dims, node.stored_dims):
-        fix = f"no stored shape says which axes they are of; if the last ones, write {numbers_text(full)}"
+        fix = Diagnostic("faults.scales-of-which-axes", scales=numbers_text(full))
         return Fault(SHORT_EXTENT, because, fix)
-    fix = f"they become {numbers_text(full)}, as the stored shape says"
+    fix = Diagnostic("faults.scales-as-stored", scales=numbers_text(full))
     return Fault(SHORT_EXTENT, because, fix, _new_scales(node, scales, full))
 
 
@@ -189,23 +183,22 @@ def impossible(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if scales is not None and sizes is None and scales.value is not None and scales.value.dtype.kind == "f":
         if all(0 < scale < math.inf for scale in scales.value.ravel().tolist()):
             return None
-        because = f"its scales {numbers_text(scales.value)} are not all finite and above 0"
+        because = Diagnostic("faults.scales-impossible", scales=numbers_text(scales.value))
         out = _stored_sizes(node)
         if out is None or node.opset < 11:
-            return Fault(IMPOSSIBLE, because, "no stored shape says what was meant; export the model again")
+            return Fault(IMPOSSIBLE, because, Diagnostic("faults.no-stored-meaning"))
         if preferences.extent != "sizes" and not _sizes_are_scales(node, out):
             return Fault(IMPOSSIBLE, because, _two_readings(node, out))
-        fix = "sizes take their place, those of the stored output shape"
-        return Fault(IMPOSSIBLE, because, fix, _with_sizes(node, out))
+        return Fault(IMPOSSIBLE, because, Diagnostic("faults.sizes-instead"), _with_sizes(node, out))
     if sizes is None or sizes.value is None or scales is not None or np.all(sizes.value > 0):
         return None
-    because = f"its sizes are {sizes.value.tolist()}, and each must be above 0"
+    because = Diagnostic("faults.sizes-impossible", sizes=sizes.value.tolist())
     if not set(sizes.value[sizes.value <= 0].tolist()) <= {0, -1}:
-        return Fault(IMPOSSIBLE, because, "correct them, or export the model again")
+        return Fault(IMPOSSIBLE, because, Diagnostic("faults.correct-sizes"))
     kept = [axis for axis, size in enumerate(sizes.value) if size <= 0]
     if "axes" in node.attributes or node.rank != len(sizes.value) or kept != list(range(len(kept))):
-        return Fault(IMPOSSIBLE, because, "which axes keep their size is not certain; correct them")
-    fix = "0 and -1 mean, as in Reshape, that an axis keeps its size: it is taken from the input"
+        return Fault(IMPOSSIBLE, because, Diagnostic("faults.kept-axes-unknown"))
+    fix = Diagnostic("faults.sizes-as-in-reshape")
     return Fault(PLACEHOLDER, because, fix, _sizes_behind(node, len(kept), sizes.value))
 
 
@@ -245,9 +238,9 @@ def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:
             value[place] = 1
     if np.array_equal(value, scales.value):
         return None
-    because = f"its scales {numbers_text(scales.value)} are nearly 1 on an axis that keeps its size"
-    change = _new_scales(node, scales, value)
-    return Fault(UNIT_SCALE, because, f"they become {numbers_text(value)}", change, keeps_numbers=False)
+    because = Diagnostic("faults.nearly-one", scales=numbers_text(scales.value))
+    fix = Diagnostic("faults.become", value=numbers_text(value))
+    return Fault(UNIT_SCALE, because, fix, _new_scales(node, scales, value), keeps_numbers=False)
 
 
 def _is_one(node: ResizeNode, axis: int, scale: float, scales: int) -> bool:
@@ -312,32 +305,23 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
                 lost = lost or wanted != made
     if np.array_equal(value, scales.value):
         return None
-    because = f"its scales {numbers_text(scales.value)} give another output size in some runtimes than in others"
+    old = numbers_text(scales.value)
+    because = Diagnostic("faults.size-by-runtime", scales=old)
     if lost and preferences.extent == "sizes":
-        because = (
-            f"its scales {numbers_text(scales.value)} give one pixel less than the quotients that they are rounded from"
-        )
+        because = Diagnostic("faults.short-of-quotients", scales=old)
     elif meets:
-        because = (
-            f"its scales {numbers_text(scales.value)} give one pixel less than the tensor that it meets at {meets!r}"
-        )
+        because = Diagnostic("faults.short-of-met", scales=old, label=meets)
     elif lost:
-        because = (
-            f"its scales {numbers_text(scales.value)} give one pixel less than the stored output shape {_plain(node)}"
-        )
-    fix = f"they become {numbers_text(value)}, which give that size in every runtime"
+        because = Diagnostic("faults.short-of-stored", scales=old, shape=list(node.stored_dims or ()))
+    fix = Diagnostic("faults.size-in-every-runtime", scales=numbers_text(value))
     # A scale one unit in the last place higher moves the samples by as much.
     return Fault(LOST_PIXEL, because, fix, _new_scales(node, scales, value), keeps_numbers=False)
 
 
 def _two_lengths(scale: float, size: int, made: int) -> Fault:
-    because = f"its scale {scale} is float32({made + 1}/{size}), and {size} times that is just below {made + 1}"
-    fix = f"--prefer sizes makes the output {made + 1} long, as the quotient says; --prefer scales keeps {made}"
+    because = Diagnostic("faults.quotient-short", scale=scale, size=size, longer=made + 1)
+    fix = Diagnostic("faults.prefer-length", longer=made + 1, made=made)
     return Fault(LOST_PIXEL, because, fix, keeps_numbers=False)
-
-
-def _plain(node: ResizeNode) -> str:
-    return str(list(node.stored_dims or ()))
 
 
 def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -353,8 +337,8 @@ def frozen_batch(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     # Channels that keep their size come along, so that the sizes of the image alone stay constant.
     kept = 2 if isinstance(dims[1], int) and dims[1] == value[1] and len(dims) > 3 else 1
-    because = f"its sizes {value.tolist()} fix the batch at {value[0]}, and the batch of its input is free ({dims[0]})"
-    fix = "the batch is taken from the input"
+    because = Diagnostic("faults.batch-fixed", sizes=value.tolist(), batch=value[0], free=dims[0])
+    fix = Diagnostic("faults.batch-of-input")
     return Fault(FROZEN_BATCH, because, fix, _sizes_behind(node, kept, value), keeps_numbers=False)
 
 
@@ -366,4 +350,4 @@ def identity(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if not np.all(scales.value == 1):
         return None
     changed = node.rewritten(op_type="Identity", inputs=[node.node.input[0]], drop=set(node.attributes))
-    return Fault(IDENTITY, "all its scales are 1, so it changes nothing", "Identity takes its place", Change(changed))
+    return Fault(IDENTITY, Diagnostic("faults.identity"), Diagnostic("faults.identity-instead"), Change(changed))

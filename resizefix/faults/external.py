@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.payloads import THRESHOLD
 from resizefix.document.scopes import Definition
 from resizefix.faults.fault import Change, Fault, Preferences
@@ -28,8 +29,8 @@ def external_extent(node: ResizeNode, _: Preferences) -> Fault | None:
             continue
         tensor = node.constant(what, operand.value)
         change = Change(node.with_input(operand.position, tensor.name), initializers=[tensor])
-        because = f"its {what} stand in another file, which onnxruntime does not open before it needs them"
-        return Fault(EXTERNAL_EXTENT, because, "the model itself holds them", change, stops_loading=True)
+        because = Diagnostic("faults.extent-external", what=what)
+        return Fault(EXTERNAL_EXTENT, because, Diagnostic("faults.extent-in-model"), change, stops_loading=True)
     return None
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from onnx import NodeProto, TensorProto
 
+from resizefix.diagnostics import Diagnostic
+
 if TYPE_CHECKING:
     from resizefix.faults.resize_node import ResizeNode
 
@@ -43,8 +45,8 @@ class Fault:
     """
 
     name: str
-    because: str
-    fix: str
+    because: Diagnostic
+    fix: Diagnostic
     change: Change | None = None
     keeps_numbers: bool = True
     retry_args: tuple[str, ...] = ()

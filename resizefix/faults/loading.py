@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.faults.fault import Fault
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Target, Violation
-
-_SOURCE = "measured on onnxruntime 1.32.0, which does not load such a model"
 
 
 def repaired_first(faults: Sequence[Sequence[Fault]]) -> list[bool]:
@@ -22,5 +21,6 @@ def not_loaded(target: Target, node: str, faults: Iterable[Fault]) -> Iterator[V
     """A violation for each of the node's faults with which the target does not load the model."""
     for fault in faults if target is ONNXRUNTIME else ():
         if fault.stops_loading:
-            fix = f"repair the node: {fault.fix}" if fault.change is not None else fault.fix
-            yield Violation(node=node, rule=f"fault-{fault.name}", because=fault.because, source=_SOURCE, fix=fix)
+            fix = Diagnostic("faults.repair-node", fix=fault.fix) if fault.change is not None else fault.fix
+            source = Diagnostic("faults.measured")
+            yield Violation(node=node, rule=f"fault-{fault.name}", because=fault.because, source=source, fix=fix)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array
 from resizefix.faults.fault import Change, Fault, Preferences
@@ -30,14 +31,10 @@ def upsample_beyond_9(node: ResizeNode, _: Preferences) -> Fault | None:
     """Upsample in a model of opset 10 or later, where the operator is deprecated."""
     if node.node.op_type != "Upsample" or node.opset < 10:
         return None
-    because = f"Upsample is deprecated from opset 10 on, and the model imports opset {node.opset}"
+    because = Diagnostic("faults.upsample-deprecated", opset=node.opset)
     if SINCE_11 & set(node.attributes):
-        return Fault(
-            WRONG_OPSET,
-            because,
-            "it has the attributes of Resize: name it Resize",
-            Change(node.rewritten(op_type="Resize")),
-        )
+        change = Change(node.rewritten(op_type="Resize"))
+        return Fault(WRONG_OPSET, because, Diagnostic("faults.name-it-resize"), change)
     scales = scales_attribute(node)
     initializers = []
     operand = next((node.operands[place] for place in (1, 2) if place in node.operands), None)
@@ -47,7 +44,7 @@ def upsample_beyond_9(node: ResizeNode, _: Preferences) -> Fault | None:
         initializers.append(node.constant("scales", scales))
         name = initializers[0].name
     else:
-        return Fault(WRONG_OPSET, because, "it has no scales, so its meaning is not known; export the model again")
+        return Fault(WRONG_OPSET, because, Diagnostic("faults.no-scales"))
     value = operand.value if operand is not None else scales
     return _as_resize(node, because, name, value, initializers)
 
@@ -59,20 +56,17 @@ def two_inputs_beyond_10(node: ResizeNode, preferences: Preferences) -> Fault | 
     if node.attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize":
         return None
     operand = node.operands[1]
-    because = "its second input holds the scales, and from opset 11 on the second input is roi"
+    because = Diagnostic("faults.scales-in-place-of-roi")
     if operand.dims is not None and node.rank is not None and operand.dims != (node.rank,):
-        return Fault(
-            OPERAND_SPELLING,
-            f"it has no scales or sizes, and its second input of shape {list(operand.dims)} is not one scale per axis",
-            "nothing says how large the output is; export the model again",
-        )
+        because = Diagnostic("faults.no-scale-per-axis", shape=list(operand.dims))
+        return Fault(OPERAND_SPELLING, because, Diagnostic("faults.size-unknown"))
     if set(node.attributes) <= {"mode"} and _is_old_mode(node):
         if not _read_alike(node, operand.value) and node.view.model.producer_name != "sclblonnx":
             if preferences.coordinates is None:
                 return _two_coordinates(node, because)
             if preferences.coordinates == "half_pixel":
                 return _moved_scales(node, because, operand.name)
-        because += "; with no attribute but mode it is a node of opset 10, which samples asymmetrically"
+        because = Diagnostic("faults.resize-10", because=because)
         return _as_resize(node, because, operand.name, operand.value, [])
     return _moved_scales(node, because, operand.name)
 
@@ -92,47 +86,42 @@ def _read_alike(node: ResizeNode, scales: Array | None) -> bool:
     return bool(np.all(scales >= 1) and np.array_equal(scales, np.round(scales)))
 
 
-def _two_coordinates(node: ResizeNode, because: str) -> Fault:
+def _two_coordinates(node: ResizeNode, because: Diagnostic) -> Fault:
     """onnxscript leaves roi out of a node of today, sclblonnx raises the opset of a Resize-10: both look the same."""
-    fix = (
-        f"as a node of opset 10 it samples asymmetrically, as one of opset {node.opset} at half_pixel; choose with "
-        "--prefer asymmetric or --prefer half_pixel"
-    )
+    fix = Diagnostic("faults.two-coordinates", opset=node.opset)
     return Fault(OPERAND_SPELLING, because, fix, retry_args=("--prefer", "half_pixel"))
 
 
-def _moved_scales(node: ResizeNode, because: str, scales: str) -> Fault:
+def _moved_scales(node: ResizeNode, because: Diagnostic, scales: str) -> Fault:
     roi, initializers = empty_roi(node)
     change = Change(node.rewritten(inputs=[node.node.input[0], roi, scales]), initializers=initializers)
-    return Fault(OPERAND_SPELLING, because, "the scales become the third input", change)
+    return Fault(OPERAND_SPELLING, because, Diagnostic("faults.scales-third"), change)
 
 
-def _as_resize(node: ResizeNode, because: str, scales: str, value: Array | None, initializers: list[Any]) -> Fault:
+def _as_resize(
+    node: ResizeNode, because: Diagnostic, scales: str, value: Array | None, initializers: list[Any]
+) -> Fault:
     """The node of Upsample-9 or Resize-10 in the words of the opset that the model imports."""
     if not _is_old_mode(node):
-        fix = "Upsample has no such mode, so its coordinates are not known; export the model again"
-        return Fault(WRONG_OPSET, because, fix)
+        return Fault(WRONG_OPSET, because, Diagnostic("faults.no-such-mode"))
     if node.opset == 10:
         change = Change(
             node.rewritten(op_type="Resize", inputs=[node.node.input[0], scales], drop=SCALES_ATTRIBUTES),
             initializers=initializers,
         )
-        return Fault(WRONG_OPSET, because, "it becomes Resize, with the same inputs", change)
+        return Fault(WRONG_OPSET, because, Diagnostic("faults.resize-same-inputs"), change)
     put: dict[str, Any] = {"coordinate_transformation_mode": "asymmetric"}
     if node.attributes.get("mode", "nearest") == "nearest":
         rounding = simple_rounding(value)
         if rounding is None:
-            fix = "one axis grows and another shrinks, which no nearest_mode fits; export the model again"
-            return Fault(WRONG_OPSET, because, fix)
+            return Fault(WRONG_OPSET, because, Diagnostic("faults.no-rounding-to-export"))
         put["nearest_mode"] = rounding
     roi, empty = empty_roi(node)
     changed = node.rewritten(
         op_type="Resize", inputs=[node.node.input[0], roi, scales], drop=SCALES_ATTRIBUTES, put=put
     )
-    words = ", ".join(put.values())
-    return Fault(
-        WRONG_OPSET, because, f"it becomes Resize ({words})", Change(changed, initializers=[*initializers, *empty])
-    )
+    fix = Diagnostic("faults.resize-with", attributes=", ".join(put.values()))
+    return Fault(WRONG_OPSET, because, fix, Change(changed, initializers=[*initializers, *empty]))
 
 
 def simple_rounding(scales: Array | None) -> str | None:
@@ -183,53 +172,52 @@ def upsample_of_another_version(node: ResizeNode, _: Preferences) -> Fault | Non
     if operand is None and "height_scale" in node.attributes and written is not None:
         put = {"scales": [float(scale) for scale in written]}
         changed = node.rewritten(drop=SCALES_ATTRIBUTES, put=put)
-        because = "height_scale and width_scale are the attributes of Upsample-1"
-        return Fault(WRONG_OPSET, because, "they become the attribute scales", Change(changed))
+        because, fix = Diagnostic("faults.upsample-1"), Diagnostic("faults.attribute-scales")
+        return Fault(WRONG_OPSET, because, fix, Change(changed))
     if operand is None:
         return None
-    because = f"it has a second input, and before opset 9 the scales of Upsample are an attribute (opset {node.opset})"
+    because = Diagnostic("faults.second-input", opset=node.opset)
     value = operand.value
     fits = value is not None and value.ndim == 1 and value.dtype.kind == "f" and node.rank in (None, value.size)
     if not fits or value is None:
-        fix = "its second input is no constant with one scale per axis; export the model again"
-        return Fault(WRONG_OPSET, because, fix)
+        return Fault(WRONG_OPSET, because, Diagnostic("faults.second-input-unfit"))
     if written is not None and not np.array_equal(written, value.astype(np.float32)):
-        fix = f"its input says {value.tolist()} and its attribute {written.tolist()}; remove the wrong one"
+        fix = Diagnostic("faults.input-or-attribute", value=value.tolist(), written=written.tolist())
         return Fault(WRONG_OPSET, because, fix)
     put = {"scales": [float(scale) for scale in value.astype(np.float32)]}
     changed = node.rewritten(inputs=[node.node.input[0]], drop=SCALES_ATTRIBUTES, put=put)
-    return Fault(WRONG_OPSET, because, "the scales become the attribute", Change(changed))
+    return Fault(WRONG_OPSET, because, Diagnostic("faults.scales-to-attribute"), Change(changed))
 
 
 def _scales_as_input(node: ResizeNode, written: Array | None) -> Fault | None:
     operand = node.operands.get(1)
     if written is None or not SCALES_ATTRIBUTES & set(node.attributes):
         return None
-    because = "its scales are an attribute, and in opset 9 the scales of Upsample are an input"
+    because = Diagnostic("faults.scales-are-attribute")
     if operand is None:
         tensor = node.constant("scales", written)
         changed = node.rewritten(inputs=[node.node.input[0], tensor.name], drop=SCALES_ATTRIBUTES)
-        return Fault(WRONG_OPSET, because, "the scales become an initializer", Change(changed, initializers=[tensor]))
+        change = Change(changed, initializers=[tensor])
+        return Fault(WRONG_OPSET, because, Diagnostic("faults.scales-to-initializer"), change)
     if operand.value is not None and np.array_equal(operand.value, written):
         change = Change(node.rewritten(drop=SCALES_ATTRIBUTES))
-        return Fault(WRONG_OPSET, because, "the attribute is removed; the input holds the same scales", change)
-    fix = f"its attribute says {written.tolist()} and its input something else; remove the wrong one"
-    return Fault(WRONG_OPSET, because, fix)
+        return Fault(WRONG_OPSET, because, Diagnostic("faults.attribute-repeats"), change)
+    return Fault(WRONG_OPSET, because, Diagnostic("faults.attribute-or-input", written=written.tolist()))
 
 
 def _upsample_before_7(node: ResizeNode, written: Array | None) -> Fault | None:
-    because = f"no runtime computes Upsample as opset {node.opset} has it"
+    because = Diagnostic("faults.upsample-not-run", opset=node.opset)
     if written is None:
-        return Fault(WRONG_OPSET, because, "it has no height_scale and width_scale; export the model again")
+        return Fault(WRONG_OPSET, because, Diagnostic("faults.no-height-scale"))
     reason = node.surroundings.why_not_raised(7)
     if reason is not None:
-        return Fault(WRONG_OPSET, because, f"the model cannot be raised to opset 7: {reason}")
+        return Fault(WRONG_OPSET, because, Diagnostic("faults.not-raised", opset=7, why=reason))
     spelled = node.attributes.get("mode", "nearest")
     put: dict[str, Any] = {"scales": [float(scale) for scale in written]}
     if spelled == "bilinear":
         put["mode"] = "linear"
     change = Change(node.rewritten(drop=SCALES_ATTRIBUTES, put=put), opset=7)
-    return Fault(WRONG_OPSET, because, "the model is raised to opset 7 and the scales become the attribute", change)
+    return Fault(WRONG_OPSET, because, Diagnostic("faults.raised-to-7"), change)
 
 
 def too_new_for_the_model(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -237,17 +225,19 @@ def too_new_for_the_model(node: ResizeNode, _: Preferences) -> Fault | None:
     needed = _needed_opset(node)
     if needed is None or needed <= node.opset:
         return None
-    what = "a downscaling Upsample" if node.node.op_type == "Upsample" else "this Resize"
-    because = f"{what} needs opset {needed}, and the model imports opset {node.opset}"
+    code = "faults.upsample-shrinks" if node.node.op_type == "Upsample" else "faults.resize-too-new"
+    because = Diagnostic(code, needed=needed, opset=node.opset)
     others = _of_the_imported_opset(node)
     if others:
-        fix = f"another resize ({others}) is of opset {node.opset}; convert the model to opset {needed} as a whole"
+        fix = Diagnostic("faults.another-resize", label=others, opset=node.opset, needed=needed)
         return Fault(WRONG_OPSET, because, fix)
-    reason = "it stands in a function" if node.scope.in_function else node.surroundings.why_not_raised(needed)
+    reason = (
+        node.surroundings.why_not_raised(needed) if not node.scope.in_function else Diagnostic("faults.in-function")
+    )
     if reason is not None:
-        return Fault(WRONG_OPSET, because, f"the model cannot be raised to opset {needed}: {reason}")
+        return Fault(WRONG_OPSET, because, Diagnostic("faults.not-raised", opset=needed, why=reason))
     changed = node.rewritten(op_type="Resize") if node.node.op_type == "Upsample" else None
-    fix = f"the model imports opset {needed}; every other node means the same there"
+    fix = Diagnostic("faults.raised", opset=needed)
     return Fault(WRONG_OPSET, because, fix, Change(changed, opset=needed))
 
 
@@ -309,10 +299,9 @@ def missing_operand(node: ResizeNode, _: Preferences) -> Fault | None:
     for place in missing:
         inputs[place] = empty
     names = " and ".join(("", "roi", "scales")[place] for place in missing)
-    has = "input {} has" if len(missing) == 1 else "inputs {} have"
-    because = f"its {has.format(names)} no name, and before opset 13 an unused one must be an empty tensor"
+    because = Diagnostic("faults.operand-unnamed" if len(missing) == 1 else "faults.operands-unnamed", names=names)
     change = Change(node.rewritten(inputs=inputs), initializers=initializers)
-    return Fault(OPERAND_SPELLING, because, "it reads an empty tensor", change)
+    return Fault(OPERAND_SPELLING, because, Diagnostic("faults.reads-empty"), change)
 
 
 def shape_of_input(node: ResizeNode) -> tuple[NodeProto, str]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
@@ -33,16 +34,17 @@ def quantised_scales(node: ResizeNode, _: Preferences) -> Fault | None:
     scales, step = read
     axes = node.axes_of(len(scales))
     found = [_factor(node, axis, scale, step) for axis, scale in zip(axes, scales.tolist(), strict=True)]
-    because = f"its scales are quantised, which makes them {numbers_text(scales)}"
+    because = Diagnostic("faults.scales-quantised", scales=numbers_text(scales))
     if any(scale is None for scale in found):
-        fix = f"each is within {step / 2:.3g} of what was meant, and no stored shape says which factor that is"
+        fix = Diagnostic("faults.factor-unknown", half=step / 2)
         return Fault(QUANTISED_EXTENT, because, fix, keeps_numbers=False)
     value = np.array(found, np.float32)
     if np.array_equal(value, scales) and (node.rank is None or None not in axes):
         return None  # it runs as it is; too few of them are another fault, which is seen of a constant alone
     tensor = node.constant("scales", value)
     change = Change(node.with_input(place, tensor.name), initializers=[tensor], resized=True)
-    return Fault(QUANTISED_EXTENT, because, f"they become {numbers_text(value)}", change, keeps_numbers=False)
+    fix = Diagnostic("faults.become", value=numbers_text(value))
+    return Fault(QUANTISED_EXTENT, because, fix, change, keeps_numbers=False)
 
 
 def _dequantised(node: ResizeNode, operand: Operand) -> tuple[Array, float] | None:

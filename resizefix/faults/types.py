@@ -6,9 +6,12 @@ takes, put a Cast on one side of a node alone, or leave stored types that are no
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import numbers_text
@@ -29,7 +32,6 @@ _NO_NUMBERS = (
     TensorProto.COMPLEX64,
     TensorProto.COMPLEX128,
 )  # onnxruntime casts these to no number
-_NO_NUMBERS_FIX = "these are not numbers that a Cast makes; export the model again, or correct it"
 _HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 _HALF_DTYPES = tuple(np.dtype(helper.tensor_dtype_to_np_dtype(half)) for half in _HALVES)
 
@@ -45,13 +47,13 @@ def empty_operand(node: ResizeNode, _: Preferences) -> Fault | None:
             continue
         if operand.is_direct and operand.elem_type == (INT64 if what == "sizes" else FLOAT):
             continue
-        because = f"its {what} are empty and stand behind a Cast, where onnxruntime takes them for a value"
+        because = Diagnostic("faults.empty-behind-cast", what=what)
         if operand.is_direct:
-            because = f"its {what} are empty and of type {_type_name(operand.elem_type)}"
+            because = Diagnostic("faults.empty-of-type", what=what, kind=_type_name(operand.elem_type))
         mandatory = node.opset < 13 and what == "scales"
         name, initializers = empty_tensor(node) if mandatory else ("", [])
         change = Change(node.with_input(place, name), initializers=initializers)
-        fix = "it reads an empty float32 tensor" if mandatory else "the operand is removed"
+        fix = Diagnostic("faults.reads-empty-float32" if mandatory else "faults.operand-removed")
         return Fault(EMPTY_OPERAND, because, fix, change, stops_loading=True)
     return None
 
@@ -62,15 +64,16 @@ def scales_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
     if operand is None or operand.elem_type in (None, FLOAT) or operand.is_empty:
         return None
     name = FLOAT16_EXTENT if operand.elem_type in _HALVES else OPERAND_TYPE
-    because = f"its scales are {_type_name(operand.elem_type)}; ONNX wants float32 there"
+    because = Diagnostic("faults.scales-type", kind=_type_name(operand.elem_type))
     if operand.elem_type in _NO_NUMBERS:
-        return Fault(name, because, _NO_NUMBERS_FIX)
+        return Fault(name, because, Diagnostic("faults.no-numbers"))
     if operand.value is None or not (operand.value.dtype.kind in "fiu" or operand.value.dtype in _HALF_DTYPES):
         return _cast(node, operand, FLOAT, name, because)
-    value, why = _unrounded(node, operand.value)
-    if value is None:
-        return Fault(name, because, why)
-    return _replaced(node, operand, value, name, because, f"they become float32 {numbers_text(value)}{why}")
+    value = _unrounded(node, operand.value)
+    if isinstance(value, Diagnostic):
+        return Fault(name, because, value)
+    fix = _become(operand.value, value, f"float32 {numbers_text(value)}")
+    return _replaced(node, operand, value, name, because, fix)
 
 
 def rounded_to_half(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -83,50 +86,55 @@ def rounded_to_half(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     if not np.array_equal(operand.value, operand.value.astype(np.float16).astype(np.float32)):
         return None
-    value, why = _unrounded(node, operand.value.astype(np.float16))
-    if value is not None and np.array_equal(value, operand.value):
+    stored = operand.value.astype(np.float16)
+    value = _unrounded(node, stored)
+    because = Diagnostic("faults.scales-rounded", scales=numbers_text(operand.value))
+    if isinstance(value, Diagnostic):
+        return Fault(FLOAT16_EXTENT, because, value, keeps_numbers=False)
+    if np.array_equal(value, operand.value):
         return None
-    because = f"its scales {numbers_text(operand.value)} were rounded to float16"
-    if value is None:
-        return Fault(FLOAT16_EXTENT, because, why, keeps_numbers=False)
-    fault = _replaced(node, operand, value, FLOAT16_EXTENT, because, f"they become {numbers_text(value)}{why}")
-    return Fault(fault.name, fault.because, fault.fix, fault.change, keeps_numbers=False)
+    fix = _become(stored, value, numbers_text(value))
+    return replace(_replaced(node, operand, value, FLOAT16_EXTENT, because, fix), keeps_numbers=False)
 
 
-def _unrounded(node: ResizeNode, value: Array) -> tuple[Array | None, str]:
-    """The float32 scales that were rounded to what is stored, and how they were found; None, and why not."""
+def _become(stored: Array, scales: Array, value: str) -> Diagnostic:
+    if stored.dtype in _HALF_DTYPES and not np.array_equal(scales, stored.astype(np.float32)):
+        return Diagnostic("faults.become-unrounded", value=value, dtype=stored.dtype.name)
+    return Diagnostic("faults.become", value=value)
+
+
+def _unrounded(node: ResizeNode, value: Array) -> Array | Diagnostic:
+    """The float32 scales that were rounded to what is stored, or why they are not known."""
     if value.dtype not in _HALF_DTYPES:
-        return value.astype(np.float32), ""
+        return value.astype(np.float32)
     found = []
     for axis, half in zip(node.axes_of(value.size), value.reshape(-1), strict=True):
-        scale, evidence = _factor(node, axis, half)
-        if scale is None:
-            return None, evidence
+        scale = _factor(node, axis, half)
+        if isinstance(scale, Diagnostic):
+            return scale
         found.append(scale)
-    scales = np.array(found, np.float32)
-    rounded = not np.array_equal(scales, value.astype(np.float32))
-    return scales, f"; the file holds them rounded to {value.dtype.name}" if rounded else ""
+    return np.array(found, np.float32)
 
 
-def _factor(node: ResizeNode, axis: int | None, half: np.generic) -> tuple[float | None, str]:
-    """The factor that a float16 or bfloat16 was rounded from, and why it is not known where it is not."""
+def _factor(node: ResizeNode, axis: int | None, half: np.generic) -> float | Diagnostic:
+    """The factor that a float16 or bfloat16 was rounded from, or why it is not known."""
     rounded = half.dtype.type
     exact = float(half) if np.isfinite(float(half)) else 0.0
     if exact <= 0:
-        return float(half), ""
+        return float(half)
     numerator, _ = exact.as_integer_ratio()
     bits = numerator.bit_length() - (numerator & -numerator).bit_length() + 1
     if bits <= _BITS_OF_A_PLAIN_FACTOR:
-        return float(half), ""
+        return float(half)
     size, out = stored_pair(node, axis)
     plain = _plain_factor(half)
     if size is None or out is None:
-        return plain, ""
+        return plain
     if rounded(out / size) == half:
-        return out / size, ""
+        return out / size
     if kernel_length(plain, size) == out:  # the output is the integer part of the product
-        return plain, ""
-    return None, f"the stored shapes say {out / size:.6g} on axis {axis}; which of the two is meant is not known"
+        return plain
+    return Diagnostic("faults.rounded-or-stored", factor=out / size, axis=axis)
 
 
 def _plain_factor(half: np.generic) -> float:
@@ -154,25 +162,27 @@ def sizes_of_another_type(node: ResizeNode, _: Preferences) -> Fault | None:
     operand = None if place is None else node.operands.get(place)
     if operand is None or operand.elem_type in (None, INT64) or operand.is_empty:
         return None
-    because = f"its sizes are {_type_name(operand.elem_type)}; ONNX wants int64 there"
+    because = Diagnostic("faults.sizes-type", kind=_type_name(operand.elem_type))
     if operand.elem_type in _NO_NUMBERS:
-        return Fault(OPERAND_TYPE, because, _NO_NUMBERS_FIX)
+        return Fault(OPERAND_TYPE, because, Diagnostic("faults.no-numbers"))
     if operand.value is None:
         return _cast(node, operand, INT64, OPERAND_TYPE, because)
     whole = operand.value.astype(np.int64)
     if not np.array_equal(whole, operand.value):
-        return Fault(OPERAND_TYPE, because, f"{numbers_text(operand.value)} are not whole numbers; correct them")
-    return _replaced(node, operand, whole, OPERAND_TYPE, because, "they become int64")
+        return Fault(OPERAND_TYPE, because, Diagnostic("faults.not-whole", sizes=numbers_text(operand.value)))
+    return _replaced(node, operand, whole, OPERAND_TYPE, because, Diagnostic("faults.become", value="int64"))
 
 
-def _cast(node: ResizeNode, operand: Operand, to: int, name: str, because: str) -> Fault:
+def _cast(node: ResizeNode, operand: Operand, to: int, name: str, because: Diagnostic) -> Fault:
     fresh = node.names.fresh(f"{operand.name}_{_type_name(to)}")
     cast = helper.make_node("Cast", [operand.name], [fresh], name=fresh, to=to)
     change = Change(node.with_input(operand.position, fresh), before=[cast])
-    return Fault(name, because, f"a Cast makes them {_type_name(to)}", change)
+    return Fault(name, because, Diagnostic("faults.cast", kind=_type_name(to)), change)
 
 
-def _replaced(node: ResizeNode, operand: Operand, value: Array, name: str, because: str, fix: str) -> Fault:
+def _replaced(
+    node: ResizeNode, operand: Operand, value: Array, name: str, because: Diagnostic, fix: Diagnostic
+) -> Fault:
     tensor = node.constant("sizes" if value.dtype == np.int64 else "scales", value)
     return Fault(name, because, fix, Change(node.with_input(operand.position, tensor.name), initializers=[tensor]))
 
@@ -187,21 +197,20 @@ def mixed_chain(node: ResizeNode, _: Preferences) -> Fault | None:
             continue
         halves = [name for name, elem_type in types.items() if elem_type == FLOAT16]
         operands = [node._operand(0, name) for name in halves]
-        because = (
-            f"{link.op_type} '{link.name or link.output[0]}', which computes its operand, mixes float16 and float32"
-        )
+        label = link.name or link.output[0]
+        because = Diagnostic("faults.mixed-types", operator=link.op_type, label=label)
         changed, tensors = NodeProto(), []
         changed.CopyFrom(link)
         for operand in operands:
             if operand.value is None:
-                fix = "one of its float16 inputs is not constant; convert the model again"
+                fix = Diagnostic("faults.half-not-constant")
                 return Fault(FLOAT16_EXTENT, because, fix, stops_loading=True)
             tensors.append(node.constant("operand", operand.value.astype(np.float32)))
             for place, name in enumerate(link.input):
                 if name == operand.name:
                     changed.input[place] = tensors[-1].name
         change = Change(others={index: changed}, initializers=tensors)
-        return Fault(FLOAT16_EXTENT, because, "its constants become float32", change, stops_loading=True)
+        return Fault(FLOAT16_EXTENT, because, Diagnostic("faults.constants-float32"), change, stops_loading=True)
     return None
 
 
@@ -219,10 +228,10 @@ def stale_type(node: ResizeNode, _: Preferences) -> Fault | None:
     if not wrong:
         return None
     first = next(iter(wrong))
-    because = (
-        f"the file says that '{first}' is {_type_name(node.stored_type(first))}, and it is {_type_name(wrong[first])}"
-    )
-    return Fault(STALE_TYPE, because, "the stored type is corrected", Change(types=wrong), stops_loading=True)
+    said = _type_name(node.stored_type(first))
+    because = Diagnostic("faults.stored-type", name=first, stored=said, kind=_type_name(wrong[first]))
+    fix = Diagnostic("faults.stored-type-corrected")
+    return Fault(STALE_TYPE, because, fix, Change(types=wrong), stops_loading=True)
 
 
 def half_a_cast_pair(node: ResizeNode, _: Preferences) -> Fault | None:
@@ -238,13 +247,13 @@ def half_a_cast_pair(node: ResizeNode, _: Preferences) -> Fault | None:
     readers = [] if definition is None else node.view.scopes.readers(definition)
     if not any(_wants_half(node, reader.node) for reader in readers):
         return None
-    because = "its input is cast to float32, and what reads its output takes float16"
+    because = Diagnostic("faults.half-a-cast-pair")
     fresh = node.names.fresh(f"{node.output}_float32")
     changed = node.rewritten()
     changed.output[0] = fresh
     back = helper.make_node("Cast", [fresh], [node.output], name=f"{fresh}_cast", to=FLOAT16)
     change = Change(changed, after=[back], types={node.output: FLOAT16})
-    return Fault(CAST_PAIR, because, "a Cast to float16 follows it", change, stops_loading=True)
+    return Fault(CAST_PAIR, because, Diagnostic("faults.cast-follows"), change, stops_loading=True)
 
 
 def _wants_half(node: ResizeNode, reader: NodeProto | None) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from onnx import TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import is_operator
 from resizefix.document.values import Array, Dims
 from resizefix.faults.fault import Change, Fault, Preferences
@@ -28,18 +29,18 @@ def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if operand is None or (operand.elem_type not in _WHOLE and not _is_output_shape(node, operand)):
         return None
     where = "roi" if operand.position != node.places["scales"] else "scales"
-    because = f"whole numbers stand in the place of {where}"
+    because = Diagnostic("faults.whole-numbers", where=where)
     meant = preferences.extent or (
         _said_by_shapes(node, operand) if operand.value is not None else _made(node, operand)
     )
     if meant == "scales":
         return None  # their type, or their place, is another fault
     if meant is None:
-        text = "computed at run time" if operand.value is None else str(operand.value.tolist())
-        fix = f"{text} may be scales or sizes; choose with --prefer scales or --prefer sizes"
+        numbers = Diagnostic("faults.at-run-time") if operand.value is None else operand.value.tolist()
+        fix = Diagnostic("faults.scales-or-sizes", numbers=numbers)
         return Fault(OPERAND_SPELLING, because, fix)
     if node.opset < 11 or node.node.op_type != "Resize":
-        fix = f"they are sizes, and {node.node.op_type} of opset {node.opset} has none; export to opset 11 or later"
+        fix = Diagnostic("faults.no-sizes-in-opset", operator=node.node.op_type, opset=node.opset)
         return Fault(OPERAND_SPELLING, because, fix)
     roi, initializers = empty_roi(node)
     scales = roi
@@ -53,9 +54,7 @@ def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
     )
     # As real numbers they may run, and make a larger image.
     whole = operand.elem_type in _WHOLE
-    return Fault(
-        OPERAND_SPELLING, because, "they are the sizes, and become the fourth input", change, keeps_numbers=whole
-    )
+    return Fault(OPERAND_SPELLING, because, Diagnostic("faults.sizes-fourth"), change, keeps_numbers=whole)
 
 
 def _in_the_place_of_scales(node: ResizeNode) -> Operand | None:
@@ -140,10 +139,10 @@ def not_a_vector(node: ResizeNode, _: Preferences) -> Fault | None:
         value: Array | None = None if operand is None else operand.value
         if operand is None or value is None or value.ndim < 2 or value.size == 0:
             continue
-        because = f"its {what} are of shape {list(value.shape)}; ONNX wants a vector"
+        because = Diagnostic("faults.no-vector", what=what, shape=list(value.shape))
         if value.size != max(value.shape):
-            return Fault(EXTENT_SHAPE, because, "they are no row or column of numbers; correct them")
+            return Fault(EXTENT_SHAPE, because, Diagnostic("faults.no-row"))
         tensor = node.constant(what, value.reshape(-1))
         change = Change(node.with_input(operand.position, tensor.name), initializers=[tensor])
-        return Fault(EXTENT_SHAPE, because, f"they become {value.reshape(-1).tolist()}", change)
+        return Fault(EXTENT_SHAPE, because, Diagnostic("faults.become", value=value.reshape(-1).tolist()), change)
     return None

@@ -23,6 +23,8 @@ CODE = re.compile(rf"({'|'.join(TABLES)})\.[a-z0-9-]*[a-z0-9]")
 # Keywords of the errors themselves.
 OWN = {"node", "rule", "retry_args", "result", "reason", "op_type", "custom_op", "unchanged", "outcome"}
 TEXTS = {"reason", "mend", "fix", "because", "message", "error"}
+# What these rooms say are codes and arguments.
+WITHOUT_SENTENCES = ("faults/",)
 
 
 @functools.cache
@@ -142,6 +144,17 @@ def test_sentences_are_made_in_the_tables_alone():
                 part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
             )
             assert not re.search(r"[a-z]{2,} [a-z]{2,}", literal), f"{path}:{call.lineno}: {literal}"
+
+
+def test_some_rooms_hold_no_sentence():
+    """Nothing there is longer than a name or two: no text of more than four words outside the docstrings."""
+    trees_there = ((path, tree) for path, tree in trees().items() if path.startswith(WITHOUT_SENTENCES))
+    found = [f"{path}:{line}: {text}" for path, tree in trees_there for line, text in texts_in(tree) if is_said(text)]
+    assert found == []
+
+
+def is_said(text):
+    return len(text.split()) > 4
 
 
 def test_no_decision_reads_a_text():

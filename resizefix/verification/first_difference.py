@@ -25,10 +25,8 @@ def first_differing_node(before: Document, after: Document, conditions: Conditio
     hidden = sorted(shared - {value.name for value in before.proto.graph.output})
     engine = Engine(conditions)
     try:
-        session = engine.open(before, optimized=False, extra_outputs=hidden)
-        fitted = engine.fit(before, session)
-        raised = engine.open(after, optimized=False, extra_outputs=hidden)
-        found = compare(fitted.outputs, raised.run(raised.taken(fitted.feeds)))
+        fitted = engine.fit(before, extra_outputs=hidden)
+        found = compare(fitted.outputs, engine.run(after, fitted.feeds, extra_outputs=hidden))
     except (CannotLoadError, CannotRunError, BrokenOffError, UsageError):
         return None
     differing = {difference.output for difference in found.differences if not difference.bitwise}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
@@ -17,30 +16,34 @@ from resizefix.origins.input_sizes.following import Following
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import Engine, run_of
+from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.touched_nodes import Step
-from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.verification import Status, Verification
 
 P = ParamSpec("P")
+_LABEL = "the model of the new size"
 _LIKE_THE_ORIGINAL = 4  # times what optimising moves the original
 _FLIPPED = 1e-3  # of the largest value, on average: where single values of a quantised model round the other way
 _OTHER_ORDER = 1e-5  # what a sum in another order may differ by, relative to the largest value
 
 
 def _refusing(
-    prove: Callable[Concatenate[Engine, Document, P], Verification],
+    prove: Callable[Concatenate[Engine, Document, P], None],
 ) -> Callable[Concatenate[Document, Conditions, P], Verification]:
-    """Gives a proof its engine. It raises SizeRefusedError where onnxruntime does not run the model before, or the one
-    of the new size."""
+    """Gives a proof its engine, and takes the verdict. It raises SizeRefusedError where onnxruntime does not run the
+    model before, or the one of the new size."""
 
     @wraps(prove)
     def proof(before: Document, rules: Conditions, /, *given: P.args, **named: P.kwargs) -> Verification:
+        engine = Engine(rules, _LABEL)
         try:
-            return replace(prove(Engine(rules), before, *given, **named), sessions=rules.sessions.opened)
+            prove(engine, before, *given, **named)
+        except DifferenceError as error:
+            return engine.verdict(error.diagnostic)
         except (CannotLoadError, CannotRunError) as error:
             node, reason = error.node or "the model", error.reason
             original = _why_original_fails(before, rules)
@@ -50,58 +53,52 @@ def _refusing(
         except (BrokenOffError, UsageError) as error:
             reason = getattr(error, "reason", str(error))
             return Verification(Status.FAILED, Diagnostic("verification.input-size-does-not-run", reason=reason))
+        return engine.verdict()
 
     return proof
 
 
 def _why_original_fails(before: Document, rules: Conditions) -> tuple[str | None, str] | None:
     """The node and the reason for which onnxruntime does not run the original; None where it does."""
-    engine = Engine(rules)
     try:
         for optimized in (False, True):
-            engine.fit(before, _open(engine, before, optimized=optimized), shapes={})
+            Engine(rules, _LABEL).fit(before, shapes={}, optimized=optimized)
     except (CannotLoadError, CannotRunError) as error:
         return error.node, error.reason
     return None
 
 
 @_refusing
-def prove_plan(engine: Engine, before: Document, at_old: Step) -> Verification:
+def prove_plan(engine: Engine, before: Document, at_old: Step) -> None:
     """Compare each node for which the plan has other numbers at the old size than the file: its bits must be equal."""
-    original = _open(engine, before, watched=at_old.outputs)
-    fitted = engine.fit(before, original, shapes={})
-    planned = _open(engine, at_old.after, watched=at_old.outputs)
-    made = planned.run(planned.taken(fitted.feeds))
+    fitted = engine.fit(before, shapes={}, extra_outputs=at_old.outputs)
+    made = engine.run(at_old.after, fitted.feeds, extra_outputs=at_old.outputs)
     wrong = _node_differs(at_old, fitted.outputs, made, exact=True)
     if wrong is not None:
-        return Verification(Status.FAILED, Diagnostic("verification.input-size-plan", node=wrong[0], reason=wrong[1]))
-    return Verification(Status.PASSED, None, (run_of(compare(fitted.outputs, made), fitted.feeds),))
+        raise DifferenceError("verification.input-size-plan", node=wrong[0], reason=wrong[1])
+    engine.compared(fitted.outputs, made, fitted.feeds)
 
 
 @_refusing
-def prove_fixed(
-    engine: Engine, before: Document, step: Step, found: Following, wanted: Mapping[str, int]
-) -> Verification:
+def prove_fixed(engine: Engine, before: Document, step: Step, found: Following, wanted: Mapping[str, int]) -> None:
     """Run the model of the new size at both optimisation levels; every output and every changed node's must have the
     derived size."""
-    after = step.after
-    plain = _open(engine, after, watched=step.outputs)
-    fitted = engine.fit(after, plain)
-    wrong = _wrong_shape(found, wanted, fitted.outputs)
-    if wrong is not None:
-        return Verification(Status.FAILED, wrong)
+    fitted = engine.fit(step.after, extra_outputs=step.outputs)
+    _require_shapes(found, wanted, fitted.outputs)
     whole = _without(fitted.outputs, step.outputs)
-    optimized = _open(engine, after, optimized=True).run(plain.taken(fitted.feeds))
+    optimized = engine.run(step.after, fitted.feeds, optimized=True)
     level = compare(whole, optimized)
-    close = within(level, default_level_bounds(whole, optimized, level))
-    # A quantised model moves when it is optimised, as the original does.
-    moved = 0.0 if close else _moved(before, engine)
-    if not (close or level.max_rel_diff <= _LIKE_THE_ORIGINAL * moved or _flips(before, whole, optimized)):
-        return Verification(Status.FAILED, Diagnostic("verification.input-size-optimized", reason=level.reason))
-    reason = Diagnostic("verification.input-size-fixed-unchanged")
-    if step.nodes:
-        reason = Diagnostic("verification.input-size-fixed", nodes=counted(len(step.nodes), "changed node"))
-    return Verification(Status.PASSED, reason, (run_of(level, fitted.feeds, optimized=True),))
+    if not within(level, default_level_bounds(whole, optimized, level)):
+        # A quantised model moves when it is optimised, as the original does.
+        moved = _LIKE_THE_ORIGINAL * _moved(before, engine)
+        if level.max_rel_diff > moved and not _flips(before, whole, optimized):
+            raise DifferenceError("verification.input-size-optimized", reason=level.reason)
+    engine.runs.append(run_of(level, fitted.feeds, optimized=True))
+    engine.notes.append(
+        Diagnostic("verification.input-size-fixed", nodes=counted(len(step.nodes), "changed node"))
+        if step.nodes
+        else Diagnostic("verification.input-size-fixed-unchanged")
+    )
 
 
 def _without(values: Mapping[str, Value], names: Sequence[str]) -> dict[str, Value]:
@@ -137,21 +134,17 @@ def _flips(before: Document, plain: Mapping[str, Value], optimized: Mapping[str,
 
 def _moved(document: Document, engine: Engine) -> float:
     """How far optimising moves the outputs of a model."""
-    plain = _open(engine, document)
-    fitted = engine.fit(document, plain, shapes={})
-    optimized = _open(engine, document, optimized=True).run(plain.taken(fitted.feeds))
-    return compare(fitted.outputs, optimized).max_rel_diff
+    fitted = engine.fit(document, shapes={})
+    return compare(fitted.outputs, engine.run(document, fitted.feeds, optimized=True)).max_rel_diff
 
 
 @_refusing
-def prove_same(engine: Engine, before: Document, after: Document) -> Verification:
+def prove_same(engine: Engine, before: Document, after: Document) -> None:
     """Compare two models of which one takes the size that the other has fixed, and no constant had to change."""
-    plain = _open(engine, after)
-    fitted = engine.fit(after, plain)
-    original = _open(engine, before)
-    level = compare(original.run(original.taken(fitted.feeds)), fitted.outputs)
-    status = Status.PASSED if level.bitwise else Status.FAILED
-    return Verification(status, level.reason, (run_of(level, fitted.feeds, optimized=False),))
+    fitted = engine.fit(after)
+    level = engine.compared(engine.run(before, fitted.feeds), fitted.outputs, fitted.feeds)
+    if level.reason is not None:
+        raise DifferenceError(level.reason)
 
 
 @_refusing
@@ -162,47 +155,42 @@ def prove_any(
     found: Following,
     references: Sequence[tuple[Mapping[str, int], Document]],
     exact: bool,
-) -> Verification:
+) -> None:
     """Compare a model for any size with one for each of a few sizes, the old one first; and each changed node.
 
     The original is the reference at the old size; at others it is the model with the constants of that size, which says
     that both ways of writing it agree. `exact`: every bit must be equal; else sums may be in another order.
     """
     inner = step.outputs
-    sessions = {False: _open(engine, step.after, watched=inner), True: _open(engine, step.after, optimized=True)}
-    runs: list[Run] = []
+    plain = engine.open(step.after, optimized=False, extra_outputs=inner)
+    sessions = {False: plain, True: engine.open(step.after, optimized=True)}
     for symbols, reference in references:
         size = " x ".join(str(length) for length in symbols.values())
-        plain = _open(engine, reference, watched=inner)
-        fitted = engine.fit(reference, plain, shapes={})
+        fitted = engine.fit(reference, shapes={}, extra_outputs=inner)
+        _require_shapes(found, symbols, fitted.outputs)
         whole = _without(fitted.outputs, inner)
-        wrong = _wrong_shape(found, symbols, fitted.outputs)
-        if wrong is not None:
-            return Verification(Status.FAILED, wrong, tuple(runs))
         for optimized, session in sessions.items():
-            results = session.run(session.taken(fitted.feeds))
-            wrong_node = None if optimized else _node_differs(step, fitted.outputs, results, exact=exact)
-            if wrong_node is not None:
-                node, how = wrong_node
-                why = Diagnostic("verification.input-size-node-differs", node=node, size=size, reason=how)
-                return Verification(Status.FAILED, why, tuple(runs))
-            made = _without(results, inner)
-            level = compare(whole, made)
+            made = session.run(session.taken(fitted.feeds))
+            wrong = None if optimized else _node_differs(step, fitted.outputs, made, exact=exact)
+            if wrong is not None:
+                node, reason = wrong
+                raise DifferenceError("verification.input-size-node-differs", node=node, size=size, reason=reason)
+            made = _without(made, inner)
+            level = engine.compared(whole, made, fitted.feeds, optimized=optimized)
             bounds = default_level_bounds(whole, made) if optimized else relative_bounds(made, _OTHER_ORDER)
             allowed = level.bitwise or ((optimized or not exact) and within(level, bounds))
-            runs.append(run_of(level, fitted.feeds, optimized=optimized))
-            if not allowed or level.max_rel_diff == np.inf or session.contradicts(made):
-                why = Diagnostic("verification.input-size-any-differs", size=size, reason=level.reason)
-                return Verification(Status.FAILED, why, tuple(runs))
+            if not allowed or session.contradicts(made):
+                raise DifferenceError("verification.input-size-any-differs", size=size, reason=level.reason)
     sizes = ", ".join("x".join(str(length) for length in symbols.values()) for symbols, _ in references)
-    reason = Diagnostic("verification.input-size-any-unchanged", sizes=sizes)
-    if step.nodes:
-        reason = Diagnostic("verification.input-size-any", sizes=sizes, nodes=each_of(len(step.nodes), "changed"))
-    return Verification(Status.PASSED, reason, tuple(runs))
+    engine.notes.append(
+        Diagnostic("verification.input-size-any", sizes=sizes, nodes=each_of(len(step.nodes), "changed"))
+        if step.nodes
+        else Diagnostic("verification.input-size-any-unchanged", sizes=sizes)
+    )
 
 
-def _wrong_shape(found: Following, wanted: Mapping[str, int], outputs: Mapping[str, Value]) -> Diagnostic | None:
-    """What to say where an output has another shape than was derived; None where all agree."""
+def _require_shapes(found: Following, wanted: Mapping[str, int], outputs: Mapping[str, Value]) -> None:
+    """Raises DifferenceError where an output has another shape than was derived."""
     for name, value in outputs.items():
         dims = found.flow.dims.get(name)
         if dims is None or not isinstance(value, np.ndarray):
@@ -210,9 +198,5 @@ def _wrong_shape(found: Following, wanted: Mapping[str, int], outputs: Mapping[s
         derived = [None if found.sizes.is_opaque(dim) else found.length(wanted, dim) for dim in dims]
         pairs = zip(derived, value.shape, strict=False)
         if len(derived) != value.ndim or any(size not in (None, made) for size, made in pairs):
-            return Diagnostic("verification.input-size-shape", name=name, found=list(value.shape), wanted=derived)
-    return None
-
-
-def _open(engine: Engine, document: Document, *, optimized: bool = False, watched: Sequence[str] = ()) -> Session:
-    return engine.open(document, optimized=optimized, extra_outputs=watched, label="the model of the new size")
+            shape = list(value.shape)
+            raise DifferenceError("verification.input-size-shape", name=name, found=shape, wanted=derived)

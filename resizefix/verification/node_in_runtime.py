@@ -14,11 +14,11 @@ from resizefix.document.document import Document
 from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer
 from resizefix.runtimes.inputs import Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, open_session
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import Runtime
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction
-from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.in_runtime import Allowed, compare_values
 from resizefix.verification.verification import SiteDrift, Status, Verification
@@ -144,12 +144,5 @@ class _Alone:
     def _in_onnxruntime(self, values: Mapping[str, Value]) -> Fitted:
         inputs = model_inputs(self.cut.proto)
         hints = {entry.name: values[entry.name] for entry in inputs if entry.name in values}
-        self.conditions.sessions.opened += 1
-        session = open_session(
-            self.cut,
-            optimized=False,
-            custom_op_libraries=self.conditions.custom_op_libraries,
-            limits=self.conditions.limits,
-        )
-        feeder = Feeder(inputs, {}, self.conditions.seed, hints, self.conditions.limits.bytes)
-        return fit_feeds(session, feeder)
+        engine = Engine(self.conditions)
+        return fit_feeds(engine.open(self.cut, optimized=False), engine.feeder(inputs, hints, shapes={}))

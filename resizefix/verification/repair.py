@@ -8,7 +8,7 @@ values that the repaired model computes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from onnx import helper, numpy_helper
@@ -20,16 +20,16 @@ from resizefix.dialects.write import write
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
 from resizefix.document.text import each_of
-from resizefix.errors import DiagnosedError, UsageError
+from resizefix.errors import UsageError
 from resizefix.interpolation import Interpolation, NearestMode
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
-from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import Engine, run_of
-from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.engine import DifferenceError, Engine, run_of
+from resizefix.verification.verification import Status, Verification
 
 _MOST_NAMED = 3
 _NEWEST, _SIMPLE = 19, 10  # the opsets of Resize-19, and of the last form that rounds as Upsample does
@@ -67,57 +67,49 @@ def prove_repair(repair: Repair, conditions: Conditions) -> tuple[Verification, 
     Where every fix keeps the numbers, they must agree bit for bit. Otherwise the largest difference from them comes
     with the verdict (0 where the file did not run).
     """
-    proof = _Proof(repair, Engine(conditions))
+    engine = Engine(conditions, "the repaired model")
+    proof = _Proof(repair, engine)
     try:
         proof.make()
-        verdict = Verification(Status.PASSED, "; ".join(proof.notes), tuple(proof.runs))
-    except _FailedError as error:
-        verdict = Verification(Status.FAILED, str(error), tuple(proof.runs))
+        return engine.verdict(), proof.difference
+    except DifferenceError as error:
+        return engine.verdict(str(error)), proof.difference
     except CannotLoadError as error:
         cause = ". ".join(repair.left[:_MOST_NAMED]) or Diagnostic("verification.fault-of-no-resize")
-        why = Diagnostic("verification.repair-does-not-load", why=error.reason, cause=cause)
-        verdict = Verification(Status.FAILED, why)
+        why: str = Diagnostic("verification.repair-does-not-load", why=error.reason, cause=cause)
     except (CannotRunError, BrokenOffError, UsageError) as error:
-        verdict = Verification(Status.FAILED, str(error))
-    return replace(verdict, sessions=conditions.sessions.opened), proof.difference
-
-
-class _FailedError(DiagnosedError):
-    """A repaired model that computes something else than it must: the reason."""
+        why = str(error)
+    return Verification(Status.FAILED, why, sessions=engine.sessions), proof.difference
 
 
 class _Proof:
-    """The comparisons that prove a repair, with what they found."""
+    """The comparisons that prove a repair; `difference`: by how much it computes something else than the file."""
 
     def __init__(self, repair: Repair, engine: Engine) -> None:
         self._repair = repair
         self._engine = engine
         self._feeds: Mapping[str, Value] = {}
-        self.runs: list[Run] = []
-        self.notes: list[str] = []
         self.difference = 0.0
 
     def make(self) -> None:
-        """Make them all. Raises `_FailedError` where one fails, CannotLoadError, CannotRunError, BrokenOffError."""
-        after = self._repair.after
-        plain = self._open(after)
-        fitted = self._engine.fit(after, plain)
-        self._feeds = plain.taken(fitted.feeds)
-        optimized = self._open(after, optimized=True).run(self._feeds)
+        """Make them all. Raises DifferenceError where one fails, CannotLoadError, CannotRunError, BrokenOffError."""
+        after, nodes, notes = self._repair.after, self._repair.nodes, self._engine.notes
+        fitted = self._engine.fit(after)
+        self._feeds = fitted.feeds
+        optimized = self._engine.run(after, self._feeds, optimized=True)
         level = compare(fitted.outputs, optimized)
-        if level.max_rel_diff == np.inf or not within(level, default_level_bounds(fitted.outputs, optimized, level)):
-            failed = _FailedError("verification.repair-optimised", why=level.reason)
+        if not within(level, default_level_bounds(fitted.outputs, optimized, level)):
+            failed = DifferenceError("verification.repair-optimised", why=level.reason)
             # Optimised, nodes of a quantised model compute in integers; the repaired ones must do what they should.
-            if level.max_rel_diff == np.inf or not self._repair.nodes or not _is_quantised(after):
+            if level.max_rel_diff == np.inf or not nodes or not _is_quantised(after):
                 raise failed
             try:
                 self._alone(optimized=True)
-            except _FailedError as error:
+            except DifferenceError as error:
                 raise failed from error
-            self.notes.append(Diagnostic("verification.quantised-moves", difference=level.max_rel_diff))
+            notes.append(Diagnostic("verification.quantised-moves", difference=level.max_rel_diff))
         self._alone()
-        nodes = self._repair.nodes
-        self.notes.append(
+        notes.append(
             Diagnostic("verification.repaired-alone", nodes=each_of(len(nodes), "repaired"))
             if nodes
             else Diagnostic("verification.repaired-none-alone")
@@ -129,45 +121,34 @@ class _Proof:
 
         `optimized`: those that it computes at the default level. Nodes whose values are asked for are not fused.
         """
-        nodes = self._repair.nodes
+        engine, nodes = self._engine, self._repair.nodes
         wanted = dict.fromkeys(name for node in nodes for name in (*node.operands.names, node.output))
-        values = self._open(self._repair.after, optimized=optimized, extra_outputs=list(wanted)).run(self._feeds)
+        values = engine.run(self._repair.after, self._feeds, optimized=optimized, extra_outputs=list(wanted))
         for node in nodes:
-            made = self._open(intended_model(node, values)).run({"x": values[node.operands.x]})
-            comparison = compare({"y": made["y"]}, {"y": values[node.output]})
-            self.runs.append(run_of(comparison, self._feeds, optimized=optimized))
+            made = engine.run(intended_model(node, values), {"x": values[node.operands.x]})
+            comparison = engine.compared({"y": made["y"]}, {"y": values[node.output]}, self._feeds, optimized=optimized)
             # Half precision is computed in float32 between casts whose places depend on the neighbours.
             if not within(comparison, relative_bounds(made, FLOAT_BOUND if optimized else 0.0)):
-                raise _FailedError("verification.repair-not-intended", label=node.label, why=comparison.reason)
+                raise DifferenceError("verification.repair-not-intended", label=node.label, why=comparison.reason)
 
     def _against_broken(self, found: Mapping[str, Value]) -> None:
         """The repaired file differs from the broken one only where it should, if that runs."""
+        notes, keeps = self._engine.notes, self._repair.keeps_numbers
         try:
-            old = self._open(self._repair.before, label="the file")
-            comparison = compare(old.run(self._feeds), found)
+            old = self._engine.run(self._repair.before, self._feeds, label="the file")
         except (CannotLoadError, CannotRunError) as error:
-            self.notes.append(Diagnostic("verification.broken-does-not-run", why=error.reason))
+            notes.append(Diagnostic("verification.broken-does-not-run", why=error.reason))
             return
-        keeps = self._repair.keeps_numbers
+        comparison = compare(old, found)
         if keeps or comparison.bitwise:
-            self.runs.append(run_of(comparison, self._feeds))
+            self._engine.runs.append(run_of(comparison, self._feeds))
         if comparison.bitwise:
-            self.notes.append(Diagnostic("verification.as-before"))
+            notes.append(Diagnostic("verification.as-before"))
             return
         if keeps and not within(comparison, relative_bounds(found, 0.0)):
-            raise _FailedError("verification.repair-differs", why=comparison.reason)
+            raise DifferenceError("verification.repair-differs", why=comparison.reason)
         self.difference = comparison.max_abs_diff  # what the repair is for: no run that had to agree
-        self.notes.append(Diagnostic("verification.broken-computed-otherwise", why=comparison.reason))
-
-    def _open(
-        self,
-        document: Document,
-        *,
-        optimized: bool = False,
-        extra_outputs: Sequence[str] = (),
-        label: str = "the repaired model",
-    ) -> Session:
-        return self._engine.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
+        notes.append(Diagnostic("verification.broken-computed-otherwise", why=comparison.reason))
 
 
 def intended_model(node: RepairedNode, values: Mapping[str, Value]) -> Document:

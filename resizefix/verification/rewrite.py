@@ -49,9 +49,22 @@ def prove_rewrite(
     `bounds` is how near each node comes, as far as that is known: where outputs are farther apart, since later nodes
     make more of a difference, the nodes that are not exact are run alone; where they differ at all, the exact ones.
     """
-    allowed = _Allowed(relative, bounds or {})
-    found = _proved(before, after, sites, allowed, conditions, feeds or {})
-    return replace(found, sessions=conditions.sessions.opened)
+    computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
+    pair, too_large, why_local = Pair(before, after, Engine(conditions), Feeding(feeds or {})), False, None
+    fitted: Sequence[Fitted] = ()
+    try:
+        fitted = _fitted(pair)
+        if pair.is_always_empty(fitted):
+            why_local = f"{EMPTY} at every shape that the file allows."
+    except OverBudgetError as error:
+        why_local, too_large = str(error), True
+    except (CannotLoadError, CannotRunError) as error:
+        why_local = str(error)
+    except (BrokenOffError, NotComparableError) as error:
+        return pair.engine.verdict(str(error))
+    nodes = _Nodes(pair, computing, _Allowed(relative, bounds or {}), open_sizes=too_large)
+    found = nodes.beside_the_whole(fitted) if why_local is None else nodes.alone(why_local)
+    return replace(found, bitwise_alone=frozenset(nodes.bitwise) if found.passed else frozenset())
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,10 @@ class _Allowed:
         """What the report says of these nodes; None: nothing, of one of them."""
         known = [self.bounds[key] for key in keys if key in self.bounds]
         return max((bound.bound for bound in known), default=None) if len(known) == len(keys) else None
+
+    def tolerance(self, keys: Collection[Key]) -> Tolerance:
+        """How far models may be apart in which these nodes differ."""
+        return Tolerance(relative=self.relative, stated=self.stated(keys))
 
     def to_run_alone(self, runs: Sequence[Run], keys: Collection[Key]) -> set[Key]:
         """The nodes of which these runs of the whole model do not show that they are as near as is said."""
@@ -80,116 +97,80 @@ class _Allowed:
         return key in self.bounds and self.bounds[key].exact
 
 
-def _proved(
-    before: Document,
-    after: Document,
-    sites: Mapping[Key, str],
-    allowed: _Allowed,
-    conditions: Conditions,
-    feeds: Mapping[str, Sequence[float]],
-) -> Verification:
-    computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
-    pair, too_large, why_local = Pair(before, after, Engine(conditions), Feeding(feeds)), False, None
-    try:
-        fitted = _fitted(pair)
-        if pair.is_always_empty(fitted):
-            why_local = f"{EMPTY} at every shape that the file allows."
-    except OverBudgetError as error:
-        why_local, too_large = str(error), True
-    except (CannotLoadError, CannotRunError) as error:
-        why_local = str(error)
-    except (BrokenOffError, NotComparableError) as error:
-        return Verification(Status.FAILED, str(error))
-    if why_local is None:
-        tolerance = Tolerance(relative=allowed.relative, stated=allowed.stated(computing))
-        whole = pair.verified(tolerance, fitted)
-        alone = _Alone(Extraction(ModelView(before), ModelView(after)), allowed, conditions, pair.feeding.values)
-        return _with_nodes(whole, computing, alone) if whole.passed else whole
-    views = ModelView(before), ModelView(after)
-    alone = _Alone(Extraction(*views), allowed, conditions, pair.feeding.values, open_sizes=too_large)
-    runs: list[Run] = []
-    notes: list[str] = []
-    paths = alone.extraction.common_paths
-    bitwise: set[Key] = set()
-    for key, data in computing.items():
-        if key[0] not in paths:
-            return Verification(Status.FAILED, Diagnostic("verification.function-was-inlined", key=key[1]))
-        local = alone.proof(key, data)
-        runs.extend(local.runs)
-        if _is_bitwise(local):
-            bitwise.add(key)
-        if not local.passed:
-            return Verification(
-                Status.FAILED,
-                Diagnostic("verification.around-and-whole", key=key[1], why=local.reason, why_local=why_local),
-                tuple(runs),
-            )
-        if local.reason is not None:
-            notes.append(Diagnostic("verification.around", key=key[1], why=local.reason))
-    reason = "; ".join(dict.fromkeys((*notes, Diagnostic("verification.only-around", why=why_local))))
-    return Verification(Status.PASSED, reason, tuple(runs), bitwise_alone=frozenset(bitwise))
+class _Nodes:
+    """Two models and the rewritten nodes, around each of which they can be compared; `bitwise` are those that then gave
+    every bit."""
 
+    def __init__(self, pair: Pair, sites: Mapping[Key, str], allowed: _Allowed, *, open_sizes: bool) -> None:
+        self._pair, self._sites, self._allowed, self._open_sizes = pair, sites, allowed, open_sizes
+        self._engine = pair.engine
+        self._extraction = Extraction(ModelView(pair.before), ModelView(pair.after))
+        self.bitwise: set[Key] = set()
 
-@dataclass(frozen=True)
-class _Alone:
-    """Compares the two models around one rewritten node."""
+    def alone(self, why_local: str) -> Verification:
+        """The verification of the nodes, where the whole model shows nothing."""
+        paths = self._extraction.common_paths
+        for key in self._sites:
+            if key[0] not in paths:
+                return Verification(
+                    Status.FAILED,
+                    Diagnostic("verification.function-was-inlined", key=key[1]),
+                    sessions=self._engine.sessions,
+                )
+            local = self._around(key)
+            if not local.passed:
+                why = Diagnostic("verification.around-and-whole", key=key[1], why=local.reason, why_local=why_local)
+                return self._engine.verdict(why)
+            if local.reason is not None:
+                self._engine.notes.append(Diagnostic("verification.around", key=key[1], why=local.reason))
+        self._engine.notes.append(Diagnostic("verification.only-around", why=why_local))
+        return self._engine.verdict()
 
-    extraction: Extraction
-    allowed: _Allowed
-    conditions: Conditions
-    feeds: Mapping[str, object]
-    open_sizes: bool = False
+    def beside_the_whole(self, fitted: Sequence[Fitted]) -> Verification:
+        """The verification of the whole model, and around each node of which it does not show enough: one in a body,
+        which need not have run when the whole model did, and one that may be nearer than the model's outputs are."""
+        whole = self._pair.verified(self._allowed.tolerance(self._sites), fitted)
+        if not whole.passed:
+            return whole
+        notes = self._engine.notes
+        nearer = self._allowed.to_run_alone(whole.runs, self._sites)
+        wanted = [key for key in self._sites if key in nearer or may_be_passed_over(key)]
+        paths = self._extraction.common_paths if wanted else set()
+        for key in wanted:
+            in_body = may_be_passed_over(key)
+            if key[0] not in paths:
+                if in_body:
+                    notes.append(Diagnostic("verification.if-its-body-ran-inlined", label=key[1]))
+                continue
+            local = self._around(key)
+            if not local.passed and local.runs:
+                return self._engine.verdict(Diagnostic("verification.around", key=key[1], why=local.reason))
+            if not local.passed and in_body:
+                notes.append(Diagnostic("verification.if-its-body-ran", label=key[1], why=local.reason))
+        return self._engine.verdict()
 
-    def proof(self, key: Key, data: str) -> Verification:
-        """Of the node `key`, which resizes the tensor `data`."""
-        pair = self.extraction.extract({key: data}, open_sizes=self.open_sizes, sizes_stay=not self.open_sizes)
+    def _around(self, key: Key) -> Verification:
+        """What comparing the two models around one node comes to."""
+        sizes_stay = not self._open_sizes
+        parts = self._extraction.extract({key: self._sites[key]}, open_sizes=self._open_sizes, sizes_stay=sizes_stay)
+        names = {value.name for document in parts for value in document.proto.graph.input}
+        values = {name: value for name, value in self._pair.feeding.values.items() if name in names}
+        engine = Engine(replace(self._engine.conditions, shapes={}))
+        pair = Pair(*parts, engine, Feeding(values), empty_agree=True)
         try:
-            feeding = Feeding(_those_of(pair, self.feeds))
-            stated = self.allowed.stated([key])
-            engine = Engine(replace(self.conditions, shapes={}))
-            tolerance = Tolerance(relative=self.allowed.relative, stated=stated)
-            return Pair(*pair, engine, feeding, empty_agree=True).verified(tolerance)
+            local = pair.verified(self._allowed.tolerance([key]))
         except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
             return Verification(Status.FAILED, str(error))
+        self._engine.runs.extend(local.runs)
+        if local.passed and _are_bitwise(local.runs):
+            self.bitwise.add(key)
+        return local
 
 
-def _with_nodes(whole: Verification, sites: Mapping[Key, str], alone: _Alone) -> Verification:
-    """The verification of the whole model, and around each node of which it does not show enough: one in a body, which
-    need not have run when the whole model did, and one that may be nearer than the model's outputs are."""
-    runs = list(whole.runs)
-    notes = [] if whole.reason is None else [whole.reason]
-    bitwise: set[Key] = set()
-    nearer = alone.allowed.to_run_alone(whole.runs, sites)
-    wanted = {key: data for key, data in sites.items() if key in nearer or may_be_passed_over(key)}
-    paths = alone.extraction.common_paths if wanted else set()
-    for key, data in wanted.items():
-        in_body = may_be_passed_over(key)
-        if key[0] not in paths:
-            if in_body:
-                notes.append(Diagnostic("verification.if-its-body-ran-inlined", label=key[1]))
-            continue
-        local = alone.proof(key, data)
-        if _is_bitwise(local):
-            bitwise.add(key)
-        runs.extend(local.runs)
-        if not local.passed and local.runs:
-            return Verification(
-                Status.FAILED, Diagnostic("verification.around", key=key[1], why=local.reason), tuple(runs)
-            )
-        if not local.passed and in_body:
-            notes.append(Diagnostic("verification.if-its-body-ran", label=key[1], why=local.reason))
-    reason = "; ".join(dict.fromkeys(notes)) or None
-    return replace(whole, reason=reason, runs=tuple(runs), bitwise_alone=frozenset(bitwise))
-
-
-def _is_bitwise(local: Verification) -> bool:
-    plain = [run for run in local.runs if not run.optimized]
-    return local.passed and bool(plain) and all(run.bitwise for run in plain)
-
-
-def _those_of(pair: tuple[Document, Document], feeds: Mapping[str, object]) -> dict[str, object]:
-    names = {value.name for document in pair for value in document.proto.graph.input}
-    return {name: value for name, value in feeds.items() if name in names}
+def _are_bitwise(runs: Sequence[Run]) -> bool:
+    """Whether there were runs without optimisation, and all agreed."""
+    plain = [run for run in runs if not run.optimized]
+    return bool(plain) and all(run.bitwise for run in plain)
 
 
 def _fitted(pair: Pair) -> list[Fitted]:

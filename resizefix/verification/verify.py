@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,11 +23,11 @@ from resizefix.runtimes.ort_session import (
 from resizefix.verification.bounds import Bound, default_level_bounds, relative_bounds, within
 from resizefix.verification.compare import Comparison, allclose, compare, largest_finite
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import Engine, run_of
+from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.fitting import Fitted, fit_feeds, is_always_empty
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
-from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.verification import Verification
 from resizefix.verification.views import View, views_of
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ class Tolerance:
             parts += [self.rtol + self.atol / size for size in largest if size]
         return max(parts)
 
-    def allows(self, before: Outputs, after: Outputs) -> bool:
-        """Whether outputs that differ may be so far apart."""
-        if self.relative is not None and within(compare(before, after), relative_bounds(before, self.relative)):
+    def allows(self, before: Outputs, after: Outputs, comparison: Comparison) -> bool:
+        """Whether outputs that differ as `comparison` says may be so far apart."""
+        if self.relative is not None and within(comparison, relative_bounds(before, self.relative)):
             return True
         if self.atol == 0 and self.rtol == 0:
             return False
@@ -115,27 +115,25 @@ class Pair:
     feeding: Feeding = field(default_factory=Feeding)
     empty_agree: bool = False
     views: tuple[View, ...] = ()
-    note: str | None = None
-    _feeders: Sequence[Feeder] = ()
+    _feeder: Feeder | None = None
     _plain: Session | None = None  # the model before, without optimisation, until it has run
 
     def verified(self, tolerance: Tolerance, fitted: Sequence[Fitted] | None = None) -> Verification:
         """The verdict on feeds that the model before runs with: those that were `fitted`, where they are given."""
-        done: list[Run] = []
-        wanted = math.inf
-        note = None
+        engine, failure, wanted = self.engine, None, math.inf
         try:
             given = self.fit() if fitted is None else fitted
             wanted = len(given)
             self._require_outputs(given)
-            problem = self.disagreement(given, tolerance, done)
+            self._require_equal(given, tolerance)
+        except DifferenceError as error:
+            failure = error.diagnostic
         except (NotComparableError, CannotLoadError, CannotRunError) as error:
-            problem = str(error)
+            failure = str(error)
         except BrokenOffError as error:
-            problem = None if len(done) >= wanted else str(error)
-            note = Diagnostic("verification.default-level-not-compared", why=str(error))
-        status, reason = (Status.FAILED, problem) if problem else (Status.PASSED, note or self.note)
-        return Verification(status, reason, tuple(done), sessions=self.engine.sessions, views=self.views)
+            failure = None if len(engine.runs) >= wanted else str(error)
+            engine.notes = [Diagnostic("verification.default-level-not-compared", why=str(error))]
+        return replace(engine.verdict(failure), views=self.views)
 
     def fit(self) -> list[Fitted]:
         """The feeds that the model before runs with, and its outputs without optimisation.
@@ -152,14 +150,14 @@ class Pair:
         for feeder in feeders:
             fitted.append(fit_feeds(session, feeder, budget=budget))
             self.engine.progress.done("running the model before")
-        self._feeders = feeders
+        self._feeder = feeders[0]
         return fitted
 
     def is_always_empty(self, fitted: Sequence[Fitted]) -> bool:
         """Whether there is no number in any output, at any shape that the file allows."""
-        if not any(one.vacuous for one in fitted):
+        if self._feeder is None or not any(one.vacuous for one in fitted):
             return False
-        return all(is_always_empty(feeder, self.before, self.after) for feeder in self._feeders)
+        return is_always_empty(self._feeder, self.before, self.after)
 
     def _require_outputs(self, fitted: Sequence[Fitted]) -> None:
         if not any(one.vacuous for one in fitted):
@@ -168,48 +166,41 @@ class Pair:
         if not (fixed and self.empty_agree):
             advice = "The file fixes them." if fixed else "Give others with --shape."
             raise NotComparableError("verification.nothing-compared", empty=EMPTY, advice=advice)
-        self.note = f"{EMPTY.lower()} at every shape that the file allows; types and shapes were compared"
+        self.engine.notes = [f"{EMPTY.lower()} at every shape that the file allows; types and shapes were compared"]
 
-    def disagreement(self, fitted: Sequence[Fitted], tolerance: Tolerance, done: list[Run]) -> str | None:
-        """The first disagreement, in words; None if there is none. Appends every comparison made to `done`."""
+    def _require_equal(self, fitted: Sequence[Fitted], tolerance: Tolerance) -> None:
+        """Compare at both levels. Raises DifferenceError with the first disagreement."""
         self._plain = None  # before the next one is opened: each maps or holds all weights
         feeds = [one.feeds for one in fitted]
-        plain = [one.outputs for one in fitted]
-        for at, after in enumerate(self._run_after(feeds, optimized=False)):
-            if self.feeding.files and at == 0:
-                self.views = views_of(", ".join(self.feeding.files.values()), plain[at], after)
-            comparison = compare(plain[at], after)
-            done.append(run_of(comparison, feeds[at], bound=tolerance.bound(plain[at], comparison), fed=self.feeding))
-            if not comparison.bitwise and not tolerance.allows(plain[at], after):
-                return Diagnostic("verification.differs-unoptimised", why=comparison.reason)
+        for one, after in zip(fitted, self._run_after(feeds, optimized=False), strict=True):
+            if self.feeding.files and one is fitted[0]:
+                self.views = views_of(", ".join(self.feeding.files.values()), one.outputs, after)
+            comparison = compare(one.outputs, after)
+            bound = tolerance.bound(one.outputs, comparison)
+            self.engine.runs.append(run_of(comparison, one.feeds, bound=bound, fed=self.feeding))
+            if not comparison.bitwise and not tolerance.allows(one.outputs, after, comparison):
+                raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
         try:
             fused = self._fused(feeds)
         except (CannotLoadError, CannotRunError) as error:  # what it is without optimisation is known
-            self.note = only_without_optimisation("the model before", error.reason)
-            return None
-        for at, after in enumerate(self._run_after(feeds, optimized=True)):
-            bounds = default_level_bounds(plain[at], fused[at])
-            comparison = compare(fused[at], after)
+            self.engine.notes = [only_without_optimisation("the model before", error.reason)]
+            return
+        for one, before, after in zip(fitted, fused, self._run_after(feeds, optimized=True), strict=True):
+            level, comparison = compare(one.outputs, before), compare(before, after)
+            bounds = default_level_bounds(one.outputs, before, level)
             widest = max(bounds.values(), key=lambda bound: bound.relative, default=Bound(0.0, "no outputs"))
-            allowed = tolerance.bound(fused[at], comparison, widest.relative)
-            done.append(run_of(comparison, feeds[at], optimized=True, bound=allowed, fed=self.feeding))
-            if within(comparison, bounds) or tolerance.allows(fused[at], after):
+            bound = tolerance.bound(before, comparison, widest.relative)
+            self.engine.runs.append(run_of(comparison, one.feeds, optimized=True, bound=bound, fed=self.feeding))
+            if within(comparison, bounds) or tolerance.allows(before, after, comparison):
                 continue
             # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
-            contradicts_itself = compare(plain[at], fused[at]).max_rel_diff == np.inf
-            if not (contradicts_itself and within(compare(plain[at], after), bounds)):
-                return Diagnostic(
-                    "verification.differs-optimised",
-                    why=comparison.reason,
-                    allowed=widest.relative,
-                    because=widest.because,
-                )
-        return None
+            if level.max_rel_diff < np.inf or not within(compare(one.outputs, after), bounds):
+                raise DifferenceError("verification.differs-optimised", why=comparison.reason, bound=widest)
 
     def _fused(self, feeds: Sequence[Feeds]) -> list[dict[str, Value]]:
         session = self._open("BEFORE", self.before, optimized=True)
         if session.maps_weights:
-            self.note = UNCHANGED_LAYOUT
+            self.engine.notes = [UNCHANGED_LAYOUT]
         fused = []
         for one in feeds:
             fused.append(session.run(session.taken(one)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from resizefix.dialects.resized_length import inference_length
 from resizefix.targets.facts import OperandSource, SiteFacts
@@ -18,9 +17,19 @@ FED = frozenset({S.INTEGER_INPUT, S.INTEGER_INPUT_COMPUTED, S.INTEGER_INPUT_DIVI
 """Sources that decide while the model runs, whatever the sizes of its inputs are."""
 
 
-def has_scales_attribute(f: SiteFacts) -> bool:
-    """The attribute `scales` of Upsample-7 is written."""
-    return "scales" in f.attributes
+def is_fed(f: SiteFacts) -> bool:
+    """The scales or sizes are decided while the model runs, whatever the sizes of its inputs are."""
+    return f.source in FED and f.values is None
+
+
+def counts_from_the_front(f: SiteFacts) -> bool:
+    """No axis is listed as counted from the end."""
+    return all(axis >= 0 for axis in f.axes or ())
+
+
+def scales_images_alone(f: SiteFacts) -> bool:
+    """The scales of batch and channels, as far as they are known, are 1."""
+    return all(scale == 1 for scale in (f.full_scales or ())[:2])
 
 
 def trailing_ones(f: SiteFacts, most: int) -> bool:
@@ -76,10 +85,3 @@ def lists_all_in_order(f: SiteFacts) -> bool:
     rank = f.rank
     pairs = zip((axis % rank for axis in f.axes), f.values, strict=True)
     return tuple(value for _, value in sorted(pairs)) == tuple(f.values)
-
-
-def image_of(f: SiteFacts) -> SiteFacts:
-    """The node for a runtime that reads the scales of the image alone, and those of batch and channels not."""
-    if not f.by_scales or f.values is None or len(f.values) != f.rank:
-        return f
-    return replace(f, axes=None, values=(1.0, 1.0, *f.values[2:]))

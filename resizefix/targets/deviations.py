@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Deviation, Positions, Sampling, by
+from resizefix.targets.sampling import Deviation, Positions, Rounding, Sampling, by
 
 
 def by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
@@ -38,13 +38,9 @@ def without_exclusion(f: SiteFacts, sampling: Sampling) -> Sampling:
     return replace(sampling, exclude_outside=False) if sampling.exclude_outside else sampling
 
 
-def with_coefficient(cubic_coeff_a: float) -> Deviation:
-    """`cubic_coeff_a` is not read, and this is used."""
-
-    def deviation(f: SiteFacts, sampling: Sampling) -> Sampling:
-        return replace(sampling, cubic_coeff_a=cubic_coeff_a) if sampling.mode == "cubic" else sampling
-
-    return deviation
+def without_coefficient(f: SiteFacts, sampling: Sampling) -> Sampling:
+    """`cubic_coeff_a` is not read."""
+    return replace(sampling, cubic_coeff_a=-0.75) if sampling.mode == "cubic" else sampling
 
 
 def instead(
@@ -55,30 +51,24 @@ def instead(
 ) -> Deviation:
     """Nodes of these coordinate modes, in these modes, are sampled in another one."""
     change = by(coordinate_transformation_mode, nearest_mode)
-
-    def deviation(f: SiteFacts, sampling: Sampling) -> Sampling:
-        return change(sampling) if sampling.mode in modes and sampling.form[0].value in of else sampling
-
-    return deviation
+    return _where(lambda f, sampling: sampling.form[0].value in of, change, modes)
 
 
 def old_resize(coordinate_transformation_mode: str, nearest_mode: str, modes: Collection[str]) -> Deviation:
     """Resize-10, which has no coordinate attributes, is read with the defaults of Resize-11."""
-    change = by(coordinate_transformation_mode, nearest_mode)
-
-    def deviation(f: SiteFacts, sampling: Sampling) -> Sampling:
-        old = not f.is_upsample and not f.has_coordinates
-        return change(sampling) if old and sampling.mode in modes else sampling
-
-    return deviation
+    return _where(lambda f, sampling: f.is_old_resize, by(coordinate_transformation_mode, nearest_mode), modes)
 
 
 def old_upsample(coordinate_transformation_mode: str, nearest_mode: str, modes: Collection[str]) -> Deviation:
     """Upsample, of which ONNX says that it is asymmetric, is sampled otherwise."""
-    change = by(coordinate_transformation_mode, nearest_mode)
+    return _where(lambda f, sampling: f.is_upsample, by(coordinate_transformation_mode, nearest_mode), modes)
 
+
+def _where(
+    affected: Callable[[SiteFacts, Sampling], bool], change: Callable[[Sampling], Sampling], modes: Collection[str]
+) -> Deviation:
     def deviation(f: SiteFacts, sampling: Sampling) -> Sampling:
-        return change(sampling) if f.is_upsample and sampling.mode in modes else sampling
+        return change(sampling) if sampling.mode in modes and affected(f, sampling) else sampling
 
     return deviation
 
@@ -113,22 +103,17 @@ def half_up(x: Floats) -> Floats:
     return np.asarray(np.floor(x + np.float32(0.5)), np.float32)
 
 
-def down(x: Floats) -> Floats:
-    """Rounds to the next lower."""
-    return np.asarray(np.floor(x), np.float32)
-
-
-def up(x: Floats) -> Floats:
-    """Rounds to the next higher."""
-    return np.asarray(np.ceil(x), np.float32)
-
-
 def half_down(x: Floats) -> Floats:
     """Rounds to the nearest, ties down."""
     return np.asarray(np.ceil(x - np.float32(0.5)), np.float32)
 
 
-EXACT_ROUNDINGS = {"floor": down, "ceil": up, "round_prefer_floor": half_down, "round_prefer_ceil": half_up}
+EXACT_ROUNDINGS: Mapping[str, Rounding] = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round_prefer_floor": half_down,
+    "round_prefer_ceil": half_up,
+}
 """ONNX's roundings in float32, without a tolerance at ties."""
 
 

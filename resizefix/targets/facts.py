@@ -104,12 +104,22 @@ class SiteFacts:
     @property
     def is_static(self) -> bool:
         """Every size of the input is known before run time."""
-        return self.input_shape is not None and None not in self.input_shape
+        return self.input_shape is not None and not self.is_open
+
+    @property
+    def is_open(self) -> bool:
+        """Some size of the input is known to be decided at run time."""
+        return None in (self.input_shape or ())
+
+    @property
+    def has_open_image(self) -> bool:
+        """Some size behind batch and channels is."""
+        return None in (self.input_shape or ())[2:]
 
     @property
     def is_computable(self) -> bool:
         """By how much each axis is resized is known: by scales, or by sizes of an input that has known ones."""
-        known = self.values is not None or self.static_values is not None
+        known = self.known_values is not None
         if self.by_sizes and known:
             return self.input_shape is not None and None not in self.input_shape[min(2, len(self.input_shape) - 1) :]
         return known or bool(self.usual_values)
@@ -185,9 +195,29 @@ class SiteFacts:
         return not self.is_upsample and self.opset >= 11
 
     @property
+    def is_old_resize(self) -> bool:
+        """Resize-10, which has no coordinate attributes."""
+        return not self.is_upsample and not self.has_coordinates
+
+    @property
+    def coordinates(self) -> str | None:
+        """The coordinate transformation mode; None where the node has none."""
+        return self.coordinate_transformation_mode if self.has_coordinates else None
+
+    @property
     def crops(self) -> bool:
         """The coordinate mode is tf_crop_and_resize."""
-        return self.has_coordinates and self.coordinate_transformation_mode == "tf_crop_and_resize"
+        return self.coordinates == "tf_crop_and_resize"
+
+    @property
+    def listed_axes(self) -> tuple[int, ...]:
+        """The axes that the extent has a value each of: those that are listed, else all; none of an unknown rank."""
+        return tuple(range(self.rank or 0)) if self.axes is None else self.axes
+
+    @property
+    def known_values(self) -> tuple[float, ...] | None:
+        """The extent's values where they are constants, or computed from sizes that are fixed."""
+        return self.static_values if self.values is None else self.values
 
     @property
     def axes_are_trivial(self) -> bool:
@@ -215,6 +245,11 @@ class SiteFacts:
         for axis, scale in zip(self.axes, self.values, strict=True):
             full[axis] = scale
         return tuple(full)
+
+    @property
+    def scaled_sizes(self) -> tuple[tuple[float, int | None], ...]:
+        """Scale and size of each axis of the input, as far as both are known of the node."""
+        return tuple(zip(self.full_scales or (), self.input_shape or (), strict=False))
 
     @property
     def resized_axes(self) -> tuple[int, ...] | None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from resizefix.targets.conditions import FED
-from resizefix.targets.deviations import (
-    without_antialias,
-    without_exclusion,
-)
+from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.mnn_conditions import (
     BEFORE,
     COPIES,
@@ -31,12 +28,9 @@ from resizefix.targets.mnn_conditions import (
     nearest,
     reads_before_the_first,
     two_scales,
-    upsamples_images,
 )
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import (
-    samples_alike,
-)
+from resizefix.targets.sampling import moves_images_alone, samples_alike
 from resizefix.targets.shared_deviations import (
     INTEGERS,
     antialias_ignored,
@@ -54,8 +48,8 @@ from resizefix.targets.shared_deviations import (
     symmetric_is_asymmetric,
     whole_copies_are_sampled,
 )
-from resizefix.targets.shared_rules import output_is_not_empty
-from resizefix.targets.target import Effect, Release, Rule, targets_of
+from resizefix.targets.shared_rules import CAST, EVERY_DIMENSION, FIRST_CROP, RESHAPE, output_is_not_empty
+from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _RELEASE = "MNN 3.6.1"
 _CONVERTER = f"MNN 4d40bdb, tools/converter/source/onnx/ResizeOnnx.cpp; measured on {_RELEASE}"
@@ -70,8 +64,8 @@ MNN = targets_of(
     "mnn",
     (Release("", _RELEASE),),
     (
-        output_is_not_empty("Acquire buffer size = 0", f"measured on {_RELEASE}"),
-        empties_short_inputs(f"measured on {_RELEASE}"),
+        output_is_not_empty("Acquire buffer size = 0"),
+        empties_short_inputs(),
         Rule(
             name="upsample-has-a-mode",
             holds=lambda f: not f.is_upsample or "mode" in f.attributes,
@@ -79,20 +73,19 @@ MNN = targets_of(
             source=_UPSAMPLE,
             fix="write mode=nearest",
         ),
-        Rule(
+        differs(
             name="no-mode-is-linear",
             holds=lambda f: has_a_mode(f) or (READS_THE_NEAREST(f) and COPIES(f)),
             because="the attribute `mode` is not written, and linear is computed; ONNX says nearest",
             source=_CONVERTER,
             fix="write mode=nearest",
-            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="no-int8",
             holds=lambda f: f.elem_type != TensorProto.INT8,
             because='the tensor is int8 ("does not support this dtype")',
             source=f"MNN 4d40bdb, pymnn/src/util.h; measured on {_RELEASE}",
-            fix="put a Cast to float before the node and one back after it",
+            fix=CAST,
         ),
         Rule(
             name="upsample-four-axes",
@@ -105,19 +98,17 @@ MNN = targets_of(
             name="lines-are-not-interpolated",
             holds=lambda f: computed_mode(f) != "linear" or not is_spread(f),
             because="one axis of {f.rank_name} is resized; MNN makes three dimensions of them, and reads a fourth, "
-            "which is "
-            '0 ("Acquire buffer size = 0")',
+            'which is 0 ("Acquire buffer size = 0")',
             source=_DIMENSIONS,
             fix="reshape to four axes around the node",
         ),
-        Rule(
+        differs(
             name="lines-are-read",
             holds=lambda f: not is_spread(f),
             because="one axis of {f.rank_name} is resized; MNN makes three dimensions of them, and reads a fourth, "
             "which is any number",
             source=_DIMENSIONS,
             fix="reshape to four axes around the node",
-            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="upsample-has-constant-scales",
@@ -134,58 +125,48 @@ MNN = targets_of(
             "one more "
             '("MNN Interp don\'t support >= 6 dimension Interp")',
             source=_DIMENSIONS,
-            fix="reshape around the node",
+            fix=RESHAPE,
         ),
         Rule(
             name="no-linear-volumes",
             holds=lambda f: not is_volume(f, "linear"),
             because="mode is linear over five dimensions (resized channels count as one more); MNN has nearest alone "
             "there, and aborts",
-            source=f"measured on {_RELEASE}",
-            fix="replace the node",
         ),
-        Rule(
+        differs(
             name="no-cubic-volumes",
             holds=lambda f: not is_volume(f, "cubic"),
             because="mode is cubic over five dimensions (resized channels count as one more); MNN has nearest alone "
             "there, and reads memory that is not the tensor's",
-            source=f"measured on {_RELEASE}",
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="no-integer-volumes",
             holds=lambda f: not is_volume(f, "nearest") or f.elem_type not in INTEGERS - {TensorProto.INT32},
             because="the tensor is {f.type_name} and has five dimensions, of which MNN resizes elements of four bytes",
-            source=f"measured on {_RELEASE}",
-            fix="put a Cast to float before the node and one back after it",
-            effect=Effect.DIFFERENT,
+            fix=CAST,
         ),
-        Rule(
+        differs(
             name="depth-of-pytorch-half-pixel",
             holds=depth_is_kept,
             because="pytorch_half_pixel over five dimensions writes the offset of the depth over its scale",
             source=_KERNEL,
             fix="half_pixel is the same where no output has length 1",
-            effect=Effect.DIFFERENT,
         ),
         kept_axes_are_sampled(_KERNEL, copies=False),
         kept_axes_may_be_sampled(_KERNEL),
-        Rule(
+        differs(
             name="upsample-images-alone",
-            holds=upsamples_images,
+            holds=lambda f: not f.is_upsample or moves_images_alone(f),
             because="Upsample resizes the axes 2 and 3 of four; the rank is {f.rank_name}, the scales {f.values}",
             source=_UPSAMPLE,
             fix="write Resize, or replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="crop-is-not-known",
             holds=lambda f: not crops(f),
             because="tf_crop_and_resize is taken and not computed",
             source=_KERNEL,
-            fix="crop with Slice, then resize",
-            effect=Effect.DIFFERENT,
+            fix=FIRST_CROP,
         ),
         Rule(
             name="two-axes",
@@ -193,72 +174,63 @@ MNN = targets_of(
             because="`axes` is {f.axes}, which is not read: {f.counted_extent} are taken for height and width "
             '("Compute Shape Error")',
             source=_SHAPE,
-            fix="write one value per dimension instead",
+            fix=EVERY_DIMENSION,
         ),
-        Rule(
+        differs(
             name="axes-ignored",
             holds=lists_the_image,
             because="`axes` is not read: {f.counted_extent} are taken for height and width in this order",
             source=_SHAPE,
-            fix="write one value per dimension instead",
-            effect=Effect.DIFFERENT,
+            fix=EVERY_DIMENSION,
         ),
         policy_ignored(_CONVERTER),
-        Rule(
+        differs(
             name="no-interpolated-integers",
             holds=lambda f: not is_misread(f),
             because="the tensor is {f.type_name}: {f.mode} is computed as if it held floats, even of a copy",
-            source=f"measured on {_RELEASE}",
-            fix="put a Cast to float before the node and one back after it",
-            effect=Effect.DIFFERENT,
+            fix=CAST,
         ),
-        integers_are_rounded(f"measured on {_RELEASE}"),
-        antialias_ignored(_CONVERTER),
-        exclusion_ignored(_CONVERTER, (without_antialias,)),
-        whole_copies_are_sampled(_KERNEL, *COPYING),
-        coefficient_fixed(f"measured on {_RELEASE}", BEFORE),
+        integers_are_rounded(),
+        antialias_ignored(source=_CONVERTER),
+        exclusion_ignored((without_antialias,), _CONVERTER),
+        whole_copies_are_sampled(*COPYING, source=_KERNEL),
+        coefficient_fixed(BEFORE),
         symmetric_is_asymmetric(_CONVERTER, SYMMETRIC, (without_antialias, without_exclusion)),
-        old_resize_is_half_pixel(_CONVERTER, OLD),
-        Rule(
+        old_resize_is_half_pixel(OLD, _CONVERTER),
+        differs(
             name="nearest-mode-ignored",
             holds=samples_alike(nearest),
             because="nearest rounds down, or to the nearest with ties down, and nothing else: {f.op_type} of opset "
             "{f.opset}, nearest_mode {f.nearest_mode}",
             source=f"{_CONVERTER}; {_KERNEL}",
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="ratio-instead-of-scales",
             holds=lambda f: not f.is_upsample or UPSAMPLED(f),
             because="Upsample follows the two lengths instead of the scales {f.values}, and these differ",
             source=_UPSAMPLE,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="kept-channels-are-copied",
             holds=lambda f: f.mode == "cubic" or (f.rank or 0) < 3 or samples_alike(kept_channels)(f),
             because="batch or channels keep their length with a scale other than 1 ({f.values}), and are copied "
             "instead of sampled",
             source=_DIMENSIONS,
             fix="write 1 for that axis where a copy is meant; else replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="cubic-before-the-first-sample",
             holds=reads_before_the_first,
             because="a coordinate below 0 is cut off for the samples and rounded down for the weights of cubic",
             source=_KERNEL,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        factors_are_not_known(_KERNEL, *BEFORE, linear_without_a_mode, nearest),
-        fed_axes(_DIMENSIONS, f"each that is resized {_COUNTS}"),
-        open_batch_of_sizes(_DIMENSIONS, f"it {_COUNTS}"),
+        factors_are_not_known(*BEFORE, linear_without_a_mode, nearest, source=_KERNEL),
+        fed_axes(f"each that is resized {_COUNTS}", _DIMENSIONS),
+        open_batch_of_sizes(f"it {_COUNTS}", _DIMENSIONS),
     ),
     (
         OperatorLimit(frozenset({"ConvTranspose"}), f"measured on {_RELEASE}, another shape", ranks=frozenset({3})),
         OperatorLimit(frozenset({"AveragePool"}), f"measured on {_RELEASE}, aborts", ranks=frozenset({5})),
     ),
+    f"measured on {_RELEASE}",
 )

@@ -11,7 +11,6 @@ from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.deviations import (
     by_ratio,
-    down,
     instead,
     old_resize,
     without_antialias,
@@ -24,7 +23,7 @@ from resizefix.targets.sampling import (
     by,
     copied,
     copies_alike,
-    moved_axes,
+    is_resized,
     resized,
     samples_alike,
     samplings,
@@ -69,11 +68,6 @@ def is_misread(f: SiteFacts) -> bool:
     """Integers that Interp has no kernel for: linear takes those of one byte, cubic none."""
     mode = computed_mode(f)
     return f.elem_type in INTEGERS and (mode == "cubic" or (mode == "linear" and f.elem_type in _WIDE))
-
-
-def upsamples_images(f: SiteFacts) -> bool:
-    """Upsample resizes nothing else than height and width."""
-    return not f.is_upsample or all(axis >= 2 for axis in moved_axes(f))
 
 
 def lists_the_image(f: SiteFacts) -> bool:
@@ -143,7 +137,7 @@ def kept_channels(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 def crops(f: SiteFacts) -> bool:
     """Where no scale changes a length, onnxruntime copies, as MNN does."""
-    return f.crops and (f.by_sizes or any(True for _ in resized(f)))
+    return f.crops and (f.by_sizes or is_resized(f))
 
 
 def _between(x: Floats) -> Floats:
@@ -164,23 +158,20 @@ def nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
     """Down where nearest_mode is floor, and for Upsample; else to the nearest, ties down."""
     if sampling.mode != "nearest" or not has_a_mode(f):
         return sampling
-    floor = f.is_upsample or (f.has_coordinates and f.nearest_mode == "floor")
-    old = not f.is_upsample and not f.has_coordinates
-    coordinates = Coordinates.HALF_PIXEL if old else sampling.form[0]
-    if f.is_upsample:
-        sampling = replace(sampling, scale=sampling.ratio)
+    floor = f.is_upsample or (f.nearest_mode == "floor" and not f.is_old_resize)
+    coordinates = Coordinates.HALF_PIXEL if f.is_old_resize else sampling.form[0]
+    sampling = _upsampled_by_ratio(f, sampling)
     by_lengths = f.is_upsample or f.by_sizes
-    return replace(sampling, positions=_POSITIONS[coordinates, by_lengths], rounding=down if floor else _tie_down)
+    return replace(sampling, positions=_POSITIONS[coordinates, by_lengths], rounding=np.floor if floor else _tie_down)
 
 
 def _upsampled_by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
-    return replace(sampling, scale=sampling.ratio) if f.is_upsample else sampling
+    return by_ratio(f, sampling) if f.is_upsample else sampling
 
 
 def depth_is_kept(f: SiteFacts) -> bool:
     """pytorch_half_pixel writes the depth's offset over its scale; from one sample, or for one, the first is read."""
-    pytorch = f.has_coordinates and f.coordinate_transformation_mode == "pytorch_half_pixel"
-    if not pytorch or _dimensions(f) != 5 or f.rank is None:
+    if f.coordinates != "pytorch_half_pixel" or _dimensions(f) != 5 or f.rank is None:
         return True
     axis = f.rank - 3
     depth = f.input_shape[axis] if f.input_shape else None

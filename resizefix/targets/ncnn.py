@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import FED, S
+from resizefix.targets.conditions import S, scales_images_alone
 from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.operators import OperatorLimit
@@ -22,9 +22,10 @@ from resizefix.targets.sampling import (
     copied,
     copies_alike,
     gives_samples,
+    is_resized,
     moved_axes,
+    moves_images_alone,
     reads_between,
-    resized,
     samples_alike,
 )
 from resizefix.targets.shared_deviations import (
@@ -37,8 +38,20 @@ from resizefix.targets.shared_deviations import (
     open_batch_of_sizes,
     policy_ignored,
 )
-from resizefix.targets.shared_rules import domain_is_empty, operands_come_first, output_is_not_empty
-from resizefix.targets.target import Effect, Release, Rule, targets_of
+from resizefix.targets.shared_rules import (
+    CAST,
+    EVERY_DIMENSION,
+    FIRST_CROP,
+    RESHAPE,
+    TRANSPOSE,
+    domain_is_empty,
+    extent_is_constant,
+    mode_is_written,
+    not_resize_10,
+    operands_come_first,
+    output_is_not_empty,
+)
+from resizefix.targets.target import Release, Rule, differs, noted, targets_of
 
 _RELEASE = "ncnn and pnnx 20261020"
 _PNNX = f"ncnn a4d2ea1, tools/pnnx/src/pass_level2/F_interpolate.cpp; measured on {_RELEASE}"
@@ -46,17 +59,8 @@ _WRITER = f"ncnn a4d2ea1, tools/pnnx/src/pass_ncnn/F_interpolate.cpp; measured o
 _LAYER = f"ncnn a4d2ea1, src/layer/interp.cpp; measured on {_RELEASE}"
 
 
-def _images_only(f: SiteFacts) -> bool:
-    scales = f.full_scales
-    return all(axis >= 2 for axis in moved_axes(f)) and all(scale == 1 for scale in (scales or ())[:2])
-
-
 def _resizes(f: SiteFacts) -> bool:
     return bool(moved_axes(f)) or not gives_samples(f)
-
-
-def _line_by_scales(f: SiteFacts) -> bool:
-    return f.rank != 3 or not f.by_sizes or not _resizes(f)
 
 
 def _net_has_layers(f: SiteFacts) -> bool:
@@ -64,7 +68,7 @@ def _net_has_layers(f: SiteFacts) -> bool:
     computed = f.by_sizes and f.source in (S.CONSTANT, S.FOLDED, S.SHAPE)
     if not f.is_at_the_edges or (not computed and f.keep_aspect_ratio_policy == "stretch"):
         return True
-    return any(True for _ in resized(f)) or not gives_samples(f)
+    return is_resized(f) or not gives_samples(f)
 
 
 # ---- sampling -------------------------------------------------------------------------------------------------------
@@ -74,14 +78,10 @@ def _from_zero(scale: float, size: int, out: int) -> Floats:
     return np.asarray(np.arange(out, dtype=np.float32) * (np.float32(1) / np.float32(scale)), np.float32)
 
 
-def _truncated(x: Floats) -> Floats:
-    return np.asarray(np.trunc(x), np.float32)
-
-
 def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
     if sampling.mode != "nearest":
         return sampling
-    return replace(sampling, positions=_from_zero, rounding=_truncated)
+    return replace(sampling, positions=_from_zero, rounding=np.trunc)
 
 
 def _interpolated(f: SiteFacts, sampling: Sampling) -> Sampling:
@@ -100,78 +100,52 @@ NCNN = targets_of(
     "ncnn",
     (Release("", _RELEASE),),
     (
-        operands_come_first("does not exist in the graph", f"measured on {_RELEASE}"),
-        domain_is_empty("unexpected op_type Resize", f"measured on {_RELEASE}"),
-        replace(
-            output_is_not_empty("out0 was not computed", f"measured on {_RELEASE}"),
-            holds=lambda f: f.rank not in (3, 4) or gives_samples(f),
-        ),
+        operands_come_first("does not exist in the graph"),
+        domain_is_empty("unexpected op_type Resize"),
+        output_is_not_empty("out0 was not computed", holds=lambda f: f.rank not in (3, 4) or gives_samples(f)),
         Rule(
             name="nearest-mode",
-            holds=lambda f: not f.has_coordinates or "nearest_mode" not in f.attributes or f.nearest_mode == "floor",
+            holds=lambda f: f.coordinates is None or "nearest_mode" not in f.attributes or f.nearest_mode == "floor",
             because='nearest_mode is {f.nearest_mode}; pnnx converts floor alone, and leaves the others ("layer Resize '
             'not exists or registered")',
             source=_PNNX,
-            fix="replace the node",
         ),
-        Rule(
-            name="mode-is-written",
-            holds=lambda f: "mode" in f.attributes,
-            because="the attribute `mode` is not written, which pnnx asks for",
-            source=_PNNX,
-            fix="write mode=nearest",
-        ),
-        Rule(
-            name="not-resize-10",
-            holds=lambda f: f.is_upsample or f.opset >= 11,
-            because='Resize of opset 10 is read as a later one, whose second input is the roi ("layer Resize not '
-            'exists or registered")',
-            source=_PNNX,
-            fix="raise the model to opset 11, or replace the node",
-        ),
-        Rule(
-            name="extent-is-constant",
-            holds=lambda f: f.source not in FED or f.values is not None,
-            because='the {f.extent_name} come from {f.source.value} ("Unsupported Resize scales and sizes are all '
-            'empty!")',
-            source=_PNNX,
-            fix="freeze the scales",
-        ),
+        mode_is_written("pnnx asks for", _PNNX),
+        not_resize_10("layer Resize not exists or registered", _PNNX),
+        extent_is_constant(' ("Unsupported Resize scales and sizes are all empty!")', source=_PNNX),
         Rule(
             name="image-axes-alone",
-            holds=_images_only,
+            holds=lambda f: moves_images_alone(f) and scales_images_alone(f),
             because="another axis than height and width is resized",
             source=_PNNX,
-            fix="put a Transpose before the node and one behind it, or replace the node",
+            fix=f"{TRANSPOSE}, or replace the node",
         ),
         Rule(
             name="not-two-axes",
             holds=lambda f: f.rank is None or f.rank > 2,
             because="the rank is {f.rank_name}; pnnx converts three axes and more",
             source=_PNNX,
-            fix="reshape around the node",
+            fix=RESHAPE,
         ),
-        Rule(
+        differs(
             name="three-or-four-axes",
             holds=lambda f: f.rank in (None, 3, 4) or not _resizes(f),
             because="the rank is {f.rank_name}; ncnn resizes lines and images, and gives back another shape",
             source=_WRITER,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="axes-ignored",
             holds=lambda f: f.axes_in_order,
             because="`axes` is {f.axes}: {f.counted_extent} are no three to five values",
             source=_PNNX,
-            fix="write one value per dimension instead",
+            fix=EVERY_DIMENSION,
         ),
         Rule(
             name="no-crop",
             holds=lambda f: not f.crops,
             because="tf_crop_and_resize has a roi, which pnnx does not convert",
             source=_PNNX,
-            fix="crop with Slice, then resize",
+            fix=FIRST_CROP,
         ),
         Rule(
             name="roi-is-empty",
@@ -180,76 +154,63 @@ NCNN = targets_of(
             source=_PNNX,
             fix="leave the roi out",
         ),
-        Rule(
+        differs(
             name="fractions-of-integers",
             holds=lambda f: f.elem_type not in INTEGERS or not reads_between(f),
             because="the tensor is {f.type_name}; ncnn computes with floats, and gives fractions where ONNX cuts off",
-            source=f"measured on {_RELEASE}",
-            fix="put a Cast to float before the node and one back after it",
-            effect=Effect.DIFFERENT,
+            fix=CAST,
         ),
-        Rule(
+        noted(
             name="float-alone",
             holds=lambda f: f.elem_type in (None, TensorProto.FLOAT),
             because="the tensor is {f.type_name}; ncnn takes what it is fed for floats of single precision",
-            source=f"measured on {_RELEASE}",
             fix="feed single precision",
-            effect=Effect.NOTED,
         ),
-        Rule(
+        differs(
             name="line-by-scales",
-            holds=_line_by_scales,
+            holds=lambda f: f.rank != 3 or not f.by_sizes or not _resizes(f),
             because="it has three axes and sizes, and the length stays",
             source=_WRITER,
             fix="write scales instead of sizes",
-            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="net-has-layers",
             holds=_net_has_layers,
             because="it resizes nothing, and the converter leaves a net without a layer",
-            source=f"measured on {_RELEASE}",
             fix="leave the node out",
         ),
-        empties_short_inputs(f"measured on {_RELEASE}"),
-        open_batch_of_sizes(_PNNX, "another batch comes out"),
+        empties_short_inputs(),
+        open_batch_of_sizes("another batch comes out", _PNNX),
         policy_ignored(_PNNX),
-        antialias_ignored(_PNNX),
-        exclusion_ignored(_PNNX, (without_antialias,)),
-        coefficient_fixed(_LAYER, (without_antialias, without_exclusion)),
-        Rule(
+        antialias_ignored(source=_PNNX),
+        exclusion_ignored((without_antialias,), _PNNX),
+        coefficient_fixed((without_antialias, without_exclusion), _LAYER),
+        differs(
             name="cubic-copies-are-sampled",
             holds=lambda f: f.mode != "cubic" or _COPIES(f),
             because="no length changes, and cubic samples by the scales {f.values}; onnxruntime copies",
             source=_LAYER,
             fix="write 1 where a copy is meant",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="other-modes-are-half-pixel",
             holds=samples_alike(_interpolated, after=(without_antialias, without_exclusion)),
             because="{f.mode} of {f.op_type} at opset {f.opset} with {f.coordinate_transformation_mode} is computed "
             "as half_pixel",
             source=f"{_PNNX}; {_LAYER}",
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="nearest-is-asymmetric",
             holds=samples_alike(_nearest),
             because="nearest is computed as asymmetric and floor, whatever the coordinates",
             source=f"{_PNNX}; {_LAYER}",
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        factors_are_not_known(_LAYER, without_antialias, without_exclusion, _interpolated, _nearest),
-        Rule(
+        factors_are_not_known(without_antialias, without_exclusion, _interpolated, _nearest, source=_LAYER),
+        noted(
             name="no-batch",
             holds=lambda f: f.input_shape is None or f.input_shape[:1] in ((), (1,), (None,)),
             because="ncnn has no batch, and the input is {f.shown_input_shape}",
-            source=f"measured on {_RELEASE}",
             fix="feed one image at a time",
-            effect=Effect.NOTED,
         ),
     ),
     (
@@ -261,4 +222,5 @@ NCNN = targets_of(
             types=frozenset({TensorProto.FLOAT16}),
         ),
     ),
+    f"measured on {_RELEASE}",
 )

@@ -12,8 +12,11 @@ from functools import lru_cache
 import onnx
 from onnx import TensorProto
 
+from resizefix.interpolation import CoordinateTransformationMode
+from resizefix.targets.conditions import counts_from_the_front
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
-from resizefix.targets.target import Effect, Release, Rule, targets_of
+from resizefix.targets.shared_rules import CAST, coordinate_modes
+from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _RELEASE = "onnxruntime 1.32.0, CPU"
 _KERNEL = f"measured on {_RELEASE}; upsamplebase.h"
@@ -21,17 +24,7 @@ _LAST_OPSET = 28
 _MODES = frozenset({"nearest", "linear", "cubic"})
 _INTEGERS = frozenset({TensorProto.INT32, TensorProto.INT8, TensorProto.UINT8})
 _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16})
-_COORDINATES = frozenset(
-    {
-        "half_pixel",
-        "half_pixel_symmetric",
-        "pytorch_half_pixel",
-        "align_corners",
-        "asymmetric",
-        "tf_half_pixel_for_nn",
-        "tf_crop_and_resize",
-    }
-)
+_COORDINATES = frozenset(mode.value for mode in CoordinateTransformationMode)
 _NEAREST_MODES = frozenset({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
 
 
@@ -64,11 +57,10 @@ def _scales(f: SiteFacts) -> tuple[float | None, ...] | None:
         return unknown if f.full_scales is None or len(f.full_scales) != f.rank else f.full_scales
     if f.values is None or f.input_shape is None:
         return unknown
-    listed = f.axes if f.axes is not None else tuple(range(f.rank))
-    if len(listed) != len(f.values) or any(not -f.rank <= axis < f.rank for axis in listed):
+    if len(f.listed_axes) != len(f.values) or any(not -f.rank <= axis < f.rank for axis in f.listed_axes):
         return unknown
     scales: list[float | None] = [1.0] * f.rank
-    for axis, size in zip(listed, f.values, strict=True):
+    for axis, size in zip(f.listed_axes, f.values, strict=True):
         whole = f.input_shape[axis]
         scales[axis] = size / whole if whole else None
     if f.keep_aspect_ratio_policy != "stretch":
@@ -78,7 +70,7 @@ def _scales(f: SiteFacts) -> tuple[float | None, ...] | None:
 
 def _follow_policy(f: SiteFacts, scales: list[float | None]) -> None:
     """One scale for all listed axes; the kernel overlooks axes that are counted from the end."""
-    listed = set(range(len(scales)) if f.axes is None else f.axes)
+    listed = set(f.listed_axes)
     chosen = [scale for axis, scale in enumerate(scales) if axis in listed]
     known = [scale for scale in chosen if scale is not None]
     pick = min if f.keep_aspect_ratio_policy == "not_larger" else max
@@ -153,7 +145,6 @@ RULES = (
         holds=_has_kernel,
         because="{f.op_type} at opset {f.opset}: there are kernels for Upsample at opset 7 to 9 and Resize at 10 "
         f"to {_LAST_OPSET}",
-        source=f"measured on {_RELEASE}",
         fix="import the opset the node was written for",
     ),
     Rule(
@@ -190,7 +181,6 @@ RULES = (
         name="one-extent",
         holds=lambda f: not f.both_extents and not f.empty_sizes,
         because="scales and sizes are both given",
-        source=f"measured on {_RELEASE}",
         fix="leave one of the two inputs out",
     ),
     Rule(
@@ -200,16 +190,10 @@ RULES = (
         source=_KERNEL,
         fix="write one of these",
     ),
-    Rule(
-        name="coordinate-transformation-mode",
-        holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode in _COORDINATES,
-        because="coordinate_transformation_mode is {f.coordinate_transformation_mode}",
-        source=_KERNEL,
-        fix="write one that ONNX has",
-    ),
+    coordinate_modes(_COORDINATES, "", _KERNEL, "write one that ONNX has"),
     Rule(
         name="nearest-mode",
-        holds=lambda f: not f.has_coordinates or f.mode != "nearest" or f.nearest_mode in _NEAREST_MODES,
+        holds=lambda f: f.coordinates is None or f.mode != "nearest" or f.nearest_mode in _NEAREST_MODES,
         because="nearest_mode is {f.nearest_mode}",
         source=_KERNEL,
         fix="write one that ONNX has",
@@ -266,7 +250,6 @@ RULES = (
             or f.rank is None
         ),
         because="the graph input that gives the sizes has no fixed length, which shape inference takes for 0",
-        source=f"measured on {_RELEASE}",
         fix="declare the input with its length",
     ),
     Rule(
@@ -305,8 +288,7 @@ RULES = (
         holds=_has_type,
         because="the tensor is {f.type_name}; there are kernels for float, float16, int32, int8 and uint8, of "
         "cubic for integers only with antialias or where the last axis is the channels'",
-        source=f"measured on {_RELEASE}",
-        fix="put a Cast to float before the node and one back after it",
+        fix=CAST,
     ),
     Rule(
         name="linear-layout",
@@ -328,17 +310,15 @@ RULES = (
         name="crop-has-a-roi",
         holds=lambda f: not f.crops or f.roi is Roi.TENSOR,
         because="tf_crop_and_resize reads roi, which is {f.roi.value}",
-        source=f"measured on {_RELEASE}",
         fix="give the roi, two values per axis",
     ),
-    Rule(
+    differs(
         name="policy-with-negative-axes",
-        holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or f.axes is None or min(f.axes) >= 0,
+        holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or counts_from_the_front(f),
         because="with keep_aspect_ratio_policy and the negative axes {f.axes} the kernel returns the input's size",
         source=_KERNEL,
         fix="count the axes from the front",
-        effect=Effect.DIFFERENT,
     ),
 )
 
-(ONNXRUNTIME,) = targets_of("onnxruntime", (Release("", _RELEASE),), RULES)
+(ONNXRUNTIME,) = targets_of("onnxruntime", (Release("", _RELEASE),), RULES, source=f"measured on {_RELEASE}")

@@ -6,11 +6,9 @@ nodes without coordinate attributes: the importer takes "pytorch" for half_pixel
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from onnx import TensorProto
 
-from resizefix.targets.conditions import STORED, S, image_of, lists_all_in_order
+from resizefix.targets.conditions import STORED, S, lists_all_in_order
 from resizefix.targets.deviations import by_ratio, without_antialias
 from resizefix.targets.opencv_conditions import (
     OLD_5,
@@ -37,7 +35,7 @@ from resizefix.targets.opencv_conditions import (
     upsample_of_pytorch,
 )
 from resizefix.targets.operators import OperatorLimit
-from resizefix.targets.sampling import gives_samples, images_only, samples_alike
+from resizefix.targets.sampling import image_gives_samples, images_only, samples_alike
 from resizefix.targets.shared_deviations import (
     antialias_ignored,
     empties_short_inputs,
@@ -54,35 +52,34 @@ from resizefix.targets.shared_deviations import (
     symmetric_is_asymmetric,
 )
 from resizefix.targets.shared_rules import (
+    CAST,
+    FIRST_CROP,
+    TRANSPOSE,
     constant_is_a_tensor,
+    extent_is_constant,
     mode_is_written,
     operands_come_first,
     output_is_not_empty,
 )
-from resizefix.targets.target import Effect, Release, Rule, targets_of
+from resizefix.targets.target import Release, Rule, differs, noted, targets_of
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
 _5 = "opencv 011ef85, modules/dnn/src/onnx/onnx_importer2.cpp, and src/layers/resize_layer.cpp; measured on 5.0.0"
 _LAYER_5 = "opencv 36960b0, modules/dnn/src/layers/resize2_layer.cpp; measured on OpenCV 5.0.0"
-_BOTH = f"{_4}; {_5}"
+_ASYMMETRIC = "replace the node, or raise the model to opset 11 and write Resize with asymmetric"
+_MEASURED, _MEASURED_5 = "measured on OpenCV 4.14.0 and 5.0.0", "measured on OpenCV 5.0.0"
 
 RULES = (
-    operands_come_first("in function 'getBlob'", "measured on OpenCV 4.14.0 and 5.0.0"),
-    mode_is_written('Required argument "mode" not found into dictionary', _BOTH),
-    replace(
-        output_is_not_empty("getLayerShapesRecursively; 5.0.0 crashes", "measured on OpenCV 4.14.0 and 5.0.0"),
-        holds=lambda f: gives_samples(image_of(f)),
-    ),
-    empties_short_inputs("measured on OpenCV 4.14.0 and 5.0.0"),
-    Rule(
-        name="extent-is-constant",
-        holds=is_constant,
-        because="the {f.extent_name} come from {f.source.value}; this importer takes constants alone "
-        '("layer_id.find(node_proto.input(i)) == layer_id.end()")',
-        source=_4,
-        fix="freeze the scales, or take OpenCV 5",
-        until="4",
-    ),
+    operands_come_first("in function 'getBlob'", _MEASURED),
+    mode_is_written('this parser asks for ("Required argument "mode" not found into dictionary")'),
+    output_is_not_empty("getLayerShapesRecursively; 5.0.0 crashes", _MEASURED, image_gives_samples),
+    empties_short_inputs(_MEASURED),
+    extent_is_constant(
+        '; this importer takes constants alone ("layer_id.find(node_proto.input(i)) == layer_id.end()")',
+        is_constant,
+        _4,
+        "freeze the scales, or take OpenCV 5",
+    ).only(until="4"),
     constant_is_a_tensor("layerParams.blobs.size() == 1 in function 'parseConstant'", "measured on OpenCV 4.14.0").only(
         until="4"
     ),
@@ -91,7 +88,7 @@ RULES = (
         holds=is_whole,
         because="the {f.extent_name} are computed from a single length that is cast to float. OpenCV keeps it an "
         'integer, and arithmetic refuses it ("Mixed input data types", in OpenCV 5 "inputs should have equal types")',
-        source="measured on OpenCV 4.14.0 and 5.0.0",
+        source=_MEASURED,
         fix="freeze the scales",
     ),
     Rule(
@@ -117,7 +114,7 @@ RULES = (
         holds=lambda f: f.source is not S.FOLDED or f.n_inputs != 3,
         because="the {f.extent_name} are computed from constants, which the new engine does not fold "
         '("ninputs == 1 || ninputs == 2 || ninputs >= 4")',
-        source="measured on OpenCV 5.0.0",
+        source=_MEASURED_5,
         fix="make them an initializer",
         since="5",
     ),
@@ -125,43 +122,38 @@ RULES = (
         name="no-int32",
         holds=lambda f: f.elem_type != TensorProto.INT32 or f.source not in STORED | {S.FOLDED},
         because="the tensor is int32, which this layer does not take where the {f.extent_name} are constants",
-        source="measured on OpenCV 5.0.0",
-        fix="put a Cast to float before the node and one back after it",
+        source=_MEASURED_5,
+        fix=CAST,
         since="5",
     ),
-    Rule(
+    differs(
         name="listed-axes-in-order",
         holds=lists_all_in_order,
         because="`axes` is {f.axes}, which is not read: the values are taken in the order of the axes",
-        source="measured on OpenCV 4.14.0 and 5.0.0",
+        source=_MEASURED,
         fix="list the axes in order, or leave them out",
-        effect=Effect.DIFFERENT,
     ),
-    Rule(
+    differs(
         name="axes-in-order",
         holds=fed_in_order,
         because="`axes` is {f.axes}, which is not read: two fed values are taken for height and width",
-        source="measured on OpenCV 5.0.0",
+        source=_MEASURED_5,
         fix="list the axes 2 and 3 in this order",
-        effect=Effect.DIFFERENT,
         since="5",
     ),
-    Rule(
+    differs(
         name="linear-has-two-rows",
         holds=has_two_rows,
         because="linear over a height of 1 reads memory that is not the tensor's",
         source=_LAYER_5,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
         since="5",
     ),
-    Rule(
+    noted(
         name="heights-of-two",
         holds=lambda f: f.mode != "linear" or not has_open_height(f),
         because="the height is open: linear over a height of 1 reads memory that is not the tensor's",
         source=_LAYER_5,
         fix="feed two rows or more",
-        effect=Effect.NOTED,
         since="5",
     ),
     Rule(
@@ -196,7 +188,7 @@ RULES = (
         holds=lambda f: f.has_coordinates or f.mode != "linear" or f.producer_name == "pytorch",
         because="mode of {f.op_type} at opset {f.opset} is linear; this layer knows no such interpolation",
         source=_4,
-        fix="replace the node, or raise the model to opset 11 and write Resize with asymmetric",
+        fix=_ASYMMETRIC,
         until="4",
     ),
     Rule(
@@ -204,7 +196,7 @@ RULES = (
         holds=lambda f: not f.is_upsample or f.mode != "linear" or f.producer_name == "pytorch",
         because="mode of {f.op_type} at opset {f.opset} is linear; this layer knows no such interpolation",
         source=_5,
-        fix="replace the node, or raise the model to opset 11 and write Resize with asymmetric",
+        fix=_ASYMMETRIC,
         since="5",
     ),
     Rule(
@@ -213,15 +205,13 @@ RULES = (
             f.source is not S.ATTRIBUTE or f.values is None or all(scale.is_integer() for scale in f.values[2:])
         ),
         because='the attribute `scales` is {f.values}; this importer takes whole numbers ("fracpart == 0.0")',
-        source=_BOTH,
         fix="replace the node, or raise the model to opset 11",
     ),
     Rule(
         name="no-crop",
         holds=lambda f: not f.crops,
         because="coordinate_transformation_mode is tf_crop_and_resize",
-        source=_BOTH,
-        fix="crop with Slice, then resize",
+        fix=FIRST_CROP,
         until="4",
     ),
     Rule(
@@ -229,30 +219,27 @@ RULES = (
         holds=lambda f: not f.crops or not crop_is_seen(f),
         because="coordinate_transformation_mode is tf_crop_and_resize",
         source=_5,
-        fix="crop with Slice, then resize",
+        fix=FIRST_CROP,
         since="5",
     ),
-    Rule(
+    differs(
         name="crop-is-not-computed",
         holds=lambda f: not f.crops or crop_is_seen(f),
         because="tf_crop_and_resize is read and not computed where the {f.extent_name} come from {f.source.value}",
-        source="measured on OpenCV 5.0.0",
-        fix="crop with Slice, then resize",
-        effect=Effect.DIFFERENT,
+        source=_MEASURED_5,
+        fix=FIRST_CROP,
         since="5",
     ),
-    Rule(
+    differs(
         name="image-axes-alone",
         holds=images_only,
         because="only height and width are resized, the axes 2 and 3: the other {f.extent_name} of {f.values} are not "
         "read, and the shape is another",
-        source=_BOTH,
-        fix="put a Transpose before the node and one behind it, or replace the node",
-        effect=Effect.DIFFERENT,
+        fix=f"{TRANSPOSE}, or replace the node",
     ),
-    open_batch_of_sizes(_BOTH, "it stays as it is"),
-    policy_ignored(_BOTH),
-    Rule(
+    open_batch_of_sizes("it stays as it is"),
+    policy_ignored(),
+    differs(
         name="factors-in-shape-chains",
         holds=has_whole_factors,
         because="the sizes are computed as torch writes it at opset 11; the importer takes the chain for one Upsample, "
@@ -260,95 +247,82 @@ RULES = (
         source="opencv 00b409c, modules/dnn/src/onnx/onnx_graph_simplifier.cpp, ExtractScalesSubgraph; measured on "
         "OpenCV 4.14.0 and 5.0.0",
         fix="fix the input's size, or replace the node",
-        effect=Effect.DIFFERENT,
     ),
-    integers_are_rounded("measured on OpenCV 4.14.0 and 5.0.0"),
-    antialias_ignored(_BOTH),
-    Rule(
+    integers_are_rounded(_MEASURED),
+    antialias_ignored(),
+    differs(
         name="nearest-mode-ignored",
         holds=samples_alike(nearest_4),
         because="nearest_mode is not read, and the two lengths replace the scales: half_pixel modes round "
         "up at ½, align_corners to the nearest, asymmetric (and no attribute) down",
         source=_4,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
         until="4",
     ),
     symmetric_is_asymmetric(_4, SYMMETRIC, (without_antialias,)).only(until="4"),
-    Rule(
+    differs(
         name="tf-half-pixel-is-for-nearest",
         holds=samples_alike(TF_LINEAR, after=(without_antialias,)),
         because="tf_half_pixel_for_nn with mode {f.mode} is computed as half_pixel",
         source=_4,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
         until="4",
     ),
-    Rule(
+    differs(
         name="old-linear-of-pytorch",
         holds=samples_alike(linear_of_pytorch),
         because="the producer is pytorch, and {f.op_type} at opset {f.opset} is computed as half_pixel instead of "
         "asymmetric",
         source=_4,
-        fix="replace the node, or raise the model to opset 11 and write Resize with asymmetric",
-        effect=Effect.DIFFERENT,
+        fix=_ASYMMETRIC,
         until="4",
     ),
-    Rule(
+    differs(
         name="old-linear-of-pytorch",
         holds=samples_alike(upsample_of_pytorch),
         because="the producer is pytorch, and Upsample is computed as half_pixel instead of asymmetric",
         source=_5,
-        fix="replace the node, or raise the model to opset 11 and write Resize with asymmetric",
-        effect=Effect.DIFFERENT,
+        fix=_ASYMMETRIC,
         since="5",
     ),
-    Rule(
+    differs(
         name="one-pixel-output",
         holds=samples_alike(ONE_PIXEL, after=(without_antialias,)),
         because="pytorch_half_pixel is computed as half_pixel, which is another pixel where an output has length 1",
-        source=_BOTH,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
         until="4",
     ),
-    old_resize_is_half_pixel(_5, OLD_5).only(since="5"),
+    old_resize_is_half_pixel(OLD_5, _5).only(since="5"),
     symmetric_is_asymmetric(_5, SYMMETRIC_5, (without_antialias,)).only(since="5"),
-    Rule(
+    differs(
         name="ratio-instead-of-scales",
         holds=lambda f: f.mode == "nearest" or by_scales_4(f),
         because="positions follow the two lengths instead of the scales {f.values}, and these differ",
         source=_4,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
         until="4",
     ),
-    ratio_instead_of_scales(_5, (without_antialias, SYMMETRIC_5, OLD_5)).only(since="5"),
-    Rule(
+    ratio_instead_of_scales((without_antialias, SYMMETRIC_5, OLD_5), _5).only(since="5"),
+    differs(
         name="ties-of-the-ratio",
         holds=lambda f: not f.is_static or steps_alike_5(f),
         because="a coordinate is a product with in/out, where onnxruntime divides by the scale: with nearest_mode "
         "{f.nearest_mode} it falls to another sample",
         source=_LAYER_5,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
         since="5",
     ),
-    Rule(
+    noted(
         name="ties-of-some-lengths",
         holds=lambda f: f.is_static or steps_alike_5(f),
         because="a coordinate is a product with in/out, where onnxruntime divides by the scale: at some lengths it "
         "falls to another sample with nearest_mode {f.nearest_mode}",
         source=_LAYER_5,
         fix="fix the input's size, or replace the node",
-        effect=Effect.NOTED,
         since="5",
     ),
-    factors_are_not_known(_4, without_antialias, SYMMETRIC, TF_LINEAR, ONE_PIXEL, nearest_4, by_ratio).only(until="4"),
-    factors_are_not_known(_5, without_antialias, SYMMETRIC_5, OLD_5, by_step_5).only(since="5"),
+    factors_are_not_known(without_antialias, SYMMETRIC, TF_LINEAR, ONE_PIXEL, nearest_4, by_ratio, source=_4).only(
+        until="4"
+    ),
+    factors_are_not_known(without_antialias, SYMMETRIC_5, OLD_5, by_step_5, source=_5).only(since="5"),
     kept_axes_are_sampled(_LAYER_5, reads_on).only(since="5"),
     kept_axes_may_be_sampled(_LAYER_5, reads_on).only(since="5"),
-    fed_axes("measured on OpenCV 5.0.0", "their numbers are not read, and both stay as they are").only(since="5"),
+    fed_axes("their numbers are not read, and both stay as they are", _MEASURED_5).only(since="5"),
 )
 
 OPENCV = targets_of(
@@ -360,4 +334,5 @@ OPENCV = targets_of(
             frozenset({"ConvTranspose"}), "measured on OpenCV 4.14.0, images alone", ranks=frozenset({3, 5}), until="4"
         ),
     ),
+    f"{_4}; {_5}",
 )

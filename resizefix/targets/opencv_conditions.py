@@ -13,23 +13,14 @@ from resizefix.targets.conditions import FED, STORED, S
 from resizefix.targets.deviations import (
     BY_LENGTHS,
     by_ratio,
-    down,
     half_down,
     half_up,
     instead,
     old_resize,
-    up,
     without_antialias,
 )
 from resizefix.targets.facts import Roi, SiteFacts
-from resizefix.targets.sampling import (
-    Rounding,
-    Sampling,
-    by,
-    moved_axes,
-    resized,
-    samples_alike,
-)
+from resizefix.targets.sampling import Rounding, Sampling, by, is_resized, moved_axes, resized, samples_alike
 
 _HALF = frozenset({"half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn"})
 _FUSED = frozenset({"Cast", "Concat", "Constant", "Gather", "Shape", "Unsqueeze"})
@@ -109,7 +100,7 @@ def has_two_rows(f: SiteFacts) -> bool:
     """Linear never reads the row before the first: the height is 2 or more, the extent known."""
     if f.mode != "linear" or f.input_shape is None or len(f.input_shape) != 4 or not is_constant(f):
         return True
-    return f.input_shape[2] != 1 or not any(True for _ in resized(f))
+    return f.input_shape[2] != 1 or not is_resized(f)
 
 
 def has_open_height(f: SiteFacts) -> bool:
@@ -139,8 +130,8 @@ def _tie(round_half: Rounding) -> Rounding:
 
 _TIE_5 = np.float32(1e-6)
 _ROUNDINGS_5: Mapping[NearestMode | None, Rounding] = {
-    NearestMode.FLOOR: down,
-    NearestMode.CEIL: up,
+    NearestMode.FLOOR: np.floor,
+    NearestMode.CEIL: np.ceil,
     NearestMode.ROUND_PREFER_FLOOR: _tie(half_down),
     NearestMode.ROUND_PREFER_CEIL: _tie(half_up),
 }
@@ -161,10 +152,10 @@ def nearest_4(f: SiteFacts, sampling: Sampling) -> Sampling:
         return sampling
     mode = sampling.form[0].value if _has_coordinate_attribute(f) else "asymmetric"
     if mode in _HALF:
-        return replace(sampling, positions=_half_from_zero, rounding=down)
+        return replace(sampling, positions=_half_from_zero, rounding=np.floor)
     if mode == "align_corners":
         return replace(by("align_corners", "round_prefer_ceil")(sampling), rounding=half_up)
-    return replace(sampling, positions=_as_floor, rounding=down)
+    return replace(sampling, positions=_as_floor, rounding=np.floor)
 
 
 def linear_of_pytorch(f: SiteFacts, sampling: Sampling) -> Sampling:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.equivalences.index_map import Floats
-from resizefix.targets.deviations import down, old_upsample, without_antialias, without_exclusion
+from resizefix.targets.conditions import counts_from_the_front
+from resizefix.targets.deviations import old_upsample, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, moved_axes, resized, samples_alike
+from resizefix.targets.sampling import Sampling, copied, moved_axes, resized, samples_alike
 from resizefix.targets.shared_deviations import (
     antialias_ignored,
     exclusion_ignored,
@@ -21,8 +19,8 @@ from resizefix.targets.shared_deviations import (
     policy_ignored,
     ties_are_exact,
 )
-from resizefix.targets.shared_rules import domain_is_empty
-from resizefix.targets.target import Effect, Release, Rule, targets_of
+from resizefix.targets.shared_rules import SYMMETRIC_WHERE_WHOLE, TRANSPOSE, coordinate_modes, domain_is_empty
+from resizefix.targets.target import Release, Rule, differs, noted, targets_of
 
 _RELEASE = "OpenVINO 2026.4.1, CPU"
 _FRONTEND = f"openvino 019873b, src/frontends/onnx/frontend/src/op/resize.cpp; measured on {_RELEASE}"
@@ -33,15 +31,9 @@ _MOST = 1 << 17
 _PROBED = 33  # lengths below are looked at where an axis is open
 
 
-def _identity(scale: float, size: int, out: int) -> Floats:
-    return np.arange(out, dtype=np.float32)
-
-
 def _copied(f: SiteFacts, sampling: Sampling) -> Sampling:
     """An axis whose length stays is copied, whatever its scale."""
-    if sampling.size != sampling.out or sampling.antialias:
-        return sampling
-    return replace(sampling, positions=_identity, rounding=down, scale=1.0)
+    return copied(sampling) if sampling.size == sampling.out and not sampling.antialias else sampling
 
 
 def _cubic_axes(f: SiteFacts) -> bool:
@@ -62,22 +54,14 @@ def _resizes_batch(f: SiteFacts) -> bool:
 
 def _may_keep_lengths(f: SiteFacts) -> bool:
     """Two samples stay two by a scale below 3/2; a single one is the same however it is read."""
-    pairs = zip(f.full_scales or (), f.input_shape or (), strict=False)
-    return any(size is None and 1 < scale < 1.5 for scale, size in pairs)
-
-
-def _is_open(f: SiteFacts) -> bool:
-    return f.input_shape is not None and None in f.input_shape
+    return any(size is None and 1 < scale < 1.5 for scale, size in f.scaled_sizes)
 
 
 def _has_the_length(f: SiteFacts) -> bool:
     """Lengths are in·scale, with a little added before they are rounded down."""
-    if not f.by_scales:
-        return True
-    pairs = zip(f.full_scales or (), f.input_shape or (), strict=False)
     return all(
         int(np.float32(scale) * np.float32(length) + np.float32(1e-5)) == kernel_length(scale, length)
-        for scale, size in pairs
+        for scale, size in f.scaled_sizes
         if 0 < scale <= _MOST
         for length in ((size,) if size is not None else range(1, _PROBED))
         if length <= _MOST
@@ -91,92 +75,77 @@ OPENVINO = targets_of(
     "openvino",
     (Release("", _RELEASE),),
     (
-        domain_is_empty("Model wasn't fully converted", f"measured on {_RELEASE}"),
-        Rule(
-            name="coordinate-transformation-mode",
-            holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode in _COORDINATES,
-            because='coordinate_transformation_mode is {f.coordinate_transformation_mode} ("this type of coordinate '
-            'transformation mode is not supported")',
-            source=_FRONTEND,
-            fix="half_pixel is half_pixel_symmetric where in·scale is whole; else replace the node",
+        domain_is_empty("Model wasn't fully converted"),
+        coordinate_modes(
+            _COORDINATES,
+            ' ("this type of coordinate transformation mode is not supported")',
+            _FRONTEND,
+            SYMMETRIC_WHERE_WHOLE,
         ),
         Rule(
             name="axes-from-the-front",
-            holds=lambda f: all(axis >= 0 for axis in f.axes or ()),
+            holds=counts_from_the_front,
             because='axes are {f.axes}, counted from the end ("All axes values should less than input rank")',
             source=f"measured on {_RELEASE}; openvino 019873b normalizes them",
             fix="count the axes from the front",
         ),
         Rule(
             name="batch-stays",
-            holds=lambda f: _is_open(f) or not _resizes_batch(f),
+            holds=lambda f: f.is_open or not _resizes_batch(f),
             because='the batch is resized, or the channels of a tensor with five axes ("only supports resize on '
             'spatial dimensions(depth, height and width)")',
             source=_PLUGIN,
-            fix="replace the node",
         ),
-        Rule(
+        differs(
             name="batch-of-open-images",
-            holds=lambda f: not _is_open(f) or not _resizes_batch(f),
+            holds=lambda f: not f.is_open or not _resizes_batch(f),
             because="the batch or the channels of five axes are resized, and lengths are open: the output is empty",
-            source=f"measured on {_RELEASE}",
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        open_batch_of_sizes(f"measured on {_RELEASE}", "the output is empty"),
-        Rule(
+        open_batch_of_sizes("the output is empty"),
+        noted(
             name="short-inputs-are-copied",
             holds=lambda f: not _may_keep_lengths(f),
             because="an open length grows by the scales {f.values}: a short one keeps its length, and is copied",
             source=_PLUGIN,
             fix="feed larger inputs",
-            effect=Effect.NOTED,
         ),
-        Rule(
+        differs(
             name="cubic-last-two-axes",
             holds=_cubic_axes,
             because="cubic along other axes than the last two reads memory that is not the tensor's",
-            source=f"measured on {_RELEASE}",
-            fix="put a Transpose before the node and one behind it, or replace the node",
-            effect=Effect.DIFFERENT,
+            fix=f"{TRANSPOSE}, or replace the node",
         ),
-        Rule(
+        differs(
             name="lengths-are-rounded-down",
             holds=_has_the_length,
             because="in·scale lies just below a whole number for the scales {f.values} and the input "
             "{f.shown_input_shape}, and the output gets that length",
-            source=f"measured on {_RELEASE}",
             fix="write sizes instead of scales",
-            effect=Effect.DIFFERENT,
         ),
-        exclusion_ignored(_FRONTEND),
+        exclusion_ignored(source=_FRONTEND),
         antialias_ignored(
-            f"measured on {_RELEASE}; the frontend passes it on, linear_onnx and cubic do not read it",
             (without_exclusion,),
+            f"measured on {_RELEASE}; the frontend passes it on, linear_onnx and cubic do not read it",
         ),
         policy_ignored(_FRONTEND),
-        Rule(
+        differs(
             name="upsample-nearest-is-half-pixel",
             holds=samples_alike(_UPSAMPLED),
             because="nearest Upsample is computed as half_pixel, round_prefer_floor; ONNX says asymmetric, floor",
             source=_UPSAMPLE,
             fix="write Resize with asymmetric and floor, or replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="equal-lengths-are-copied",
             holds=samples_alike(_copied, after=(*_BEFORE, _UPSAMPLED)),
             because="an axis keeps its length with a scale other than 1 ({f.values}), and is copied instead of sampled",
             source=_PLUGIN,
             fix="write 1 for that axis where a copy is meant; else replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        ties_are_exact(f"measured on {_RELEASE}", (*_BEFORE, _UPSAMPLED, _copied)),
-        integers_are_rounded(f"measured on {_RELEASE}"),
-        factors_are_not_known(_UPSAMPLE, *_BEFORE, _UPSAMPLED, _copied),
-        fed_axes(
-            f"measured on {_RELEASE}",
-            "batch, and channels of five axes, are not resized; lengths of fractions are rounded otherwise",
-        ),
+        ties_are_exact((*_BEFORE, _UPSAMPLED, _copied)),
+        integers_are_rounded(),
+        factors_are_not_known(*_BEFORE, _UPSAMPLED, _copied, source=_UPSAMPLE),
+        fed_axes("batch, and channels of five axes, are not resized; lengths of fractions are rounded otherwise"),
     ),
+    source=f"measured on {_RELEASE}",
 )

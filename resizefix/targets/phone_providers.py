@@ -11,7 +11,15 @@ from onnx import TensorProto
 from resizefix.targets.conditions import S, output_sizes
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import last_two_axes, resized
-from resizefix.targets.target import Effect, Release, Rule, targets_of
+from resizefix.targets.shared_rules import (
+    CAST,
+    RESHAPE,
+    TRANSPOSE,
+    no_antialias,
+    no_exclude_outside,
+    stretch_alone,
+)
+from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _COREML = (
     "onnxruntime 38a9413 (of elrid's fork), onnxruntime/core/providers/coreml/builders/impl/resize_op_builder.cc, for "
@@ -21,21 +29,12 @@ _NNAPI = "onnxruntime 0bd42bd, core/providers/nnapi/nnapi_builtin/builders/impl/
 _INITIALIZERS = frozenset({S.INITIALIZER, S.CONSTANT, S.CONSTANT_LIST, S.FOLDED, S.UNKNOWN})
 
 
-def _is_resize_11(f: SiteFacts) -> bool:
-    return not f.is_upsample and f.opset >= 11
-
-
-def _from_initializer(f: SiteFacts) -> bool:
-    return f.source in _INITIALIZERS
-
-
 def _knows_other_lengths(f: SiteFacts) -> bool:
     """Sizes of batch and channels are compared with the input's, where an open one counts for -1."""
     shape, rank = f.input_shape, f.rank or 0
     if not f.by_sizes or not shape:
         return True
-    listed = range(rank) if f.axes is None else f.axes
-    return all(shape[axis] is not None or axis % rank >= rank - 2 for axis in listed if -rank <= axis < rank)
+    return all(shape[axis] is not None or axis % rank >= rank - 2 for axis in f.listed_axes if -rank <= axis < rank)
 
 
 def _lists_height_and_width(f: SiteFacts) -> bool:
@@ -64,10 +63,6 @@ def _divided(f: SiteFacts) -> bool:
     return all((1 / scale).is_integer() and size % round(1 / scale) == 0 for size, scale in found)
 
 
-def _has_image_lengths(f: SiteFacts) -> bool:
-    return not f.by_scales or f.input_shape is None or None not in f.input_shape[-2:]
-
-
 def _coreml_coordinates(f: SiteFacts) -> bool:
     mode = f.coordinate_transformation_mode
     if f.mode == "nearest":
@@ -89,108 +84,77 @@ def _nnapi_axes(f: SiteFacts) -> bool:
     return changed <= {2, 3} or changed <= {1, 2}
 
 
-def _shared(source: str) -> tuple[Rule, ...]:
-    return (
-        Rule(
-            name="resize-11",
-            holds=_is_resize_11,
-            because="{f.op_type} at opset {f.opset}: the provider takes Resize of opset 11 and later",
-            source=source,
-            fix="raise the model to opset 11",
-        ),
-        Rule(
-            name="not-cubic",
-            holds=lambda f: f.mode in ("nearest", "linear"),
-            because='mode is {f.mode}; the provider takes nearest and linear ("Resize unsupported input mode")',
-            source=source,
-            fix="replace the node",
-        ),
-        Rule(
-            name="nearest-floor",
-            holds=lambda f: f.mode != "nearest" or f.nearest_mode == "floor",
-            because="nearest_mode is {f.nearest_mode}; the provider takes floor",
-            source=source,
-            fix="write asymmetric with floor where that is the same, or replace the node",
-        ),
-        Rule(
-            name="no-exclude-outside",
-            holds=lambda f: not f.exclude_outside,
-            because='exclude_outside is 1 ("Resize does not support exclude_outside")',
-            source=source,
-            fix="replace the node",
-        ),
-        Rule(
-            name="no-antialias",
-            holds=lambda f: not f.antialias,
-            because="antialias is 1, which the provider does not take",
-            source=source,
-            fix="antialias=0 is nearly the same where no axis shrinks; else replace the node",
-        ),
-        Rule(
-            name="stretch-alone",
-            holds=lambda f: f.keep_aspect_ratio_policy == "stretch",
-            because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}; the provider takes stretch",
-            source=source,
-            fix="write the sizes that the policy leads to",
-        ),
-        Rule(
-            name="extent-is-initializer",
-            holds=_from_initializer,
-            because='the {f.extent_name} come from {f.source.value} ("Input scales of Resize must be known")',
-            source=source,
-            fix="freeze the scales",
-        ),
-    )
-
+# What both leave to the CPU.
+_BOTH = (
+    Rule(
+        name="resize-11",
+        holds=lambda f: f.has_coordinates,
+        because="{f.op_type} at opset {f.opset}: the provider takes Resize of opset 11 and later",
+        fix="raise the model to opset 11",
+    ),
+    Rule(
+        name="not-cubic",
+        holds=lambda f: f.mode in ("nearest", "linear"),
+        because='mode is {f.mode}; the provider takes nearest and linear ("Resize unsupported input mode")',
+    ),
+    Rule(
+        name="nearest-floor",
+        holds=lambda f: f.mode != "nearest" or f.nearest_mode == "floor",
+        because="nearest_mode is {f.nearest_mode}; the provider takes floor",
+        fix="write asymmetric with floor where that is the same, or replace the node",
+    ),
+    no_exclude_outside('exclude_outside is 1 ("Resize does not support exclude_outside")'),
+    no_antialias("antialias is 1, which the provider does not take"),
+    stretch_alone("keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}; the provider takes stretch"),
+    Rule(
+        name="extent-is-initializer",
+        holds=lambda f: f.source in _INITIALIZERS,
+        because='the {f.extent_name} come from {f.source.value} ("Input scales of Resize must be known")',
+        fix="freeze the scales",
+    ),
+)
 
 COREML = targets_of(
     "coreml",
     (Release("", "CoreML provider of onnxruntime (source, not run here)"),),
     (
-        *_shared(_COREML),
+        *_BOTH,
         Rule(
             name="three-to-five-axes",
             holds=lambda f: f.rank is None or 3 <= f.rank <= 5,
             because="the rank is {f.rank_name}; the provider takes 3 to 5",
-            source=_COREML,
-            fix="reshape around the node",
+            fix=RESHAPE,
         ),
         Rule(
             name="last-two-axes",
             holds=last_two_axes,
             because="another axis than the last two is resized",
-            source=_COREML,
-            fix="put a Transpose before the node and one behind it",
+            fix=TRANSPOSE,
         ),
         Rule(
             name="other-lengths-are-known",
             holds=_knows_other_lengths,
             because="it has sizes, and a length before the last two is open: {f.shown_input_shape} "
             '("Resize only supports resizing the last two axes")',
-            source=_COREML,
             fix="write the input's size into the file, or write scales",
         ),
-        Rule(
+        differs(
             name="axes-in-order",
             holds=_lists_height_and_width,
             because="`axes` is {f.axes}; the last two values are taken for height and width in this order",
-            source=_COREML,
             fix="list the axes of height and width last, in this order",
-            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="image-lengths-are-known",
-            holds=_has_image_lengths,
+            holds=lambda f: not f.by_scales or None not in (f.input_shape or ())[-2:],
             because="\"Resize with 'scales' requires the H and W dimensions to have fixed values\"; the input is "
             "{f.shown_input_shape}",
-            source=_COREML,
             fix="write the input's size into the file",
         ),
         Rule(
             name="whole-factors",
             holds=_whole_or_divided,
             because="the scales are {f.values}: all whole, or all the inverse of a factor of the length",
-            source=_COREML,
             fix="write sizes instead of scales",
         ),
         Rule(
@@ -198,37 +162,34 @@ COREML = targets_of(
             holds=_coreml_coordinates,
             because="coordinate_transformation_mode is {f.coordinate_transformation_mode} with mode {f.mode}: nearest "
             "takes asymmetric; linear half_pixel, align_corners, and asymmetric with sizes",
-            source=_COREML,
             fix="write an equal mode, or replace the node",
         ),
     ),
+    source=_COREML,
 )
 
 NNAPI = targets_of(
     "nnapi",
     (Release("", "NNAPI provider of onnxruntime (source, not run here)"),),
     (
-        *_shared(_NNAPI),
+        *_BOTH,
         Rule(
             name="four-axes",
             holds=lambda f: f.rank in (None, 4) and f.axes is None,
             because="rank {f.rank_name}, axes {f.axes}: the provider takes four axes, all of them "
             '("Resize only support 4d shape")',
-            source=_NNAPI,
             fix="write one value for each of four axes",
         ),
         Rule(
             name="image-axes-alone",
             holds=_nnapi_axes,
             because="another axis than height and width is resized",
-            source=_NNAPI,
-            fix="put a Transpose before the node and one behind it",
+            fix=TRANSPOSE,
         ),
         Rule(
             name="whole-parts",
             holds=_divided,
             because='the scales are {f.values} ("Input size must be evenly divisible by output size")',
-            source=_NNAPI,
             fix="write sizes instead of scales",
         ),
         Rule(
@@ -236,15 +197,14 @@ NNAPI = targets_of(
             holds=_nnapi_coordinates,
             because="coordinate_transformation_mode is {f.coordinate_transformation_mode} with mode {f.mode}: nearest "
             "takes asymmetric; linear half_pixel, align_corners, asymmetric",
-            source=_NNAPI,
             fix="write an equal mode, or replace the node",
         ),
         Rule(
             name="input-type",
             holds=lambda f: f.elem_type in (None, TensorProto.FLOAT, TensorProto.UINT8),
             because="the tensor is {f.type_name}; the provider takes float and uint8",
-            source=_NNAPI,
-            fix="put a Cast to float before the node and one back after it",
+            fix=CAST,
         ),
     ),
+    source=_NNAPI,
 )

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from resizefix.dialects.resized_length import inference_length
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets.conditions import S
-from resizefix.targets.deviations import BY_LENGTHS, down, half_up, old_resize, without_exclusion
+from resizefix.targets.deviations import BY_LENGTHS, half_up, old_resize, without_exclusion
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, by, resized, samples_alike
 from resizefix.targets.shared_deviations import exclusion_ignored, ratio_instead_of_scales
-from resizefix.targets.target import Effect, Release, Rule, targets_of
+from resizefix.targets.shared_rules import TRANSPOSE, coordinate_modes, extent_is_constant, no_antialias
+from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _PROVIDER = "onnxruntime, core/providers/qnn/builder/opbuilder/resize_op_builder.cc"
 _SIMULATOR = "measured on the HTP simulator of onnxruntime-qnn (x86-64); not run here"
 _BOTH = f"{_PROVIDER}; {_SIMULATOR}"
+_OTHER_LENGTH = "the output's length is taken from shape inference, which differs from the kernel's: {f.values}"
+_MODES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
 _CONSTANTS = frozenset({S.ATTRIBUTE, S.INITIALIZER, S.CONSTANT, S.CONSTANT_LIST, S.FOLDED, S.UNKNOWN})
 
 
-def _is_static(f: SiteFacts) -> bool:
-    return f.input_shape is None or None not in f.input_shape
-
-
 def _is_constant(f: SiteFacts) -> bool:
-    return f.source in _CONSTANTS or (f.source is S.SHAPE and _is_static(f))
+    return f.source in _CONSTANTS or (f.source is S.SHAPE and not f.is_open)
 
 
 def _sizes_agree(f: SiteFacts) -> bool:
@@ -32,9 +33,7 @@ def _sizes_agree(f: SiteFacts) -> bool:
 
 
 def _nearest_combination(f: SiteFacts) -> bool:
-    if f.mode != "nearest" or not f.has_coordinates:
-        return True
-    asymmetric = f.coordinate_transformation_mode == "asymmetric"
+    asymmetric = f.mode == "nearest" and f.coordinates == "asymmetric"
     return not asymmetric or f.nearest_mode in ("floor", "round_prefer_ceil")
 
 
@@ -60,13 +59,13 @@ def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
         return sampling
     match sampling.form[0]:
         case Coordinates.HALF_PIXEL:
-            return replace(sampling, positions=_HALF, rounding=down)
+            return replace(sampling, positions=_HALF, rounding=np.floor)
         case Coordinates.ALIGN_CORNERS:
             return replace(by("align_corners", "round_prefer_ceil")(sampling), rounding=half_up)
         case Coordinates.ASYMMETRIC if f.nearest_mode == "round_prefer_ceil":
             return replace(sampling, positions=_FROM_ZERO, rounding=half_up)
         case _:
-            return replace(sampling, positions=_FROM_ZERO, rounding=down)
+            return replace(sampling, positions=_FROM_ZERO, rounding=np.floor)
 
 
 _OLD = old_resize("half_pixel", "round_prefer_floor", ("linear",))
@@ -78,44 +77,21 @@ QNN = targets_of(
     (
         Rule(
             name="shapes-are-static",
-            holds=_is_static,
+            holds=lambda f: not f.is_open,
             because="the input is {f.shown_input_shape}; QNN compiles for fixed shapes",
             source=_BOTH,
             fix="write the input's size into the file",
         ),
-        Rule(
-            name="extent-is-constant",
-            holds=_is_constant,
-            because="the {f.extent_name} come from {f.source.value}; the output's shape must be known",
-            source=_BOTH,
-            fix="freeze the scales",
-        ),
+        extent_is_constant("; the output's shape must be known", _is_constant, _BOTH),
         Rule(
             name="image-axes-alone",
             holds=lambda f: all(axis >= 2 for axis, *_ in resized(f)),
             because='another axis is resized ("QNN EP: Resize may only change the spatial dimensions.")',
             source=_BOTH,
-            fix="put a Transpose before the node and one behind it",
+            fix=TRANSPOSE,
         ),
-        Rule(
-            name="no-antialias",
-            holds=lambda f: not f.antialias,
-            because='"QNN EP: Resize doesn\'t support anti-aliasing."',
-            source=_BOTH,
-            fix="antialias=0 is nearly the same where no axis shrinks; else replace the node",
-        ),
-        Rule(
-            name="coordinate-transformation-mode",
-            holds=lambda f: (
-                not f.has_coordinates
-                or f.coordinate_transformation_mode
-                in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
-            ),
-            because='coordinate_transformation_mode is {f.coordinate_transformation_mode} ("QNN EP: Resize does not '
-            'support coordinate_transformation_mode")',
-            source=_BOTH,
-            fix="write an equal mode, or replace the node",
-        ),
+        no_antialias('"QNN EP: Resize doesn\'t support anti-aliasing."', _BOTH),
+        coordinate_modes(_MODES, ' ("QNN EP: Resize does not support coordinate_transformation_mode")', _BOTH),
         Rule(
             name="nearest-combination",
             holds=_nearest_combination,
@@ -134,42 +110,32 @@ QNN = targets_of(
             name="cubic-grows",
             holds=_shrinking_cubic,
             because="cubic with scales below 1: {f.values}",
-            source=_SIMULATOR,
-            fix="replace the node",
         ),
         Rule(
             name="length-by-float64",
             holds=lambda f: _sizes_agree(f) or not f.has_coordinates,
-            because="the output's length is taken from shape inference, which differs from the kernel's: {f.values}",
-            source=_SIMULATOR,
+            because=_OTHER_LENGTH,
             fix="write sizes instead of scales",
         ),
-        Rule(
+        differs(
             name="old-length-by-float64",
             holds=lambda f: _sizes_agree(f) or f.has_coordinates,
-            because="the output's length is taken from shape inference, which differs from the kernel's: {f.values}",
-            source=_SIMULATOR,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
+            because=_OTHER_LENGTH,
         ),
-        exclusion_ignored(_SIMULATOR),
-        Rule(
+        exclusion_ignored(),
+        differs(
             name="resize-10-is-half-pixel",
             holds=samples_alike(_OLD),
             because="linear Resize at opset 10 is computed as half_pixel",
-            source=_SIMULATOR,
             fix="raise the model to opset 11 and write asymmetric, or replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="nearest-mode-ignored",
             holds=samples_alike(_nearest),
             because="nearest with {f.coordinate_transformation_mode} is rounded by the coordinate mode alone; "
             "nearest_mode is {f.nearest_mode}",
-            source=_SIMULATOR,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        ratio_instead_of_scales(_SIMULATOR, _BEFORE),
+        ratio_instead_of_scales(_BEFORE),
     ),
+    source=_SIMULATOR,
 )

@@ -7,7 +7,7 @@ Whether a node is affected is not looked up but computed, from the positions and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -16,9 +16,10 @@ import numpy as np
 from resizefix.dialects.resized_length import kernel_length, sampled_scale
 from resizefix.equivalences.index_map import Floats, Form, coordinates, nearest_indices
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
-from resizefix.targets.conditions import image_of
 from resizefix.targets.facts import SiteFacts
 
+Resized = tuple[int, int, int, float]
+"""An axis that is resized: which one, its length before and after, and the scale."""
 Positions = Callable[[float, int, int], Floats]
 """Where the outputs lie on the input's axis, from the scale, the input's length and the output's."""
 Rounding = Callable[[Floats], Floats]
@@ -83,14 +84,15 @@ def samples_alike(deviation: Deviation, after: Sequence[Deviation] = ()) -> Call
     comes. What is not known of a node is looked at for usual lengths."""
 
     def holds(f: SiteFacts) -> bool:
-        for sampling in samplings(f):
-            for before in after:
-                sampling = before(f, sampling)
-            if not alike(sampling, deviation(f, sampling)):
-                return False
-        return True
+        return all(alike(before, deviation(f, before)) for before in (_changed(f, one, after) for one in samplings(f)))
 
     return holds
+
+
+def _changed(f: SiteFacts, sampling: Sampling, deviations: Sequence[Deviation]) -> Sampling:
+    for deviation in deviations:
+        sampling = deviation(f, sampling)
+    return sampling
 
 
 def fed_fractions(*deviations: Deviation) -> Callable[[SiteFacts], bool]:
@@ -106,25 +108,20 @@ def fed_fractions(*deviations: Deviation) -> Callable[[SiteFacts], bool]:
 
 def samples_alike_after(deviations: Sequence[Deviation], f: SiteFacts, fed: float) -> bool:
     """Whether all the deviations together leave every axis as it is, where scales that are not known are `fed`."""
-    for sampling in samplings(f, fed):
-        changed = sampling
-        for deviation in deviations:
-            changed = deviation(f, changed)
-        if not alike(sampling, changed):
-            return False
-    return True
+    return all(alike(sampling, _changed(f, sampling, deviations)) for sampling in samplings(f, fed))
 
 
 def samplings(f: SiteFacts, fed: float = _FED) -> Iterator[Sampling]:
     """How ONNX samples each axis that is resized, in onnxruntime's arithmetic; nothing where the node is not readable,
     its extent not known, or its coordinates a roi's."""
-    for entry in resized(f, fed):
-        sampling = _sampling(f, entry)
-        if sampling is not None:
-            yield sampling
+    return _sampled(f, resized(f, fed))
 
 
-def _sampling(f: SiteFacts, entry: tuple[int, int, int, float]) -> Sampling | None:
+def _sampled(f: SiteFacts, axes: Iterable[Resized]) -> Iterator[Sampling]:
+    return (sampling for axis in axes if (sampling := _sampling(f, axis)) is not None)
+
+
+def _sampling(f: SiteFacts, entry: Resized) -> Sampling | None:
     mode, rounding = _form(f)
     if mode is None or f.mode not in ("nearest", "linear", "bilinear", "cubic"):
         return None
@@ -157,7 +154,7 @@ def _form(f: SiteFacts) -> tuple[CoordinateTransformationMode | None, NearestMod
     return (None if mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE else mode), rounding
 
 
-def resized(f: SiteFacts, fed: float = _FED) -> Iterator[tuple[int, int, int, float]]:
+def resized(f: SiteFacts, fed: float = _FED) -> Iterator[Resized]:
     """Axis, length before, length after and scale, of each axis that is resized; several of one whose length is not
     known. Scales that are not known are `fed`, on the image axes. Nothing where every length stays, which onnxruntime
     copies whatever the scales are, and where the output is empty."""
@@ -167,17 +164,31 @@ def resized(f: SiteFacts, fed: float = _FED) -> Iterator[tuple[int, int, int, fl
     yield from found
 
 
+def is_resized(f: SiteFacts) -> bool:
+    """Some axis is."""
+    return any(True for _ in resized(f))
+
+
 def gives_samples(f: SiteFacts) -> bool:
     """No axis is known to get the length 0."""
-    values = f.static_values if f.values is None else f.values
+    values = f.known_values
     if values is None or f.by_sizes:
         return values is None or all(value > 0 for value in values)
     if f.rank is None:
         return True
-    listed = f.axes if f.axes is not None else tuple(range(f.rank))
     shape = f.input_shape or (None,) * f.rank
-    pairs = [(value, shape[axis]) for axis, value in zip(listed, values, strict=False) if -f.rank <= axis < f.rank]
+    pairs = [
+        (value, shape[axis]) for axis, value in zip(f.listed_axes, values, strict=False) if -f.rank <= axis < f.rank
+    ]
     return all(size is None or not 0 < value <= _LONGEST or kernel_length(value, size) > 0 for value, size in pairs)
+
+
+def image_gives_samples(f: SiteFacts) -> bool:
+    """Neither height nor width is known to get the length 0, for a runtime that does not read the other scales."""
+    read = f
+    if f.by_scales and f.values is not None and len(f.values) == f.rank:
+        read = replace(f, axes=None, values=(1.0, 1.0, *f.values[2:]))
+    return gives_samples(read)
 
 
 def moved_axes(f: SiteFacts) -> frozenset[int]:
@@ -185,6 +196,11 @@ def moved_axes(f: SiteFacts) -> frozenset[int]:
     f = replace(f, keep_aspect_ratio_policy="stretch")
     kept = {one.axis for one in samplings(f) if one.size == one.out and alike(one, copied(one))}
     return frozenset(axis for axis, size, out, _ in resized(f) if size != out or axis not in kept)
+
+
+def moves_images_alone(f: SiteFacts) -> bool:
+    """Batch and channels are not among `moved_axes`."""
+    return all(axis >= 2 for axis in moved_axes(f))
 
 
 def positions_read(f: SiteFacts) -> Iterator[Floats]:
@@ -205,29 +221,21 @@ def copies_alike(*deviations: Deviation) -> Callable[[SiteFacts], bool]:
     """The condition of a rule: where no length changes, which onnxruntime copies, sampling gives a copy, too."""
 
     def holds(f: SiteFacts) -> bool:
-        found = list(_resized(f, _FED))
-        if any(size != out for _, size, out, _ in found) or not gives_samples(f):
-            return True
-        for sampling in map(partial(_sampling, f), found):
-            if sampling is None:
-                return True
-            copy = copied(sampling)
-            for deviation in deviations:
-                sampling = deviation(f, sampling)
-            if not alike(sampling, copy):
-                return False
-        return True
+        copies = _copies(f) if gives_samples(f) else ()
+        return all(alike(_changed(f, sampling, deviations), copied(sampling)) for sampling in copies)
 
     return holds
 
 
 def copies_are_exact(f: SiteFacts) -> bool:
     """Where no length changes, every output lies on its own sample, to the last bit."""
+    return all(np.array_equal(_at(one), np.arange(one.out)) for one in _copies(f))
+
+
+def _copies(f: SiteFacts) -> Iterator[Sampling]:
+    """How the scales would sample a node that changes no length; nothing of another node."""
     found = list(_resized(f, _FED))
-    if any(size != out for _, size, out, _ in found):
-        return True
-    known = [sampling for sampling in map(partial(_sampling, f), found) if sampling is not None]
-    return all(np.array_equal(_at(one), np.arange(one.out)) for one in known)
+    return _sampled(f, found if all(size == out for _, size, out, _ in found) else ())
 
 
 def copied(sampling: Sampling) -> Sampling:
@@ -239,8 +247,8 @@ def _one_by_one(scale: float, size: int, out: int) -> Floats:
     return np.arange(out, dtype=np.float32)
 
 
-def _resized(f: SiteFacts, fed: float) -> Iterator[tuple[int, int, int, float]]:
-    values = f.static_values if f.values is None else f.values
+def _resized(f: SiteFacts, fed: float) -> Iterator[Resized]:
+    values = f.known_values
     if values is None and f.usual_values:
         for shape, usual in f.usual_values:
             yield from _resized(replace(f, input_shape=shape, values=usual), fed)
@@ -264,7 +272,8 @@ def _resized(f: SiteFacts, fed: float) -> Iterator[tuple[int, int, int, float]]:
             continue
         if size is None and f.by_sizes and axis % rank not in _image_axes(f):
             continue
-        for length in (size,) if size is not None else _probes(f, value, fed):
+        lengths = (size,) if size is not None else _PROBES if f.by_scales else (max(1, round(value / fed)),)
+        for length in lengths:
             if not 0 < length <= _LONGEST:
                 continue
             scale = float(np.float32(value)) if f.by_scales else sampled_scale(length, int(value))
@@ -273,7 +282,7 @@ def _resized(f: SiteFacts, fed: float) -> Iterator[tuple[int, int, int, float]]:
                 yield axis % rank, length, out, scale
 
 
-def _unknown(f: SiteFacts, fed: float) -> Iterator[tuple[int, int, int, float]]:
+def _unknown(f: SiteFacts, fed: float) -> Iterator[Resized]:
     """The image axes, or those that are listed, scaled by `fed`."""
     if f.rank is None or f.extent is None:
         return
@@ -301,14 +310,10 @@ def _image_axes(f: SiteFacts) -> frozenset[int]:
     return frozenset(range(min(2, rank - 1), rank))
 
 
-def _probes(f: SiteFacts, value: float, fed: float) -> tuple[int, ...]:
-    return _PROBES if f.by_scales else (max(1, round(value / fed)),)
-
-
 def images_only(f: SiteFacts) -> bool:
     """Nothing else than height and width is resized."""
-    empties_others = not gives_samples(f) and gives_samples(image_of(f))
-    return all(axis >= 2 for axis in moved_axes(f)) and not empties_others
+    empties_others = not gives_samples(f) and image_gives_samples(f)
+    return moves_images_alone(f) and not empties_others
 
 
 def last_two_axes(f: SiteFacts) -> bool:
@@ -323,14 +328,13 @@ def policy_is_stretch(f: SiteFacts) -> bool:
     if f.values is None or f.input_shape is None or not f.rank:
         return False
     found = {axis: out for axis, _, out, _ in resized(f)}
-    listed = f.axes if f.axes is not None else tuple(range(f.rank))
-    pairs = list(zip((axis % f.rank for axis in listed), f.values, strict=False))
+    pairs = list(zip((axis % f.rank for axis in f.listed_axes), f.values, strict=False))
     return len(pairs) == len(f.values) and all(found.get(axis, f.input_shape[axis]) == size for axis, size in pairs)
 
 
 def _by_policy(
     f: SiteFacts, values: Sequence[float], listed: Sequence[int], rank: int, sizes: Sequence[int | None]
-) -> Iterator[tuple[int, int, int, float]]:
+) -> Iterator[Resized]:
     pairs = zip(sizes, values, strict=True)
     known = [(size, value) for size, value in pairs if size and math.isfinite(value) and 0 < value <= _LONGEST]
     if len(known) < len(listed):

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.targets.conditions import FED
+from resizefix.targets.conditions import is_fed
 from resizefix.targets.deviations import (
     by_ratio,
     exact_ties,
-    with_coefficient,
+    symmetric_ties,
     without_antialias,
+    without_coefficient,
     without_exclusion,
 )
 from resizefix.targets.facts import SiteFacts
@@ -22,82 +23,76 @@ from resizefix.targets.sampling import (
     copies_are_exact,
     fed_fractions,
     gives_samples,
+    is_resized,
     policy_is_stretch,
     positions_read,
     reads_between,
     resized,
     samples_alike,
 )
-from resizefix.targets.target import Effect, Rule
+from resizefix.targets.shared_rules import CAST, FIRST_CROP, PLAIN_SIZES, WHERE_WHOLE
+from resizefix.targets.target import Rule, differs, noted
+
+INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
 
 
-def antialias_ignored(source: str, after: Sequence[Deviation] = ()) -> Rule:
+def antialias_ignored(after: Sequence[Deviation] = (), source: str = "") -> Rule:
     """`antialias` counts for nothing, which shows where an axis shrinks; also of a crop, which has no samplings."""
     alike = samples_alike(without_antialias, after)
 
     def holds(f: SiteFacts) -> bool:
-        crop = f.antialias and f.has_coordinates and f.coordinate_transformation_mode == "tf_crop_and_resize"
+        crop = f.antialias and f.crops
         return alike(f) and not (crop and any(scale < 1 for *_, scale in resized(f)))
 
-    return Rule(
+    return differs(
         name="antialias-ignored",
         holds=holds,
         because="`antialias` is not read, and an axis shrinks",
         source=source,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
     )
 
 
-def exclusion_ignored(source: str, after: Sequence[Deviation] = ()) -> Rule:
+def exclusion_ignored(after: Sequence[Deviation] = (), source: str = "") -> Rule:
     """`exclude_outside` counts for nothing."""
-    return Rule(
+    return differs(
         name="exclude-outside-ignored",
         holds=samples_alike(without_exclusion, after),
         because="`exclude_outside` is not read",
         source=source,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
     )
 
 
-def coefficient_fixed(source: str, after: Sequence[Deviation] = ()) -> Rule:
+def coefficient_fixed(after: Sequence[Deviation] = (), source: str = "") -> Rule:
     """`cubic_coeff_a` counts for nothing."""
-    return Rule(
+    return differs(
         name="cubic-coefficient-is-fixed",
-        holds=samples_alike(with_coefficient(-0.75), after),
+        holds=samples_alike(without_coefficient, after),
         because="cubic_coeff_a is {f.cubic_coeff_a:g}, and -0.75 is computed",
         source=source,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
     )
-
-
-INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
 
 
 def _sums_are_exact(f: SiteFacts) -> bool:
     """Every weight is a multiple of 1/64, so that no order of additions rounds."""
     if f.mode == "cubic" or f.antialias:
         return not reads_between(f)
-    if cut_axes(f) and any(True for _ in resized(f)):
+    if cut_axes(f) and is_resized(f):
         return False
     return all(np.array_equal(x * 64, np.round(x * 64)) for x in positions_read(f))
 
 
-def integers_are_rounded(source: str) -> Rule:
+def integers_are_rounded(source: str = "") -> Rule:
     """Interpolated integers are rounded, where onnxruntime cuts them off."""
-    return Rule(
+    return differs(
         name="integers-are-rounded",
         holds=lambda f: f.elem_type not in INTEGERS or not reads_between(f),
         because="the tensor is {f.type_name}, and interpolated integers are rounded otherwise than in onnxruntime",
         source=source,
-        fix="put a Cast to float before the node and one back after it",
-        effect=Effect.DIFFERENT,
+        fix=CAST,
     )
 
 
-def integers_are_summed_otherwise(source: str, *, samples_copies: bool = False) -> Rule:
+def integers_are_summed_otherwise(*, samples_copies: bool = False) -> Rule:
     """Interpolated integers are cut off, of sums that are added in another order than in onnxruntime; `samples_copies`:
     of a node that changes no length, too, which onnxruntime copies."""
 
@@ -106,30 +101,27 @@ def integers_are_summed_otherwise(source: str, *, samples_copies: bool = False) 
             return True
         return _sums_are_exact(f) and (not samples_copies or copies_are_exact(f))
 
-    return Rule(
+    return differs(
         name="integers-are-summed-otherwise",
         holds=holds,
         because="the tensor is {f.type_name}; interpolated integers are cut off, and a sum that is added in another "
         "order than in onnxruntime falls on the other side of a whole number",
-        source=source,
-        fix="put a Cast to float before the node and one back after it",
-        effect=Effect.DIFFERENT,
+        fix=CAST,
     )
 
 
-def whole_copies_are_sampled(source: str, *deviations: Deviation) -> Rule:
+def whole_copies_are_sampled(*deviations: Deviation, source: str) -> Rule:
     """A node that changes no length is sampled by its scales, where onnxruntime copies."""
-    return Rule(
+    return differs(
         name="unchanged-sizes-are-sampled",
         holds=copies_alike(*deviations),
         because="no length changes, and the scales {f.values} are sampled by; onnxruntime copies",
         source=source,
         fix="write 1 where a copy is meant",
-        effect=Effect.DIFFERENT,
     )
 
 
-def crop_is_not_computed(source: str, follows: Callable[[SiteFacts], bool] = lambda f: True) -> Rule:
+def crop_is_not_computed(follows: Callable[[SiteFacts], bool] = lambda f: True) -> Rule:
     """tf_crop_and_resize is taken, and its roi not followed but where `follows` says so; where no length changes,
     onnxruntime copies and the others crop. The roi of the whole tensor crops nothing."""
 
@@ -137,13 +129,11 @@ def crop_is_not_computed(source: str, follows: Callable[[SiteFacts], bool] = lam
         cut = cut_axes(f)
         return not cut or (follows(f) and cut <= {axis for axis, size, out, _ in resized(f) if size != out})
 
-    return Rule(
+    return differs(
         name="crop-is-not-computed",
         holds=holds,
         because="tf_crop_and_resize is taken, and the roi is not followed as ONNX says",
-        source=source,
-        fix="crop with Slice, then resize",
-        effect=Effect.DIFFERENT,
+        fix=FIRST_CROP,
     )
 
 
@@ -158,16 +148,15 @@ def cut_axes(f: SiteFacts) -> set[int]:
     return {axis for axis in cut if f.input_shape is None or f.input_shape[axis] != 1}
 
 
-def factors_are_not_known(source: str, *deviations: Deviation) -> Rule:
+def factors_are_not_known(*deviations: Deviation, source: str) -> Rule:
     """A note on an extent that is fed, or sizes of an open input: by whole factors alone all is known to be well."""
-    return Rule(
+    return noted(
         name="fed-fractions",
         holds=fed_fractions(*deviations),
         because="the factors are not known before the model runs; by whole ones the node computes what ONNX says, "
         "by others it may not",
         source=source,
         fix="feed whole factors, or freeze the scales and legalize the model",
-        effect=Effect.NOTED,
     )
 
 
@@ -180,27 +169,20 @@ def reads_on(f: SiteFacts) -> bool:
     return f.mode != "nearest" or f.nearest_mode in ("ceil", "round_prefer_ceil")
 
 
-def kept_axes_are_sampled(
-    source: str,
-    of: Callable[[SiteFacts], bool] = _interpolates,
-    *,
-    copies: bool = True,
-) -> Rule:
+def kept_axes_are_sampled(source: str, of: Callable[[SiteFacts], bool] = _interpolates, *, copies: bool = True) -> Rule:
     """tf_half_pixel_for_nn reads half a sample further on, on an axis of the image that keeps its length too; `of`:
     which nodes; `copies`: a node that changes no length is copied."""
-    return Rule(
+    return differs(
         name="equal-lengths-are-sampled",
         holds=lambda f: not of(f) or _keeps_no_axis(f, copies),
         because="tf_half_pixel_for_nn with mode {f.mode} reads half a sample further on an axis that keeps its length, "
         "which onnxruntime copies",
         source=source,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
     )
 
 
 def _keeps_no_axis(f: SiteFacts, copies: bool) -> bool:
-    if not f.has_coordinates or f.coordinate_transformation_mode != "tf_half_pixel_for_nn":
+    if f.coordinates != "tf_half_pixel_for_nn":
         return True
     scaled = {axis for axis, *_ in resized(f)}
     shape = f.input_shape or ()
@@ -213,138 +195,123 @@ def kept_axes_may_be_sampled(source: str, of: Callable[[SiteFacts], bool] = _int
     """A note on tf_half_pixel_for_nn where an axis of the image may keep its length: by what is fed, or by its size."""
 
     def holds(f: SiteFacts) -> bool:
-        tf_half = f.has_coordinates and f.coordinate_transformation_mode == "tf_half_pixel_for_nn"
-        fed = f.source in FED and f.values is None
-        open_sizes = f.by_sizes and f.input_shape is not None and None in f.input_shape[2:]
-        return not tf_half or not of(f) or not (fed or open_sizes)
+        may_keep = is_fed(f) or (f.by_sizes and f.has_open_image)
+        return f.coordinates != "tf_half_pixel_for_nn" or not of(f) or not may_keep
 
-    return Rule(
+    return noted(
         name="equal-lengths-may-be-sampled",
         holds=holds,
         because="an axis that keeps its length at run time is read half a sample further on by tf_half_pixel_for_nn "
         "with mode {f.mode}; onnxruntime copies it",
         source=source,
         fix="resize both axes of the image, or replace the node",
-        effect=Effect.NOTED,
     )
 
 
-def open_batch_of_sizes(source: str, then: str) -> Rule:
+def open_batch_of_sizes(then: str, source: str = "") -> Rule:
     """A note on sizes that are written for axes other than the image's, whose length is open."""
-    return Rule(
+    return noted(
         name="open-batch-of-sizes",
         holds=_knows_batch,
         because="sizes are written for an axis before the image's, whose length is open: where another length is fed "
         + then,
         source=source,
         fix="feed the length that is written, or write scales",
-        effect=Effect.NOTED,
     )
 
 
 def _knows_batch(f: SiteFacts) -> bool:
     shape = f.input_shape
-    values = f.static_values if f.values is None else f.values
-    if not f.by_sizes or values is None or shape is None:
+    if not f.by_sizes or f.known_values is None or shape is None:
         return True
     rank = len(shape)
     listed = {axis % rank for axis in f.axes if -rank <= axis < rank} if f.axes is not None else {0, 1}
     return all(shape[axis] is not None for axis in listed & {0, 1} if axis < rank - 1)
 
 
-def empties_short_inputs(source: str) -> Rule:
+def empties_short_inputs(source: str = "") -> Rule:
     """A note on open lengths that shrink: of short ones nothing is left, which a runtime refuses."""
-    return Rule(
+    return noted(
         name="short-inputs-are-empty",
-        holds=lambda f: not _may_be_empty(f),
+        holds=lambda f: not any(size is None and 0 < scale < 1 for scale, size in f.scaled_sizes),
         because="an open length shrinks by the scales {f.values}: of a short input nothing is left, which is refused",
         source=source,
         fix="feed larger inputs",
-        effect=Effect.NOTED,
     )
 
 
-def _may_be_empty(f: SiteFacts) -> bool:
-    scales, shape = f.full_scales, f.input_shape
-    if scales is None or shape is None:
-        return False
-    return any(size is None and 0 < scale < 1 for scale, size in zip(scales, shape, strict=False))
-
-
-def policy_ignored(source: str) -> Rule:
+def policy_ignored(source: str = "") -> Rule:
     """`keep_aspect_ratio_policy` counts for nothing, which shows where the sizes have another ratio."""
-    return Rule(
+    return differs(
         name="aspect-policy-ignored",
         holds=policy_is_stretch,
         because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read: the output has "
         "the sizes as they are written",
         source=source,
-        fix="write the sizes that the policy leads to",
-        effect=Effect.DIFFERENT,
+        fix=PLAIN_SIZES,
     )
 
 
-def symmetric_is_asymmetric(source: str, deviation: Deviation, after: Sequence[Deviation] = ()) -> Rule:
+def symmetric_is_asymmetric(source: str, deviation: Deviation, after: Sequence[Deviation]) -> Rule:
     """half_pixel_symmetric, which came with opset 19, is a mode that is not known."""
-    return Rule(
+    return differs(
         name="symmetric-is-asymmetric",
         holds=samples_alike(deviation, after),
         because="half_pixel_symmetric is not known, and asymmetric is computed",
         source=source,
-        fix="half_pixel is the same where in·scale is whole; else replace the node",
-        effect=Effect.DIFFERENT,
+        fix=WHERE_WHOLE,
     )
 
 
-def ratio_instead_of_scales(source: str, after: Sequence[Deviation] = ()) -> Rule:
+def ratio_instead_of_scales(after: Sequence[Deviation] = (), source: str = "") -> Rule:
     """Positions follow the two lengths."""
-    return Rule(
+    return differs(
         name="ratio-instead-of-scales",
         holds=samples_alike(by_ratio, after),
         because="positions follow the two lengths instead of the scales {f.values}, and these differ",
         source=source,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
     )
 
 
-def ties_are_exact(source: str, after: Sequence[Deviation] = ()) -> Rule:
+def ties_are_exact(after: Sequence[Deviation] = (), source: str = "") -> Rule:
     """Coordinates next to one half, which come of a division that is not exact, are no ties."""
-    return Rule(
+    return differs(
         name="ties-are-exact",
         holds=samples_alike(exact_ties, after),
         because="nearest_mode is {f.nearest_mode}, and a coordinate lies next to one half: onnxruntime takes it for a "
         "tie, and this runtime rounds it to the nearest",
         source=source,
-        fix="replace the node",
-        effect=Effect.DIFFERENT,
     )
 
 
-def fed_axes(source: str, because: str) -> Rule:
+def symmetric_ties_differ(source: str = "") -> Rule:
+    """half_pixel_symmetric is computed in another precision than in onnxruntime."""
+    return differs(
+        name="symmetric-ties",
+        holds=samples_alike(symmetric_ties),
+        because="half_pixel_symmetric is computed in float32, and a coordinate that lies between two samples falls to "
+        "the other one",
+        source=source,
+    )
+
+
+def fed_axes(because: str, source: str = "") -> Rule:
     """A note on an extent that is fed for batch and channels too, where the runtime resizes the image alone."""
-    return Rule(
+    return noted(
         name="fed-axes",
-        holds=lambda f: not _feeds_other_axes(f),
+        holds=lambda f: not is_fed(f) or f.axes is not None or (f.rank or 0) <= 2,
         because="the {f.extent_name} are fed for batch and channels, too: " + because,
         source=source,
         fix="feed what leaves batch and channels as they are, or freeze the scales",
-        effect=Effect.NOTED,
     )
 
 
-def _feeds_other_axes(f: SiteFacts) -> bool:
-    fed = f.source in FED and f.values is None
-    return fed and f.axes is None and (f.rank or 0) > 2
-
-
-def old_resize_is_half_pixel(source: str, deviation: Deviation, after: Sequence[Deviation] = ()) -> Rule:
+def old_resize_is_half_pixel(deviation: Deviation, source: str = "") -> Rule:
     """Resize-10, which has no coordinate attributes, is read with the defaults of Resize-11."""
-    return Rule(
+    return differs(
         name="resize-10-is-half-pixel",
-        holds=samples_alike(deviation, after),
+        holds=samples_alike(deviation),
         because="Resize at opset 10 is read with the defaults of opset 11: half_pixel, round_prefer_floor",
         source=source,
         fix="raise the model to opset 11 and write asymmetric, or replace the node",
-        effect=Effect.DIFFERENT,
     )

@@ -1,14 +1,29 @@
-"""Rules that several runtimes have, each with values of its own: what they take, and what they say of the rest."""
+"""Rules that several runtimes have, each with values of its own: what they take, and what they say of the rest.
+
+`says` is what the runtime itself prints. `source` may be left out where the table names one for all its rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from onnx import TensorProto
 
-from resizefix.targets.facts import OperandSource
+from resizefix.targets.conditions import is_fed
+from resizefix.targets.facts import OperandSource, SiteFacts
 from resizefix.targets.sampling import gives_samples
 from resizefix.targets.target import Rule
+
+CAST = "put a Cast to float before the node and one back after it"
+TRANSPOSE = "put a Transpose before the node and one behind it"
+RESHAPE = "reshape around the node"
+NO_ANTIALIAS = "antialias=0 is nearly the same where no axis shrinks; else replace the node"
+FIRST_CROP = "crop with Slice, then resize"
+PLAIN_SIZES = "write the sizes that the policy leads to"
+WHERE_WHOLE = "half_pixel is the same where in·scale is whole; else replace the node"
+SYMMETRIC_WHERE_WHOLE = "half_pixel is half_pixel_symmetric where in·scale is whole; else replace the node"
+EVERY_DIMENSION = "write one value per dimension instead"
 
 
 def element_types(allowed: Collection[int], source: str) -> Rule:
@@ -19,7 +34,7 @@ def element_types(allowed: Collection[int], source: str) -> Rule:
         holds=lambda f: f.elem_type is None or f.elem_type in allowed,
         because=f"the tensor to resize is {{f.type_name}}; this parser resizes {names}",
         source=source,
-        fix="put a Cast to float before the node and one back after it",
+        fix=CAST,
     )
 
 
@@ -36,31 +51,45 @@ def resize_modes(allowed: Collection[str], source: str) -> Rule:
 
 def upsample_modes(allowed: Collection[str], source: str) -> Rule:
     """The spellings of `mode` that a parser takes at Upsample."""
-    return Rule(
-        name="upsample-mode",
-        holds=lambda f: not f.is_upsample or f.mode in allowed,
-        because=f"mode is {{f.mode}}; this parser has {', '.join(sorted(allowed))} for Upsample",
-        source=source,
-        fix="replace the node, or take a later release",
-    )
+    rule = resize_modes(allowed, source)
+    holds, because = (lambda f: not f.is_upsample or f.mode in allowed), f"{rule.because} for Upsample"
+    return replace(rule, name="upsample-mode", holds=holds, because=because)
 
 
-def coordinate_modes(allowed: Collection[str], says: str, source: str) -> Rule:
-    """The coordinate transformation modes that a parser takes, and what it says of others."""
+def coordinate_modes(
+    allowed: Collection[str], then: str, source: str = "", fix: str = "write an equal mode, or replace the node"
+) -> Rule:
+    """The coordinate transformation modes that a runtime takes; `then`: the end of the sentence about others."""
     return Rule(
         name="coordinate-transformation-mode",
-        holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode in allowed,
-        because=f'coordinate_transformation_mode is {{f.coordinate_transformation_mode}} ("{says}")',
+        holds=lambda f: f.coordinates is None or f.coordinates in allowed,
+        because=f"coordinate_transformation_mode is {{f.coordinate_transformation_mode}}{then}",
         source=source,
-        fix="rewrite it in an equal mode where there is one",
+        fix=fix,
     )
 
 
-def output_is_not_empty(says: str, source: str) -> Rule:
+def extent_is_constant(
+    then: str,
+    holds: Callable[[SiteFacts], bool] = lambda f: not is_fed(f),
+    source: str = "",
+    fix: str = "freeze the scales",
+) -> Rule:
+    """Scales or sizes that the runtime wants to know beforehand; `then`: the end of the sentence about others."""
+    return Rule(
+        name="extent-is-constant",
+        holds=holds,
+        because=f"the {{f.extent_name}} come from {{f.source.value}}{then}",
+        source=source,
+        fix=fix,
+    )
+
+
+def output_is_not_empty(says: str, source: str = "", holds: Callable[[SiteFacts], bool] = gives_samples) -> Rule:
     """An axis that gets the length 0, which onnxruntime gives an empty output for."""
     return Rule(
         name="output-is-not-empty",
-        holds=gives_samples,
+        holds=holds,
         because="an axis gets the length 0: the {f.extent_name} are {f.values}, the input is {f.shown_input_shape} "
         f'("{says}")',
         source=source,
@@ -68,18 +97,50 @@ def output_is_not_empty(says: str, source: str) -> Rule:
     )
 
 
-def mode_is_written(says: str, source: str) -> Rule:
-    """A node without `mode`, which is nearest by the standard."""
+def mode_is_written(then: str, source: str = "") -> Rule:
+    """A node without `mode`, which is nearest by the standard; `then`: the end of the sentence about it."""
     return Rule(
         name="mode-is-written",
         holds=lambda f: "mode" in f.attributes,
-        because=f'the attribute `mode` is not written, which this parser asks for ("{says}")',
+        because=f"the attribute `mode` is not written, which {then}",
         source=source,
         fix="write mode=nearest",
     )
 
 
-def constant_is_a_tensor(says: str, source: str) -> Rule:
+def not_resize_10(says: str, source: str = "") -> Rule:
+    """A parser that reads the second input as that of Resize-11."""
+    return Rule(
+        name="not-resize-10",
+        holds=lambda f: not f.is_old_resize,
+        because=f'Resize of opset 10 is read as a later one, whose second input is the roi ("{says}")',
+        source=source,
+        fix="raise the model to opset 11, or replace the node",
+    )
+
+
+def no_antialias(because: str, source: str = "") -> Rule:
+    """`antialias` is not taken, even where it changes nothing."""
+    return Rule(name="no-antialias", holds=lambda f: not f.antialias, because=because, source=source, fix=NO_ANTIALIAS)
+
+
+def no_exclude_outside(because: str, source: str = "") -> Rule:
+    """`exclude_outside` is not taken, even where it changes nothing."""
+    return Rule(name="no-exclude-outside", holds=lambda f: not f.exclude_outside, because=because, source=source)
+
+
+def stretch_alone(because: str, source: str = "") -> Rule:
+    """No aspect policy is taken, even where it changes nothing."""
+    return Rule(
+        name="stretch-alone",
+        holds=lambda f: f.keep_aspect_ratio_policy == "stretch",
+        because=because,
+        source=source,
+        fix=PLAIN_SIZES,
+    )
+
+
+def constant_is_a_tensor(says: str, source: str = "") -> Rule:
     """A Constant node with the attribute value_floats or value_ints, which came with opset 12."""
     return Rule(
         name="constant-is-a-tensor",
@@ -90,20 +151,18 @@ def constant_is_a_tensor(says: str, source: str) -> Rule:
     )
 
 
-def operands_come_first(says: str, source: str, *, since: str = "", until: str = "") -> Rule:
+def operands_come_first(says: str, source: str = "") -> Rule:
     """Nodes in another order than the standard asks for, which onnxruntime puts right."""
     return Rule(
         name="operands-come-first",
         holds=lambda f: not f.reads_ahead,
         because=f'a node that makes its {{f.extent_name}} stands behind it ("{says}")',
         source=source,
-        since=since,
-        until=until,
         fix="sort the nodes, or make them an initializer",
     )
 
 
-def domain_is_empty(says: str, source: str) -> Rule:
+def domain_is_empty(says: str, source: str = "") -> Rule:
     """The standard's operators belong to the domain "", which may be written as "ai.onnx"."""
     return Rule(
         name="domain-is-empty",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.operators import OperatorLimit
@@ -24,15 +25,16 @@ class Rule:
 
     `holds` sees the facts of one node and nothing else. A fact that is not known breaks no rule: a verdict tells what
     is known to fail. `because` and `fix` are templates that may quote facts, as in "mode is {f.mode}".
-    `source` says where the rule was read or measured, so that it can be checked again. The rule holds for the releases
-    of its runtime from `since` to `until`, both included; empty: from the first one on, to the newest.
+    `source` says where the rule was read or measured, so that it can be checked again; empty: where the table says
+    (`targets_of`). The rule holds for the releases of its runtime from `since` to `until`, both included; empty: from
+    the first one on, to the newest.
     """
 
     name: str
     holds: Callable[[SiteFacts], bool]
     because: str
-    source: str
-    fix: str
+    source: str = ""
+    fix: str = "replace the node"
     effect: Effect = Effect.REJECTED
     since: str = ""
     until: str = ""
@@ -40,6 +42,9 @@ class Rule:
     def only(self, since: str = "", until: str = "") -> Rule:
         """The rule for these releases alone."""
         return replace(self, since=since, until=until)
+
+
+differs, noted = partial(Rule, effect=Effect.DIFFERENT), partial(Rule, effect=Effect.NOTED)
 
 
 @dataclass(frozen=True)
@@ -83,17 +88,25 @@ class Target:
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise ValueError(f"{self.name} names a rule twice: {sorted(twice)}")
+        unsourced = [rule.name for rule in self.rules if not rule.source]
+        if unsourced:
+            raise ValueError(f"{self.name} has rules of no source: {unsourced}")
 
 
 def targets_of(
-    runtime: str, releases: Sequence[Release], rules: Iterable[Rule], limits: Iterable[OperatorLimit] = ()
+    runtime: str,
+    releases: Sequence[Release],
+    rules: Iterable[Rule],
+    limits: Iterable[OperatorLimit] = (),
+    source: str = "",
 ) -> tuple[Target, ...]:
-    """A target for each release, oldest first, with the rows that hold for it.
+    """A target for each release, oldest first, with the rows that hold for it; `source`: of rules that name none.
 
-    Raises ValueError where a row names a release that is not there.
+    Raises ValueError where a row names a release that is not there, or a rule has no source.
     """
     versions = [release.version for release in releases]
-    rules, limits = tuple(rules), tuple(limits)
+    rules = tuple(rule if rule.source else replace(rule, source=source) for rule in rules)
+    limits = tuple(limits)
 
     def holds_at(row: Rule | OperatorLimit, at: int) -> bool:
         first = versions.index(row.since) if row.since else 0

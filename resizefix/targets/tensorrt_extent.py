@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from resizefix.targets.conditions import WEIGHTS, S, ratio_is_scale
-from resizefix.targets.target import Effect, Rule
+from resizefix.targets.target import Rule, differs, noted
 from resizefix.targets.tensorrt_sources import MEASURED
 
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
@@ -44,13 +44,12 @@ EXTENT: tuple[Rule, ...] = (
         fix="resize H and W alone; transpose other axes there",
         until="5.1",
     ),
-    Rule(
+    differs(
         name="batch-is-not-scaled",
         holds=lambda f: f.values is None or f.values[:1] == (1.0,),
         because="the first scale is dropped, since the network has no batch dimension: scales {f.values}",
         source="onnx-tensorrt 400df73, importers of Upsample and Resize",
         fix="do not resize the batch dimension",
-        effect=Effect.DIFFERENT,
         since="6.0",
         until="6.0",
     ),
@@ -85,7 +84,7 @@ EXTENT: tuple[Rule, ...] = (
         fix="convert the constant to float32, as ONNX asks",
         since="5.1",
     ),
-    Rule(
+    differs(
         name="resize-scales-are-float32",
         holds=lambda f: (
             f.is_upsample or not f.by_scales or f.source not in WEIGHTS or f.operand_type in (None, TensorProto.FLOAT)
@@ -93,27 +92,24 @@ EXTENT: tuple[Rule, ...] = (
         because="the scales are no float32, but the parser reads their bytes as such",
         source="onnx-tensorrt 84b5be1 … 1def182, importer of Resize",
         fix="convert the constant to float32, as ONNX asks",
-        effect=Effect.DIFFERENT,
         since="6.0",
         until="9",
     ),
-    Rule(
+    differs(
         name="extent-is-not-float16",
         holds=lambda f: f.source not in WEIGHTS or f.operand_type != TensorProto.FLOAT16,
         because="the {f.extent_name} are a float16 constant, which the parser takes for zeros without a word: the "
         "output has no elements",
         source="measured on TensorRT-RTX 1.7.1",
         fix="convert the constant to the type that ONNX asks for, float32 for scales, int64 for sizes",
-        effect=Effect.DIFFERENT,
         since="10",
     ),
-    Rule(
+    differs(
         name="sizes-not-in-value-ints",
         holds=lambda f: not (f.by_sizes and f.source is S.CONSTANT_LIST),
         because="the sizes are a Constant node's `value_ints`, whose bytes TensorRT 8.0 to 9.1 read as floats",
         source="onnx-tensorrt 8fea430 … 9d2d786, importer of Constant (fixed by 306247b)",
         fix="make the sizes an initializer",
-        effect=Effect.DIFFERENT,
         since="8.0",
         until="9",
     ),
@@ -174,14 +170,13 @@ EXTENT: tuple[Rule, ...] = (
         fix="divide in int64, sizes = Shape(x) · f ÷ d, or multiply by 1/d",
         since="8.4",
     ),
-    Rule(
+    differs(
         name="tensor-scales-sample-by-size",
         holds=lambda f: f.source is not S.FOLDED or ratio_is_scale(f),
         because="scales that are no initializer become an output size, and the positions follow out/in instead of "
         "the scales {f.values}",
         source="onnx-tensorrt 1da7332 … 96e7811, resizeShapeTensor; " + MEASURED,
         fix="make the scales an initializer",
-        effect=Effect.DIFFERENT,
         since="8.4",
     ),
     Rule(
@@ -193,13 +188,12 @@ EXTENT: tuple[Rule, ...] = (
         fix="take the resize out of the If, or freeze it",
         since="10",
     ),
-    Rule(
+    noted(
         name="default-becomes-constant",
         holds=lambda f: f.source is not S.INITIALIZER_AND_INPUT or f.ir_version < 4,
         because="the {f.extent_name} are an initializer and a graph input of the same name: the parser takes the "
         "initializer, and the network has no such input any more",
         source="onnx-tensorrt a9a47bb … 96e7811, ModelImporter.cpp; " + MEASURED,
         fix="leave it if that input is never fed; else freeze it and make it one that TensorRT takes",
-        effect=Effect.NOTED,
     ),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from resizefix.targets.conditions import WEIGHTS, S, has_scales_attribute
-from resizefix.targets.target import Effect, Rule
+from resizefix.targets.conditions import WEIGHTS, S
+from resizefix.targets.target import Rule, noted
 from resizefix.targets.tensorrt_sources import MEASURED
 
 _LEGACY = "write Upsample-7 in a model of opset 7 or 8"
@@ -27,21 +27,22 @@ FORM: tuple[Rule, ...] = (
     ),
     Rule(
         name="scales-attribute",
-        holds=lambda f: not f.is_upsample or has_scales_attribute(f) or {"height_scale", "width_scale"} <= f.attributes,
+        holds=lambda f: (
+            not f.is_upsample or "scales" in f.attributes or {"height_scale", "width_scale"} <= f.attributes
+        ),
         because='this parser reads the scales from the attribute alone and fails with "Attribute not found: '
         'height_scale"',
         source="onnx-tensorrt a9a47bb, importer of Upsample; onnx-tensorrt#77",
         fix=_LEGACY,
         until="5.0",
     ),
-    Rule(
+    noted(
         name="hybrid-is-taken-here-alone",
         holds=lambda f: not f.is_hybrid,
         because="it has the attribute `scales` of Upsample-7 in a model of opset {f.opset}. This parser takes it, "
         "because it does not read the opset; ONNX and other parsers forbid it",
         source="onnx-tensorrt a9a47bb, importer of Upsample",
         fix="have the model import opset 8 if its other operators allow",
-        effect=Effect.NOTED,
         until="5.0",
     ),
     Rule(
@@ -83,7 +84,7 @@ FORM: tuple[Rule, ...] = (
         holds=lambda f: (
             not f.is_upsample
             or f.is_hybrid
-            or (f.source is S.ATTRIBUTE and has_scales_attribute(f) if f.opset < 9 else f.n_inputs == 2)
+            or (f.source is S.ATTRIBUTE and "scales" in f.attributes if f.opset < 9 else f.n_inputs == 2)
         ),
         because="below opset 9 this parser takes the scales of Upsample as the attribute `scales`, and from 9 on as "
         "the second of exactly two inputs. At opset {f.opset} the node has {f.counted_inputs}",
@@ -93,7 +94,7 @@ FORM: tuple[Rule, ...] = (
     ),
     Rule(
         name="resize-10-scales-input",
-        holds=lambda f: f.is_upsample or f.opset >= 11 or f.n_inputs >= 2,
+        holds=lambda f: not f.is_old_resize or f.n_inputs >= 2,
         because="Resize at opset {f.opset} has its scales as second input; the node has {f.counted_inputs}",
         source="onnx-tensorrt 400df73 … 96e7811, importer of Resize; " + MEASURED,
         fix="give the scales as an input",

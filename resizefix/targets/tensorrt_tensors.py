@@ -6,8 +6,8 @@ from onnx import TensorProto
 
 from resizefix.targets.conditions import WEIGHTS, S, trailing_ones
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.shared_rules import element_types, not_inside
-from resizefix.targets.target import Effect, Rule
+from resizefix.targets.shared_rules import EVERY_DIMENSION, RESHAPE, element_types, not_inside
+from resizefix.targets.target import Rule, differs, noted
 from resizefix.targets.tensorrt_sources import MEASURED
 
 _HALF_OR_FLOAT = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16})
@@ -27,10 +27,8 @@ CUBIC_TRAILING_AXES = Rule(
     # It looks at as many of the full scales as the operand has, less two, and neither at tensors nor at sizes.
     holds=lambda f: (
         f.mode != "cubic"
-        or not f.by_scales
         or f.source not in WEIGHTS | {S.CONSTANT_LIST}
-        or f.full_scales is None
-        or all(scale == 1 for scale in f.full_scales[: max(0, len(f.values or ()) - 2)])
+        or all(scale == 1 for scale in (f.full_scales or ())[: max(0, len(f.values or ()) - 2)])
     ),
     because="cubic changes axes {f.resized_axes} of {f.rank_name}; the parser takes the last two",
     source="onnx-tensorrt 3b008c4 … 96e7811, canUseNDResize; " + MEASURED,
@@ -44,7 +42,7 @@ TENSORS: tuple[Rule, ...] = (
         holds=lambda f: f.rank is None or 1 <= f.rank <= 8,
         because="the input is of rank {f.rank_name}; TensorRT has 1 to 8 dimensions",
         source="onnx-tensorrt 84b5be1 … 96e7811, importers of Upsample and Resize; measured on TensorRT-RTX 1.7.1",
-        fix="reshape around the node",
+        fix=RESHAPE,
         since="7.0",
     ),
     Rule(
@@ -83,35 +81,32 @@ TENSORS: tuple[Rule, ...] = (
         fix="split the node in two, or move the axes to the end by a Transpose",
         since="7.1",
     ),
-    Rule(
+    differs(
         name="linear-by-a-tensor-is-not-checked",
         holds=lambda f: f.mode not in ("linear", "bilinear") or f.source is not S.FOLDED or trailing_ones(f, 3),
         because="linear changes axes {f.resized_axes} of {f.rank_name} by a tensor, which nothing checks; but "
         "TensorRT has linear along the last three axes at most",
         source="NvInfer.h, ResizeMode; parsed and built on TensorRT-RTX 1.7.1, never run",
         fix="split the node in two, or move the axes to the end by a Transpose",
-        effect=Effect.DIFFERENT,
         since="8.4",
     ),
     CUBIC_TRAILING_AXES,
-    Rule(
+    differs(
         name="cubic-elsewhere-is-not-checked",
         holds=lambda f: f.mode != "cubic" or trailing_ones(f, 2) or not CUBIC_TRAILING_AXES.holds(f),
         because="cubic changes axes {f.resized_axes} of {f.rank_name} by sizes, a tensor or `axes`, which nothing "
         "checks; but TensorRT has cubic along the last two axes alone",
         source="NvInfer.h, ResizeMode; parsed and built on TensorRT-RTX 1.4.0 … 1.7.1, never run",
         fix="move the axes to the end by a Transpose",
-        effect=Effect.DIFFERENT,
         since="8.5",
     ),
-    Rule(
+    differs(
         name="axes-ignored",
         holds=lambda f: f.axes_are_trivial,
         because="this parser knows no attribute `axes` and takes {f.extent_name} for all axes in order; axes is "
         "{f.axes}",
         source="onnx-tensorrt 84b5be1 … 1def182, importer of Resize",
-        fix="write one value per dimension instead",
-        effect=Effect.DIFFERENT,
+        fix=EVERY_DIMENSION,
         since="7.0",
         until="9",
     ),
@@ -132,14 +127,13 @@ TENSORS: tuple[Rule, ...] = (
         fix="name axes that the input has",
         since="10",
     ),
-    Rule(
+    differs(
         name="axis-behind-the-last",
         holds=lambda f: f.axes is None or f.rank is None or f.rank not in f.axes,
         because="axes {f.axes} of an input of rank {f.rank_name}, which is no valid ONNX; this parser counts one axis "
         "more than there are",
         source="onnx-tensorrt 973d68d … 96e7811, convertAxis; parsed and built on TensorRT-RTX 1.7.1, never run",
         fix="name axes that the input has",
-        effect=Effect.DIFFERENT,
         since="10",
     ),
     Rule(
@@ -156,10 +150,9 @@ TENSORS: tuple[Rule, ...] = (
             not f.by_sizes
             or f.axes_are_trivial
             or f.source not in WEIGHTS | {S.CONSTANT_LIST}
-            or f.input_shape is None
             or all(
-                size is not None or axis in {listed % len(f.input_shape) for listed in f.axes or ()}
-                for axis, size in enumerate(f.input_shape)
+                size is not None or axis in {listed % (f.rank or 1) for listed in f.axes or ()}
+                for axis, size in enumerate(f.input_shape or ())
             )
         ),
         because="with axes {f.axes} and constant sizes every other axis must be static; the input is "
@@ -184,22 +177,20 @@ TENSORS: tuple[Rule, ...] = (
     element_types(
         _TYPES_9, "onnx-tensorrt 973d68d … 96e7811, importers of Upsample and Resize, docs/operators.md; " + MEASURED
     ).only(since="10"),
-    Rule(
+    noted(
         name="double-computed-as-float",
         holds=lambda f: f.elem_type != TensorProto.DOUBLE,
         because="the tensor is float64, and TensorRT makes the network float32",
         source="onnx-tensorrt 8fea430 … 96e7811, convertDtype; " + MEASURED,
         fix="cast to float32 where that is wanted",
-        effect=Effect.NOTED,
         since="8.0",
     ),
-    Rule(
+    noted(
         name="int8-from-1.5",
         holds=lambda f: f.elem_type != TensorProto.INT8,
         because="the tensor is int8, which TensorRT-RTX 1.4 parses and then fails to build",
         source="measured on TensorRT-RTX 1.4.0 (fails), 1.5.0, 1.6.1, 1.7.1 (build)",
         fix="take TensorRT-RTX 1.5 or later",
-        effect=Effect.NOTED,
         since="rtx",
     ),
     not_inside(
@@ -209,14 +200,13 @@ TENSORS: tuple[Rule, ...] = (
     not_inside({"function"}, "onnx-tensorrt 8fea430 … 6ba67d3, ModelImporter.cpp (added by 66b2536)").only(
         since="8.0", until="8.5"
     ),
-    Rule(
+    noted(
         name="loop-keeps-shapes",
         holds=lambda f: "Loop" not in f.enclosing or f.resized_axes == (),
         because="it stands in the body of a Loop. Where it changes the shape of a tensor that the loop carries from "
         "turn to turn, the model parses but no engine is built (IRecurrenceLayer)",
         source="measured on TensorRT-RTX 1.7.1; NvInfer.h, IRecurrenceLayer",
         fix="unroll the loop, or resize outside of it",
-        effect=Effect.NOTED,
         since="8.0",
     ),
 )

@@ -8,40 +8,36 @@ import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import FED, S, lists_all_in_order
+from resizefix.targets.conditions import S, counts_from_the_front, lists_all_in_order
 from resizefix.targets.deviations import EXACT_ROUNDINGS, kept_is_sampled, old_resize, symmetric_ties
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, resized, samples_alike
 from resizefix.targets.shared_deviations import (
     crop_is_not_computed,
     integers_are_summed_otherwise,
+    symmetric_ties_differ,
     ties_are_exact,
     whole_copies_are_sampled,
 )
-from resizefix.targets.target import Effect, Release, Rule, targets_of
+from resizefix.targets.shared_rules import extent_is_constant
+from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _RELEASE = "tract 0.23.9"
 _OPERATOR = f"tract 38b383f, onnx-opl/src/resize.rs and core/src/ops/nn/resize.rs; measured on {_RELEASE}"
 
 
 def _is_dynamic(f: SiteFacts) -> bool:
-    """A length that the extent speaks of is not known."""
-    if f.input_shape is None:
-        return False  # not known, which is no reason to refuse
-    listed = range(len(f.input_shape)) if f.axes is None else f.axes
-    return any(f.input_shape[axis] is None for axis in listed if -len(f.input_shape) <= axis < len(f.input_shape))
+    """A length that the extent speaks of is open."""
+    shape = f.input_shape or ()
+    return any(shape[axis] is None for axis in f.listed_axes if -len(shape) <= axis < len(shape))
 
 
 def _needs_lengths(f: SiteFacts) -> bool:
-    if f.source is S.SHAPE and f.values is None and f.static_values is None:
+    if f.source is S.SHAPE and f.known_values is None:
         return True
     if f.by_sizes:
         return f.keep_aspect_ratio_policy != "stretch"
-    shape = f.input_shape
-    scales = f.full_scales
-    if shape is None or scales is None:
-        return False
-    return any(size is None and not float(scale).is_integer() for size, scale in zip(shape, scales, strict=False))
+    return any(size is None and not float(scale).is_integer() for scale, size in f.scaled_sizes)
 
 
 def _unrounded_corners(scale: float, size: int, out: int) -> Floats:
@@ -78,10 +74,9 @@ def _is_whole(f: SiteFacts) -> bool:
 
 def _declutters(f: SiteFacts) -> bool:
     """Sizes of listed axes are filled up with the input's lengths, which most kernels then need as numbers."""
-    filled = f.by_sizes and f.axes is not None and f.rank is not None and len(f.axes) < f.rank
-    if not filled or None not in (f.input_shape or ()):
-        return True
-    return f.mode == "nearest" and f.nearest_mode in ("ceil", "round_prefer_floor")
+    filled = f.by_sizes and f.rank is not None and len(f.listed_axes) < f.rank
+    taken = f.mode == "nearest" and f.nearest_mode in ("ceil", "round_prefer_floor")
+    return taken or not filled or not f.is_open
 
 
 def _lists_in_order(f: SiteFacts) -> bool:
@@ -108,17 +103,9 @@ TRACT = targets_of(
             name="not-upsample",
             holds=lambda f: not f.is_upsample,
             because='it is Upsample, which tract reads and cannot run ("Unimplemented(Upsample) ToTypedTranslator")',
-            source=f"measured on {_RELEASE}",
             fix="write Resize at opset 10 or later, or replace the node",
         ),
-        Rule(
-            name="extent-is-constant",
-            holds=lambda f: f.source not in FED or f.values is not None,
-            because='the {f.extent_name} come from {f.source.value}; tract makes the plan at load ("Neither sizes nor '
-            'scales makes sense")',
-            source=_OPERATOR,
-            fix="freeze the scales",
-        ),
+        extent_is_constant('; tract makes the plan at load ("Neither sizes nor scales makes sense")', source=_OPERATOR),
         Rule(
             name="lengths-are-known",
             holds=lambda f: not (_is_dynamic(f) and _needs_lengths(f)),
@@ -140,82 +127,64 @@ TRACT = targets_of(
             holds=lambda f: _lists_in_order(f) or _is_open(f),
             because="`axes` lists every axis in another order, {f.axes}, and the values are taken in order "
             '("Trying to substitute")',
-            source=f"measured on {_RELEASE}",
             fix="list the axes in order, or leave them out",
         ),
-        Rule(
+        differs(
             name="all-open-axes-in-order",
             holds=lambda f: _lists_in_order(f) or not _is_open(f),
             because="`axes` lists every axis in another order, {f.axes}, and the values are taken in order",
-            source=f"measured on {_RELEASE}",
             fix="list the axes in order, or leave them out",
-            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="roi-of-listed-axes",
             holds=_has_roi_of_listed_axes,
             because="`axes` lists {f.axes}, and the roi has {f.roi_values}: tract takes two numbers of each listed "
             'axis ("needs a roi of")',
-            source=f"measured on {_RELEASE}",
             fix="write the roi of the listed axes alone",
         ),
-        Rule(
+        differs(
             name="policy-of-negative-axes",
-            holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or f.axes is None or min(f.axes) >= 0,
+            holds=lambda f: f.keep_aspect_ratio_policy == "stretch" or counts_from_the_front(f),
             because="with keep_aspect_ratio_policy and the negative axes {f.axes} onnxruntime returns the input's "
             "size, and tract what the policy says",
             source=f"measured on {_RELEASE} and onnxruntime 1.32.0",
             fix="count the axes from the front",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="kept-axes-are-filtered",
             holds=samples_alike(kept_is_sampled),
             because="with antialias, an axis that keeps its length is sampled by its scale {f.values}; onnxruntime "
             "copies it",
-            source=f"measured on {_RELEASE}",
             fix="write 1 for that axis",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="align-corners-unrounded",
             holds=samples_alike(_corners),
             because="align_corners divides by in·scale-1 where ONNX divides by the output's length less 1, and "
             "in·scale is not whole: scales {f.values}",
             source=_OPERATOR,
             fix="write sizes instead of scales",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="resize-10-rounds-to-nearest",
             holds=samples_alike(_OLD),
             because="nearest Resize of opset 10 rounds with round_prefer_floor; ONNX says floor, and ceil where an "
             "axis shrinks",
             source="tract 38b383f, onnx/src/ops/resize.rs, resize_10; measured on " + _RELEASE,
             fix="raise the model to opset 11 and write nearest_mode, or replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="one-pixel-output",
             holds=samples_alike(_one_pixel),
             because="pytorch_half_pixel reads at -½ instead of 0 where an output has length 1, and mode {f.mode} "
             "reads beyond the axis",
             source=_OPERATOR,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        whole_copies_are_sampled(_OPERATOR, kept_is_sampled, _corners, _one_pixel, _OLD),
-        crop_is_not_computed(f"measured on {_RELEASE}", _is_whole),
-        Rule(
-            name="symmetric-ties",
-            holds=samples_alike(symmetric_ties),
-            because="half_pixel_symmetric is computed in float32, and a coordinate that lies between two samples "
-            "falls to the other one",
-            source=_OPERATOR,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
-        ),
-        ties_are_exact(f"measured on {_RELEASE}", (_corners, _OLD, symmetric_ties)),
-        integers_are_summed_otherwise(f"measured on {_RELEASE}", samples_copies=True),
+        whole_copies_are_sampled(kept_is_sampled, _corners, _one_pixel, _OLD, source=_OPERATOR),
+        crop_is_not_computed(_is_whole),
+        symmetric_ties_differ(_OPERATOR),
+        ties_are_exact((_corners, _OLD, symmetric_ties)),
+        integers_are_summed_otherwise(samples_copies=True),
     ),
+    source=f"measured on {_RELEASE}",
 )

@@ -8,10 +8,10 @@ import numpy as np
 
 from resizefix.equivalences.index_map import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.targets.conditions import STORED, S, image_of, lists_all_in_order
+from resizefix.targets.conditions import STORED, S, lists_all_in_order, scales_images_alone
 from resizefix.targets.deviations import BY_LENGTHS, by_ratio, half_down, half_up, without_antialias
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, gives_samples, images_only, resized, samples_alike
+from resizefix.targets.sampling import Sampling, image_gives_samples, images_only, resized, samples_alike
 from resizefix.targets.shared_deviations import (
     antialias_ignored,
     crop_is_not_computed,
@@ -24,8 +24,18 @@ from resizefix.targets.shared_deviations import (
     ratio_instead_of_scales,
     reads_on,
 )
-from resizefix.targets.shared_rules import constant_is_a_tensor, operands_come_first, output_is_not_empty
-from resizefix.targets.target import Effect, Release, Rule, targets_of
+from resizefix.targets.shared_rules import (
+    EVERY_DIMENSION,
+    FIRST_CROP,
+    TRANSPOSE,
+    WHERE_WHOLE,
+    constant_is_a_tensor,
+    extent_is_constant,
+    not_resize_10,
+    operands_come_first,
+    output_is_not_empty,
+)
+from resizefix.targets.target import Release, Rule, differs, noted, targets_of
 
 _RELEASE = "TVM 0.27.0"
 _FRONTEND = f"tvm 5d4dc87, python/tvm/relax/frontend/onnx/onnx_frontend.py, Resize; measured on {_RELEASE}"
@@ -50,15 +60,15 @@ def _is_taken_apart(f: SiteFacts) -> bool:
 
 def _divides(f: SiteFacts) -> bool:
     if f.is_upsample:
-        return f.input_shape is None or None not in f.input_shape
+        return not f.is_open
     if f.mode != "nearest" or (f.coordinate_transformation_mode, f.nearest_mode) != _DIVIDED:
         return True
-    return not f.by_sizes or f.rank == 5 or f.input_shape is None or None not in f.input_shape[2:]
+    return not f.by_sizes or f.rank == 5 or not f.has_open_image
 
 
 def _has_corners(f: SiteFacts) -> bool:
     """No axis of the image is known to get the length 1."""
-    corners = f.has_coordinates and f.coordinate_transformation_mode in ("align_corners", "tf_crop_and_resize")
+    corners = f.coordinates in ("align_corners", "tf_crop_and_resize")
     if not corners or f.rank is None or f.input_shape is None:
         return True
     shape = f.input_shape
@@ -70,7 +80,7 @@ def _has_corners(f: SiteFacts) -> bool:
 
 def _open_values(f: SiteFacts) -> tuple[float, ...]:
     """The scales or sizes of the image's open lengths, where linear or cubic divides by an output's length."""
-    divides = f.has_coordinates and f.coordinate_transformation_mode in ("align_corners", "asymmetric")
+    divides = f.coordinates in ("align_corners", "asymmetric")
     values = f.full_scales if f.by_scales else f.values if f.axes is None else None
     if not divides or f.mode == "nearest" or f.input_shape is None or values is None:
         return ()
@@ -89,19 +99,7 @@ def _may_be_one_pixel(f: SiteFacts) -> bool:
     return corners and any(scale < 1 for scale in _open_values(f))
 
 
-def _crops_known_lengths(f: SiteFacts) -> bool:
-    return not f.crops or f.input_shape is None or None not in f.input_shape[2:]
-
-
-def _scales_images_only(f: SiteFacts) -> bool:
-    return all(scale == 1 for scale in (f.full_scales or ())[:2])
-
-
 # ---- sampling -------------------------------------------------------------------------------------------------------
-
-
-def _even(x: Floats) -> Floats:
-    return np.asarray(np.round(x), np.float32)
 
 
 def _down(x: Floats) -> Floats:
@@ -113,8 +111,6 @@ def _up(x: Floats) -> Floats:
 
 
 _ROUNDINGS = {"floor": _down, "ceil": _up, "round_prefer_floor": half_down, "round_prefer_ceil": half_up}
-
-
 _NOT_REPLACED = (Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE)
 
 
@@ -129,30 +125,17 @@ def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
 def _upsampled(f: SiteFacts, sampling: Sampling) -> Sampling:
     if sampling.mode != "nearest" or not f.is_upsample:
         return sampling
-    return replace(sampling, positions=BY_LENGTHS[Coordinates.ASYMMETRIC], rounding=_even)
+    return replace(sampling, positions=BY_LENGTHS[Coordinates.ASYMMETRIC], rounding=np.round)
 
 
 TVM = targets_of(
     "tvm",
     (Release("", _RELEASE),),
     (
-        Rule(
-            name="extent-is-constant",
-            holds=_is_constant,
-            because='the {f.extent_name} come from {f.source.value} ("for scale is currently unsupported.")',
-            source=_FRONTEND,
-            fix="freeze the scales",
-        ),
-        operands_come_first("is not output of any previous nodes", f"measured on {_RELEASE}"),
-        constant_is_a_tensor("no value in Constant", f"measured on {_RELEASE}"),
-        Rule(
-            name="not-resize-10",
-            holds=lambda f: f.is_upsample or f.opset >= 11,
-            because='Resize of opset 10 is read as a later one, whose second input is the roi ("for size is currently '
-            'unsupported.")',
-            source=_FRONTEND,
-            fix="raise the model to opset 11, or replace the node",
-        ),
+        extent_is_constant(' ("for scale is currently unsupported.")', _is_constant, _FRONTEND),
+        operands_come_first("is not output of any previous nodes"),
+        constant_is_a_tensor("no value in Constant"),
+        not_resize_10("for size is currently unsupported.", _FRONTEND),
         Rule(
             name="upsample-has-an-attribute",
             holds=lambda f: not f.is_upsample or "scales" in f.attributes,
@@ -164,7 +147,7 @@ TVM = targets_of(
         Rule(
             name="three-to-five-axes",
             holds=lambda f: (
-                f.rank is None or (f.rank == 4 and _scales_images_only(f) if f.is_upsample else 3 <= f.rank <= 5)
+                f.rank is None or (f.rank == 4 and scales_images_alone(f) if f.is_upsample else 3 <= f.rank <= 5)
             ),
             because='the rank is {f.rank_name} ("Only resize1d/resize2d/resize3d are supported.")',
             source=_FRONTEND,
@@ -172,7 +155,7 @@ TVM = targets_of(
         ),
         Rule(
             name="one-extent",
-            holds=lambda f: not (f.by_sizes and f.opset >= 11 and not f.is_upsample and not f.unnamed_scales),
+            holds=lambda f: not f.by_sizes or not f.has_coordinates or f.unnamed_scales,
             because='a tensor, though empty, stands in the place of scales beside its sizes ("Only one of scales and '
             'sizes can be provided in Resize.")',
             source=_FRONTEND,
@@ -199,85 +182,74 @@ TVM = targets_of(
             holds=lambda f: not _divides_by_one(f),
             because="the input is {f.shown_input_shape}: {f.mode} with {f.coordinate_transformation_mode} divides an "
             'open length by itself or by 1 ("IntImm supports only int")',
-            source=f"measured on {_RELEASE}",
             fix="give the shape (shape_dict), or write it into the file",
         ),
-        Rule(
+        noted(
             name="corners-may-be-one-pixel",
             holds=lambda f: not _may_be_one_pixel(f),
             because="an open length shrinks with align_corners: where the output gets the length 1, {f.mode} divides "
             "by 0, and gives no numbers",
-            source=f"measured on {_RELEASE}",
             fix="feed larger inputs",
-            effect=Effect.NOTED,
         ),
         Rule(
             name="axes-ignored",
             holds=lambda f: f.axes_in_order or len(f.axes or ()) == f.rank,
             because="`axes` is not read; it is {f.axes}",
             source=_FRONTEND,
-            fix="write one value per dimension instead",
+            fix=EVERY_DIMENSION,
         ),
-        Rule(
+        differs(
             name="axes-out-of-order",
             holds=lists_all_in_order,
             because="`axes` is not read: {f.axes} are taken for all axes in order",
             source=_FRONTEND,
             fix="list the axes in order",
-            effect=Effect.DIFFERENT,
         ),
         Rule(
             name="crops-of-known-lengths",
-            holds=_crops_known_lengths,
+            holds=lambda f: not f.crops or not f.has_open_image,
             because='tf_crop_and_resize multiplies by lengths that are open ("IntImm supports only int")',
-            source=f"measured on {_RELEASE}",
-            fix="crop with Slice, then resize",
+            fix=FIRST_CROP,
         ),
-        replace(
-            output_is_not_empty("Divide by zero", f"measured on {_RELEASE}"),
-            holds=lambda f: gives_samples(image_of(f)),
-        ),
+        output_is_not_empty("Divide by zero", holds=image_gives_samples),
         Rule(
             name="coordinate-transformation-mode",
-            holds=lambda f: not f.has_coordinates or f.coordinate_transformation_mode != "half_pixel_symmetric",
+            holds=lambda f: f.coordinates != "half_pixel_symmetric",
             because='coordinate_transformation_mode is {f.coordinate_transformation_mode} ("Unsupported '
             'coordinate_transformation_mode")',
             source=_KERNEL,
-            fix="half_pixel is the same where in·scale is whole; else replace the node",
+            fix=WHERE_WHOLE,
         ),
-        crop_is_not_computed(f"measured on {_RELEASE}"),
+        crop_is_not_computed(),
         kept_axes_are_sampled(_KERNEL, reads_on, copies=False),
         kept_axes_may_be_sampled(_KERNEL, reads_on),
         policy_ignored(_FRONTEND),
-        Rule(
+        differs(
             name="image-axes-alone",
             holds=images_only,
             because="batch and channels are not resized, whatever the {f.extent_name} of {f.values} say",
             source=_FRONTEND,
-            fix="put a Transpose before the node and one behind it, or replace the node",
-            effect=Effect.DIFFERENT,
+            fix=f"{TRANSPOSE}, or replace the node",
         ),
-        open_batch_of_sizes(_FRONTEND, "it stays as it is"),
-        antialias_ignored(_FRONTEND),
-        Rule(
+        open_batch_of_sizes("it stays as it is", _FRONTEND),
+        antialias_ignored(source=_FRONTEND),
+        differs(
             name="upsample-rounds-to-even",
             holds=samples_alike(_upsampled),
             because="nearest Upsample rounds to the nearest, ties to even; ONNX says floor",
             source=_UPSAMPLE,
             fix="write Resize with asymmetric and floor, or replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        Rule(
+        differs(
             name="nearest-by-ratio",
             holds=samples_alike(_nearest),
             because="nearest positions follow the two lengths instead of the {f.extent_name} {f.values}, and other "
             "samples are read",
             source=_KERNEL,
-            fix="replace the node",
-            effect=Effect.DIFFERENT,
         ),
-        integers_are_summed_otherwise(f"measured on {_RELEASE}"),
-        ratio_instead_of_scales(_KERNEL, (without_antialias, _upsampled, _nearest)),
-        factors_are_not_known(_KERNEL, without_antialias, _upsampled, _nearest, by_ratio),
+        integers_are_summed_otherwise(),
+        ratio_instead_of_scales((without_antialias, _upsampled, _nearest), _KERNEL),
+        factors_are_not_known(without_antialias, _upsampled, _nearest, by_ratio, source=_KERNEL),
     ),
+    source=f"measured on {_RELEASE}",
 )

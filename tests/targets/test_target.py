@@ -44,6 +44,14 @@ def test_two_rules_of_one_name_are_a_mistake() -> None:
         Target("some", "", "", (NEAREST_ALONE, NEAREST_ALONE))
 
 
+def test_a_rule_without_a_source_has_that_of_its_table_and_without_either_is_a_mistake() -> None:
+    rules = (NEAREST_ALONE, Rule("not-cubic", lambda f: f.mode != "cubic", "cubic"))
+    (target,) = targets_of("some", (Release("", "some parser"),), rules, source="there")
+    assert [rule.source for rule in target.rules] == ["here", "there"]
+    with pytest.raises(ValueError, match="some has rules of no source: \\['not-cubic'\\]"):
+        targets_of("some", (Release("", "some parser"),), rules)
+
+
 RELEASES = tuple(Release(version, f"a-parser {version}") for version in ("5.0", "7.1", "7.2", "8.0", "rtx"))
 
 

@@ -6,22 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.interop import Model, opened, returned
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.plans import Plans
-from resizefix.library.result import NOT_VERIFIED, Result, failed
+from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
 from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
-from resizefix.outcome import Outcome
-from resizefix.outcome import Status as Happened
+from resizefix.outcome import Outcome, Status
 from resizefix.verification.bounds import half_units
 from resizefix.verification.conditions import RunOptions, conditions
-from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -51,12 +48,11 @@ def freeze_scales(
     sites = select(sites_in(view), node)
     made = freeze(document, sites, values=set, view=view)
     made = replace(made, outcomes=_with_examples(view, sites, made.outcomes))
-    changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
+    changed = [site for site, outcome in zip(sites, made.outcomes, strict=True) if outcome.status is Status.CHANGED]
     moved = without_their_chain(changed)
     if not changed or not verify:
-        nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-frozen"))
-        skipped = NOT_VERIFIED if changed else nothing
-        return Result(returned(made.document, model), measured(made.outcomes, moved, skipped), (), skipped)
+        nothing = NOT_VERIFIED if changed else skipped("library.nothing-frozen")
+        return Result(returned(made.document, model), measured(made.outcomes, moved, nothing), (), nothing)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
@@ -72,11 +68,11 @@ def freeze_scales(
 
 def _with_examples(view: ModelView, sites: Sequence[Site], outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     """The outcomes; refused ones with values that freeze the site, and all others, where inputs have none."""
-    if all(outcome.status is not Happened.REFUSED for outcome in outcomes):
+    if all(outcome.status is not Status.REFUSED for outcome in outcomes):
         return tuple(outcomes)
     plans = Plans(view, sites)
     pairs = list(zip(sites, outcomes, strict=True))
-    own = {site.index: plans.freezing(site) or () for site, outcome in pairs if outcome.status is Happened.REFUSED}
+    own = {site.index: plans.freezing(site) or () for site, outcome in pairs if outcome.status is Status.REFUSED}
     values: dict[str, str] = {}
     for setting in (word for words in own.values() for word in words if word != "--set"):
         values.setdefault(setting.rpartition("=")[0], setting)

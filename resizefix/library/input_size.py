@@ -18,7 +18,7 @@ from resizefix.document.values import Dims, dims_of
 from resizefix.errors import UsageError
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
-from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed
+from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed, skipped
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
 from resizefix.origins.input_sizes.choices import Choices
@@ -75,9 +75,7 @@ def input_size(
     try:
         work.make()
     except SizeRefusedError as error:
-        skipped = Verification(Status.SKIPPED, Diagnostic("library.input-size-nothing"))
-        refused = work.refused(work.with_offer(error))
-        return Result(returned(document, model), (refused,), (), skipped, resolution=resolution)
+        return work.refused(model, work.with_offer(error), resolution)
     if work.document is document:
         nothing = Verification(Status.SKIPPED, SAME_SIZE)
         return Result(returned(document, model), (), (), nothing, resolution=resolution)
@@ -93,8 +91,7 @@ def input_size(
     try:
         verification = work.proof(conditions(**run))
     except SizeRefusedError as error:
-        skipped = Verification(Status.SKIPPED, Diagnostic("library.input-size-nothing"))
-        return Result(returned(document, model), (work.refused(error),), (), skipped, resolution=resolution)
+        return work.refused(model, error, resolution)
     if not verification.passed:
         raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
@@ -267,10 +264,11 @@ class _Work:
         nodes = made.changed - found.approximate
         return Step(step.before, made.document, nodes) if nodes else None
 
-    def refused(self, error: SizeRefusedError) -> Outcome:
-        """The outcome of the node at which another size fails."""
-        for index, node in enumerate(self._view.model.graph.node):
-            if node_label(node, index) == error.node:
-                text = node_text(node)
-                return Outcome(index, error.node, Happened.REFUSED, error.reason, text, retry_args=error.retry_args)
-        return Outcome(0, error.node, Happened.REFUSED, error.reason, retry_args=error.retry_args)
+    def refused(self, model: Model, error: SizeRefusedError, resolution: Resolution) -> Result:
+        """The model as it was, with the outcome of the node at which another size fails."""
+        nodes = enumerate(self._view.model.graph.node)
+        found = ((index, node_text(node)) for index, node in nodes if node_label(node, index) == error.node)
+        index, text = next(found, (0, ""))
+        outcome = Outcome(index, error.node, Happened.REFUSED, error.reason, text, retry_args=error.retry_args)
+        nothing = skipped("library.input-size-nothing")
+        return Result(returned(self.before, model), (outcome,), (), nothing, resolution=resolution)

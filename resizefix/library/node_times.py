@@ -25,8 +25,8 @@ from resizefix.runtimes.runtime import ModelToTime, Runtime
 from resizefix.targets.target import Target
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.extraction import Extraction
-from resizefix.verification.in_runtime import Allowed, compare_values
-from resizefix.verification.watched import fed, watched_runs, write_sizes
+from resizefix.verification.in_runtime import Allowed
+from resizefix.verification.watched import cut_out, fed, values_in, write_sizes
 
 Timer = Callable[[Runtime, Sequence[ModelToTime], int, float], Timings | LiveUnavailable]
 """What times models: `Runtime.time`."""
@@ -92,9 +92,7 @@ class NodeTimes:
                 continue
             names = [name for name in candidates(legalizer) if name != now and not now.startswith(f"{name} for ")]
             if names:
-                cut = extraction.extract({site.key: site.input})[0]
-                for name in ("producer_name", "producer_version", "domain", "model_version"):
-                    setattr(cut.proto, name, getattr(self.view.model, name))
+                cut = cut_out(self.view.document, extraction, site.key, site.input)
                 found.append(CutNode(site, cut, (now, *names)))
         return found
 
@@ -105,16 +103,12 @@ class NodeTimes:
         """
         if not cuts:
             return {}
-        document = self.view.document
-        own = {name for node in document.proto.graph.node for name in node.output}
         wanted = {entry.name for one in cuts for entry in model_inputs(one.cut.proto)}
         wanted |= {one.site.output for one in cuts}
-        inputs = model_inputs(document.proto)
         try:
-            (run,) = watched_runs(document, sorted(wanted & own), inputs, {}, self.watch.conditions)
+            return values_in(self.view.document, wanted, self.watch.conditions)
         except (CannotLoadError, CannotRunError, BrokenOffError) as error:
             raise RefusedError("library.fastest-does-not-run", why=error) from error
-        return {**run.outputs, **run.feeds}
 
     def kind(self, node: CutNode, values: Values) -> object:
         """What nodes have in common that are measured once: all but names and numbers."""
@@ -183,5 +177,4 @@ def _is_right(output: str, model: TimedModel, values: Values) -> bool:
     before, after = values.get(output), model.outputs.get(output)
     if before is None or after is None:
         return False
-    difference = compare_values({output: before}, {output: after}).differences[0]
-    return Allowed().allows(difference, before, after)
+    return Allowed().judged(output, before, after)[1]

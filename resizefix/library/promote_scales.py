@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
@@ -18,7 +17,7 @@ from resizefix.library.bounded import operation
 from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.raising import require_raised_alike
-from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed
+from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, Naming, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from resizefix.verification.proof import Prover
 
 _NEWEST = TENSORRT_TARGETS[-1]
-_NOTHING = Verification(Status.SKIPPED, Diagnostic("library.nothing-promoted"))
+_NOTHING = skipped("library.nothing-promoted")
 
 
 @operation

@@ -11,7 +11,7 @@ from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text
 from resizefix.errors import UsageError
-from resizefix.library.result import Result, VerificationFailedError
+from resizefix.library.result import Result, failed
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Outcome, Status
@@ -60,7 +60,7 @@ def require_raised_alike(
     if why is not None or not verification.passed:
         result = Result(original, outcomes, (), replace(verification, status=Verdict.FAILED, reason=why))
         opset = default_opset(base.proto.opset_import, fallback=1)
-        raise VerificationFailedError("library.raised-otherwise", opset=opset, why=why, result=result)
+        raise failed(result, "library.raised-otherwise", why=why, opset=opset)
     return verification
 
 

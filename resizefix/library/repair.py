@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
@@ -15,13 +14,12 @@ from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
-from resizefix.library.result import NOT_VERIFIED, Result, failed
+from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites, select, sites_in
-from resizefix.outcome import Status as Happened
+from resizefix.outcome import Status
 from resizefix.verification.conditions import Conditions, RunOptions, conditions
-from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -95,10 +93,9 @@ def _repaired(
 ) -> Result[Document]:
     """The repaired document, verified unless there are no `rules` for it."""
     made = make_repair(document, sites, preferences)
-    changed = [outcome for outcome in made.outcomes if outcome.status is Happened.CHANGED]
+    changed = [outcome for outcome in made.outcomes if outcome.status is Status.CHANGED]
     if not changed:
-        nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-repaired"))
-        return Result(document, made.outcomes, (), nothing)
+        return Result(document, made.outcomes, (), skipped("library.nothing-repaired"))
     if rules is None:
         return Result(made.document, made.outcomes, (), NOT_VERIFIED)
 

@@ -32,7 +32,12 @@ else:
     ModelT = TypeVar("ModelT")
 
 
-NOT_VERIFIED = Verification(VerificationStatus.SKIPPED, Diagnostic("library.no-verify"))
+def skipped(code: str) -> Verification:
+    """Nothing was run, for the reason that the code says."""
+    return Verification(VerificationStatus.SKIPPED, Diagnostic(code))
+
+
+NOT_VERIFIED = skipped("library.no-verify")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured
 from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.raising import raised, require_raised_alike, with_raised
-from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed
+from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.candidates import LARGEST_BOUND
 from resizefix.operations.legalize import Legalization
 from resizefix.operations.legalize import legalize as make_legal
@@ -190,7 +190,7 @@ def trt_legacy(
             else outcome
             for outcome in made.outcomes
         )
-        nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-converted"))
+        nothing = skipped("library.nothing-converted")
         return Result(returned(document, model), outcomes, (), nothing, made.blockers)
     sites = find_sites(document)
     if made.document.light_bytes() == document.light_bytes() or not sites:
@@ -224,8 +224,7 @@ def _proven(
     output's largest value."""
     after, outcomes = made.document, made.outcomes
     if not changed:
-        nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-rewritten"))
-        return Result(returned(before, model), outcomes, (), nothing)
+        return Result(returned(before, model), outcomes, (), skipped("library.nothing-rewritten"))
     if rules is None:
         return Result(returned(after, model), measured(outcomes, changed, NOT_VERIFIED), (), NOT_VERIFIED)
 

@@ -6,23 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
 from resizefix.interop import Model, opened, returned
 from resizefix.interop.feed_file import Fed, read_feeds
 from resizefix.library.bounded import operation
 from resizefix.library.raising import raised, require_raised_alike
-from resizefix.library.result import NOT_VERIFIED, Result, failed
+from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
 from resizefix.operations.set_interpolation import Changed
 from resizefix.operations.set_interpolation import set_interpolation as make
 from resizefix.operations.settings import Settings, settings_of
 from resizefix.operations.sites import find_sites, select
-from resizefix.outcome import Outcome
-from resizefix.outcome import Status as Happened
+from resizefix.outcome import Outcome, Status
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.verification.conditions import RunOptions, conditions
-from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -84,8 +81,7 @@ def set_interpolation(
     made = replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in outcomes))
     fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:
-        nothing = Verification(Status.SKIPPED, Diagnostic("library.nothing-set"))
-        return Result(returned(document, model), made.outcomes, (), nothing)
+        return Result(returned(document, model), made.outcomes, (), skipped("library.nothing-set"))
     if not verify:
         return Result(returned(made.document, model), made.outcomes, (), NOT_VERIFIED)
 
@@ -115,7 +111,7 @@ def _advised(document: Document, settings: Settings, outcome: Outcome) -> Outcom
     later = raised(document, int(outcome.retry_args[outcome.retry_args.index("--opset") + 1]))
     sites = [site for site in find_sites(later) if site.index == outcome.index]
     found = make(later, sites, settings).outcomes[0]
-    if found.status is not Happened.REFUSED:
+    if found.status is not Status.REFUSED:
         return outcome
     return replace(outcome, reason=f"{outcome.reason}, and {found.reason}", retry_args=())
 
@@ -137,7 +133,7 @@ def _with_differences(made: Changed, measured: Measured) -> tuple[Outcome, ...]:
     moved = kept and any(diff.max_abs_diff for diff in measured.outputs)
     found = []
     for outcome in made.outcomes:
-        if outcome.status is Happened.CHANGED:
+        if outcome.status is Status.CHANGED:
             diffs = measured.nodes.get(outcome.index, ())
             largest = max((diff.max_abs_diff for diff in diffs), default=None)
             exact = outcome.exact and not largest and not moved

@@ -7,7 +7,7 @@ not compared: OpenCV and MNN have few, and give whole numbers as others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +48,11 @@ class Allowed:
             return allclose(before, after, atol=self.atol, rtol=self.rtol)
         bounds = relative_bounds({difference.output: before}, self.relative)  # half precision has its last bits
         return difference.max_rel_diff <= bounds[difference.output].relative
+
+    def judged(self, name: str, before: Value, after: Value) -> tuple[Difference, bool]:
+        """How one tensor differs, and whether it is right."""
+        (difference,) = compare_values({name: before}, {name: after}).differences
+        return difference, self.allows(difference, before, after)
 
 
 def verify_in_runtime(
@@ -143,27 +148,26 @@ class _Pair:
         order = {name: at for at, node in enumerate(self.before.proto.graph.node) for name in node.output}
         drifts.sort(key=lambda drift: order.get(drift.output, -1))
         begun = next((at for at, drift in enumerate(drifts) if drift.differs and drift.first), None)
-        return tuple(SiteDrift(**{**vars(drift), "first": at == begun}) for at, drift in enumerate(drifts))
+        return tuple(replace(drift, first=at == begun) for at, drift in enumerate(drifts))
 
     def _drift(self, place: ResizePlace, results: Sequence[Mapping[str, Value]]) -> SiteDrift | None:
         """`first` says whether it may be: its own input agrees."""
         output = place.key[1]
         if place.key[0].steps or output not in results[0]:
             return None
-        made, given, right, entered = [], [], True, True
-        for one, found in zip(self.fitted, results, strict=True):
-            before, after = one.outputs[output], found[output]
-            made.append(compare_values({output: before}, {output: after}).differences[0])
-            right &= self.allowed.allows(made[-1], before, after)
-            if place.data in found:
-                before, after = one.outputs[place.data], found[place.data]
-                given.append(compare_values({place.data: before}, {place.data: after}).differences[0])
-                entered &= self.allowed.allows(given[-1], before, after)
+        made, right = self._differences(output, results)
+        given, entered = self._differences(place.data, results)
         worst = max(made, key=lambda difference: difference.max_rel_diff)
         of_input = max((difference.max_rel_diff for difference in given), default=0.0)
         return SiteDrift(
             place.label, output, worst.max_abs_diff, worst.max_rel_diff, of_input, not right, first=entered
         )
+
+    def _differences(self, name: str, results: Sequence[Mapping[str, Value]]) -> tuple[list[Difference], bool]:
+        """How a tensor differs on each feed on which the runtime gave it, and whether it is right on all."""
+        pairs = zip(self.fitted, results, strict=True)
+        judged = [self.allowed.judged(name, one.outputs[name], found[name]) for one, found in pairs if name in found]
+        return [difference for difference, _ in judged], all(right for _, right in judged)
 
     def _not_looked_at(self, inside: RuntimeAnswer | LiveUnavailable) -> str:
         why = inside.reason if isinstance(inside, LiveUnavailable) else inside.message

@@ -20,9 +20,9 @@ from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted, fit_feeds
-from resizefix.verification.in_runtime import Allowed, compare_values
+from resizefix.verification.in_runtime import Allowed
 from resizefix.verification.verification import SiteDrift, Status, Verification
-from resizefix.verification.watched import ResizePlace, fed, watched_runs, write_sizes
+from resizefix.verification.watched import ResizePlace, cut_out, fed, values_in, write_sizes
 
 
 def nodes_in_runtime(
@@ -36,11 +36,11 @@ def nodes_in_runtime(
         return ()
     view = ModelView(document)
     extraction = Extraction(view, view)
-    cuts = {place: extraction.extract({place.key: place.data})[0] for place in places}
+    cuts = {place: cut_out(document, extraction, place.key, place.data) for place in places}
     values = _values(document, cuts, conditions)
     answers: list[NodeAnswer] = []
     for place, cut in cuts.items():
-        found = _Alone(document, cut, place, runtime, conditions).answer(values)
+        found = _Alone(cut, place, runtime, conditions).answer(values)
         if isinstance(found, LiveUnavailable):
             return found
         answers.append(found)
@@ -86,24 +86,15 @@ def with_bodies(
 
 def _values(document: Document, cuts: Mapping[ResizePlace, Document], conditions: Conditions) -> Mapping[str, Value]:
     """What onnxruntime feeds the cut nodes in the whole model; nothing where it does not run that."""
-    made = {name for node in document.proto.graph.node for name in node.output}
-    wanted = {
-        entry.name
-        for place, cut in cuts.items()
-        if not place.key[0].steps
-        for entry in model_inputs(cut.proto)
-        if entry.name in made
-    }
+    wanted = {entry.name for place, cut in cuts.items() if not place.key[0].steps for entry in model_inputs(cut.proto)}
     try:
-        (run,) = watched_runs(document, sorted(wanted), model_inputs(document.proto), {}, conditions)
+        return values_in(document, wanted, conditions)
     except (CannotLoadError, CannotRunError, BrokenOffError):
         return {}
-    return {**run.outputs, **run.feeds}
 
 
 @dataclass(frozen=True)
 class _Alone:
-    document: Document
     cut: Document
     place: ResizePlace
     runtime: Runtime
@@ -117,9 +108,6 @@ class _Alone:
             return NodeAnswer(label, output, None, str(error))
         model = self.cut.copy()
         write_sizes(model.proto, {**run.feeds, **run.outputs})
-        # OpenCV looks at who has written a file.
-        for name in ("producer_name", "producer_version", "domain", "model_version"):
-            setattr(model.proto, name, getattr(self.document.proto, name))
         path = self.runtime.folder / "node.onnx"
         model.save(path, overwrite=True)
         names = [value.name for value in model.proto.graph.output]
@@ -129,7 +117,7 @@ class _Alone:
         if answer.ending is not Ending.RAN:
             return NodeAnswer(label, output, answer.ending, answer.message)
         before, after = run.outputs[output], answer.results[0][output]
-        difference = compare_values({output: before}, {output: after}).differences[0]
+        difference, right = Allowed().judged(output, before, after)
         return NodeAnswer(
             label,
             output,
@@ -137,7 +125,7 @@ class _Alone:
             difference.reason or "",
             difference.max_abs_diff,
             difference.max_rel_diff,
-            Allowed().allows(difference, before, after),
+            right,
             same_shape=isinstance(before, np.ndarray) and before.shape == after.shape,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from resizefix.runtimes.inputs import Feeds, TensorInput, Value, model_inputs
 from resizefix.scope_path import Key
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
+from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted, fit_feeds
 from resizefix.verification.memory_budget import MemoryBudget
 
@@ -42,6 +43,23 @@ def watched_runs(
     budget = MemoryBudget(document, conditions.limits)
     seeds = range(conditions.seed, conditions.seed + runs)
     return [fit_feeds(session, engine.feeder(inputs, hints, seed=seed), budget=budget) for seed in seeds]
+
+
+def values_in(document: Document, tensors: Collection[str], conditions: Conditions) -> dict[str, Value]:
+    """What the model is fed, its outputs, and those of `tensors` that nodes of its main graph make. Raises what
+    `watched_runs` raises."""
+    made = {name for node in document.proto.graph.node for name in node.output}
+    inputs = model_inputs(document.proto)
+    (run,) = watched_runs(document, sorted(made.intersection(tensors)), inputs, {}, conditions)
+    return {**run.outputs, **run.feeds}
+
+
+def cut_out(document: Document, extraction: Extraction, key: Key, data: str) -> Document:
+    """A model of one node, which resizes `data`. OpenCV looks at who has written a file: that is as in the document."""
+    cut = extraction.extract({key: data})[0]
+    for name in ("producer_name", "producer_version", "domain", "model_version"):
+        setattr(cut.proto, name, getattr(document.proto, name))
+    return cut
 
 
 def watched_tensors(document: Document, places: Sequence[ResizePlace]) -> list[str]:

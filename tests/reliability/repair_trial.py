@@ -1,17 +1,17 @@
-# ruff: noqa: E501
 """Breaks valid models as converters do, and judges `repair` by the model that was broken.
 
     python tests/reliability/repair_trial.py --cases 2000 --seed 1 [--models FOLDER --every 8]
 
-A verdict for each case: `right` (bitwise what the valid model computes, optimisation disabled, at two sizes), `refused`
-(with a reason), `harmless` (left alone, and it computes the same), `missed` (left alone, and it does not), `wrong` (written,
-and it computes something else), `harmed` (a valid model was changed). Exit code 1 for any wrong or harmed.
+A model has one resize, in a graph, a branch or a function, or is a network of two to four, built without text or any
+function of resizefix; it gets one fault, or two. A verdict for each case: `right` (bitwise what the valid model
+computes, optimisation disabled, at two sizes), `refused` (with a reason), `harmless` (left alone, and it computes the
+same), `missed` (left alone, and it does not), `wrong` (written, and it computes something else), `moved` (a node far
+from any resize was changed), `harmed` (a valid model was changed). Exit code 1 for wrong, moved and harmed.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 from collections import Counter
@@ -21,23 +21,19 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import ModelProto, NodeProto, parser
+from onnx import ModelProto
 
 import resizefix
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 from ort_runs import opened
-from repair_breakers import BREAKERS, CONTROLS
-from resize_nodes import NotHere
+from repair_breakers import BREAKERS
+from repair_misspellings import CONTROLS, MISSPELLINGS
+from repair_models import made, network, with_initializers
+from resize_nodes import NotHere, resizes
 
-NUMPY = {
-    "float": np.float32,
-    "float16": np.float16,
-    "double": np.float64,
-    "int64": np.int64,
-    "int32": np.int32,
-    "bool": np.bool_,
-}
+FAULTS = {**BREAKERS, **MISSPELLINGS}
+BAD = ("wrong", "moved", "harmed", "missed")
 
 
 @dataclass(frozen=True)
@@ -49,149 +45,95 @@ class Verdict:
     reason: str = ""
 
 
+# ---- judging ----
+
+
 def outputs(model: ModelProto, extra: int) -> list[np.ndarray] | str:
     """What a model computes with open sizes `extra` larger than usual; the error's text where it does not run."""
     try:
-        runner = opened(model)
+        session = opened(model)
         names: dict[str, int] = {}
         feeds = {}
-        for value in runner.get_inputs():
-            kind = NUMPY[value.type[len("tensor(") : -1]]
-            shape = [size if isinstance(size, int) else names.setdefault(str(size), (2, 3)[axis == 1] if axis < 2 else 8 + axis + extra)
-                     for axis, size in enumerate(value.shape)]  # fmt: skip
+        for value in session.get_inputs():
+            usual = (2, 3, *(8 + axis + extra for axis in range(2, 9)))
+            shape = [
+                size if isinstance(size, int) else names.setdefault(str(size), usual[axis])
+                for axis, size in enumerate(value.shape)
+            ]
+            element = numpy_type(value.type)
             random_state = np.random.RandomState(len(feeds) + extra)
-            whole = np.issubdtype(kind, np.integer)
-            feeds[value.name] = (random_state.randint(1, 4, shape) if whole else random_state.rand(*shape)).astype(kind)
-        return [np.asarray(value) for value in runner.run(None, feeds)]
+            whole = np.issubdtype(element, np.integer)
+            drawn = random_state.randint(1, 4, shape) if whole else random_state.rand(*shape)
+            feeds[value.name] = drawn.astype(element)
+        return [np.asarray(value) for value in session.run(None, feeds)]
     except Exception as error:  # onnxruntime raises a class for each of its codes
         return str(error).splitlines()[0][:160]
+
+
+def numpy_type(said: str) -> np.dtype:
+    """Of `tensor(float)`."""
+    name = said[len("tensor(") : -1]
+    return np.dtype({"float": "float32", "double": "float64"}.get(name, name))
 
 
 def same(one: list[np.ndarray] | str, other: list[np.ndarray] | str) -> bool:
     if isinstance(one, str) or isinstance(other, str) or len(one) != len(other):
         return False
-    return all(
-        a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-        for a, b in zip(one, other, strict=True)
+    return all(a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
+
+
+def near(model: ModelProto) -> set[str]:
+    """Names that resizes of the main graph read and write, and what computes their operands."""
+    made_by = {name: node for node in model.graph.node for name in node.output}
+    found: set[str] = set()
+    for node in model.graph.node:
+        if node.op_type not in ("Resize", "Upsample"):
+            continue
+        found |= {*node.input, *node.output}
+        todo = list(node.input[1:])
+        while todo:
+            maker = made_by.get(todo.pop())
+            if maker is not None and maker.op_type != "Shape":
+                todo += [name for name in maker.input if name not in found]
+                found |= {*maker.input, *maker.output}
+    return found - {""}
+
+
+def moved(broken: ModelProto, repaired: ModelProto) -> bool:
+    """Whether a node that has no part in a resize is not what it was; raising the opset changes none here."""
+    apart = near(broken) | near(repaired)
+    kept = Counter(node.SerializeToString() for node in repaired.graph.node)
+    far = (
+        node
+        for node in broken.graph.node
+        if not {*node.input, *node.output} & apart and not any(one.HasField("g") for one in node.attribute)
     )
+    return any(not kept[node.SerializeToString()] for node in far)
 
 
-def judge(case: str, valid: ModelProto, broken: ModelProto, *, control: bool, prefer: str | None = None) -> Verdict:
-    """The verdict on one broken model; of a control, which is valid, any change is harm unless it computes the same."""
-    wanted = [outputs(valid, extra) for extra in (0, 5)]
+def judge(case: str, valid: ModelProto, broken: ModelProto, *, control: bool) -> Verdict:
+    """The verdict on one broken model; of a control, which is valid, any change is harm."""
     try:
-        result = resizefix.repair(broken, prefer=prefer)
+        result = resizefix.repair(broken)
     except resizefix.ResizefixError as error:
         return Verdict(case, "refused", str(error)[:200])
-    refused = [outcome.reason or "" for outcome in result.outcomes if outcome.status.value == "refused"]
-    after = [outputs(result.model, extra) for extra in (0, 5)]
-    right = all(same(one, other) for one, other in zip(wanted, after, strict=True) if not isinstance(one, str))
+    refused = "; ".join(one.reason or "" for one in result.outcomes if one.status.value == "refused")[:200]
     if control:
-        return Verdict(
-            case, "harmed" if result.changed else "right", "; ".join(o.reason or "" for o in result.outcomes)[:200]
-        )
-    if result.changed and not right:
-        differing = next((other for one, other in zip(wanted, after, strict=True) if not same(one, other)), "")
-        what = differing if isinstance(differing, str) else f"shapes {[array.shape for array in differing]}"
-        return Verdict(case, "refused" if refused else "wrong", ("; ".join(refused) or what)[:200])
-    if result.changed:
-        return Verdict(case, "right")
+        return Verdict(case, "harmed" if result.changed else "right", refused)
+    if result.changed and moved(broken, result.model):
+        return Verdict(case, "moved")
+    pairs = [(outputs(valid, extra), outputs(result.model, extra)) for extra in (0, 5)]
+    differing = [after for wanted, after in pairs if not isinstance(wanted, str) and not same(wanted, after)]
+    if not differing and (result.changed or not refused):
+        return Verdict(case, "right" if result.changed else "harmless")
     if refused:
-        return Verdict(case, "refused", refused[0][:200])
-    return Verdict(
-        case,
-        "harmless" if right else "missed",
-        "" if right else str(after[0])[:160] if isinstance(after[0], str) else "other numbers",
-    )
+        return Verdict(case, "refused", refused)
+    (what, *_) = differing
+    shown = what if isinstance(what, str) else f"other numbers, of shapes {[array.shape for array in what]}"
+    return Verdict(case, "wrong" if result.changed else "missed", shown)
 
 
-# ---- valid models ----
-
-MODES = ("nearest", "linear", "cubic")
-WHERE = ("main", "if", "function")
-COORDINATES = ("asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel")
-
-
-def made(rng: random.Random) -> tuple[str, ModelProto]:
-    """A small valid model: opset, mode, place, extent, and what is stored of its shapes, all drawn."""
-    opset = rng.choice((9, 10, 11, 12, 13, 15, 17, 18, 19, 21, 22))
-    mode = rng.choice(MODES if opset > 10 else MODES[:2])
-    place = rng.choice(WHERE)
-    batch, height, width = rng.choice((("1", "8", "9"), ("N", "8", "9"), ("1", "h", "w"), ("N", "h", "w")))
-    fixed = height.isdigit()
-    factors = rng.choice(((2, 2), (1.5, 1.5), (3, 1.25), (1.8, 1.8), (0.5, 0.5), (2, 0.75), (4, 4)))
-    if opset == 9:
-        factors = tuple(max(factor, 1.25) for factor in factors)
-    extent = rng.choice(("scales", "scales", "scales", "sizes", "computed sizes", "computed scales"))
-    if opset < 11 and "sizes" in extent:
-        extent = "scales"
-    if extent == "sizes" and not (fixed and batch == "1"):
-        extent = "computed sizes" if opset > 10 else "scales"
-    attributes = [f'mode = "{mode}"']
-    if opset > 10:
-        attributes.append(f'coordinate_transformation_mode = "{rng.choice(COORDINATES)}"')
-        if mode == "nearest":
-            attributes.append(f'nearest_mode = "{rng.choice(("floor", "round_prefer_floor", "ceil"))}"')
-        if mode == "cubic" and rng.random() < 0.3:
-            attributes.append("cubic_coeff_a = -0.5")
-    nodes, constants, operands = operands_of(opset, extent, factors)
-    operator = "Upsample" if opset == 9 else "Resize"
-    resize = f"y = {operator} <{', '.join(attributes)}> ({operands})"
-    data = f"float[{batch},3,{height},{width}]"
-    text = placed(place, opset, data, nodes + resize, constants)
-    model = parser.parse_model(text)
-    onnx.checker.check_model(model)
-    if rng.random() < 0.6:
-        model = onnx.shape_inference.infer_shapes(model)
-    return f"opset {opset}, {mode}, {place}, {extent} {factors}, [{batch},3,{height},{width}]", model
-
-
-def operands_of(opset: int, extent: str, factors: tuple[float, ...]) -> tuple[str, str, str]:
-    """The nodes before the resize, the constants as Constant nodes, and its inputs, of which h is the first."""
-    scales = f"s = Constant <value = float[4] {{1, 1, {factors[0]}, {factors[1]}}}> ()"
-    roi = "r" if 10 < opset < 13 else '""'
-    empty = "r = Constant <value = float[0] {}> () " if 10 < opset < 13 else ""
-    if extent == "scales":
-        return empty, scales, f"h, {roi}, s" if opset > 10 else "h, s"
-    if extent == "computed scales":
-        chain = "one = Constant <value = float[4] {1, 1, 1, 1}> () t = Mul (s, one) "
-        return empty + chain, scales, f"h, {roi}, t" if opset > 10 else "h, t"
-    none = "r, r" if opset < 13 else '"", ""'
-    if extent == "sizes":
-        sizes = f"z = Constant <value = int64[4] {{1, 3, {int(8 * factors[0])}, {int(9 * factors[1])}}}> ()"
-        return empty, sizes, f"h, {none}, z"
-    chain = "a = Shape (h) b = Cast <to = 1> (a) c = Mul (b, s) d = Floor (c) z = Cast <to = 7> (d) "
-    return empty + chain, scales, f"h, {none}, z"
-
-
-def placed(place: str, opset: int, data: str, nodes: str, constants: str) -> str:
-    """The whole model, the resize in the main graph, in a branch of an If, or in a local function."""
-    head = f'<ir_version: 8, opset_import: ["" : {opset}'
-    out = "(float[p, q, u, v] z0)"
-    body = f"{constants} {nodes}"
-    if place == "main":
-        return f"{head}]> g ({data} x) => {out} {{ h = Relu (x) {body} z0 = Neg (y) }}"
-    if place == "if":
-        other = body.replace("y =", "e =")
-        branches = f"then_branch = t () => (float[a1, a2, a3, a4] y) {{ {body} }}, else_branch = f () => (float[b1, b2, b3, b4] e) {{ {other} }}"
-        return f"{head}]> g ({data} x) => {out} {{ h = Relu (x) k = Constant <value = bool {{1}}> () i = If (k) <{branches}> z0 = Neg (i) }}"
-    return (
-        f'{head}, "d" : 1]> g ({data} x) => {out} {{ x0 = Relu (x) i = d.F (x0) z0 = Neg (i) }}'
-        f'<domain: "d", opset_import: ["" : {opset}]> F (h) => (y) {{ {body} }}'
-    )
-
-
-def with_initializers(model: ModelProto, rng: random.Random) -> ModelProto:
-    """Constant nodes of the main graph as initializers, as most exporters have them."""
-    if rng.random() < 0.5:
-        return model
-    graph = model.graph
-    for node in [node for node in graph.node if node.op_type == "Constant"]:
-        tensor = graph.initializer.add()
-        tensor.CopyFrom(node.attribute[0].t)
-        tensor.name = node.output[0]
-        graph.node.remove(node)
-    return model
+# ---- trials ----
 
 
 def valid_models(rng: random.Random, cases: int, folder: Path | None, every: int) -> Iterator[tuple[str, ModelProto]]:
@@ -200,31 +142,43 @@ def valid_models(rng: random.Random, cases: int, folder: Path | None, every: int
             model = onnx.load(path)
         except Exception:  # some are broken on purpose
             continue
-        if path.stat().st_size < 2_000_000 and any(is_resize(node) for node in model.graph.node):
+        if path.stat().st_size < 2_000_000 and model.ir_version > 3 and not is_broken(model):
             yield str(path.relative_to(folder)), model
-    for _ in range(cases):
+    for number in range(cases):
+        yield f"network {number}", network(rng)
         name, model = made(rng)
         yield name, with_initializers(model, rng)
 
 
-def is_resize(node: NodeProto) -> bool:
-    return node.op_type in ("Resize", "Upsample") and node.domain in ("", "ai.onnx")
+def is_broken(model: ModelProto) -> bool:
+    """Whether a real model has no resize, or a fault of its own: then it is no judge."""
+    try:
+        return not resizes(model) or resizefix.repair(model, verify=False).changed
+    except (NotHere, resizefix.ResizefixError):
+        return True
+
+
+def planted(valid: ModelProto, names: list[str], rng: random.Random) -> ModelProto | None:
+    """A copy with these faults, each at some resize; None where one fits none, or all together change nothing."""
+    broken = ModelProto.FromString(valid.SerializeToString())
+    for name in names:
+        try:
+            {**FAULTS, **CONTROLS}[name](rng.choice(resizes(broken)), rng)
+        except NotHere:
+            return None
+    return None if broken == valid else broken
 
 
 def trials(rng: random.Random, models: Iterator[tuple[str, ModelProto]], per_model: int) -> Iterator[Verdict]:
     for name, valid in models:
         if isinstance(outputs(valid, 0), str):
             continue
-        for breaker in rng.sample([*BREAKERS, *CONTROLS], per_model):
-            broken = ModelProto()
-            broken.CopyFrom(valid)
-            try:
-                breaker(broken, rng)
-            except NotHere:
-                continue
-            if broken == valid:
-                continue
-            yield judge(f"{breaker.__name__}: {name}", valid, broken, control=breaker in CONTROLS)
+        for fault in rng.sample([*FAULTS, *CONTROLS], per_model):
+            two = fault in FAULTS and rng.random() < 0.4
+            names = [fault, rng.choice(sorted(FAULTS))] if two else [fault]
+            broken = planted(valid, names, rng)
+            if broken is not None:
+                yield judge(f"{' + '.join(names)}: {name}", valid, broken, control=fault in CONTROLS)
 
 
 def main() -> int:
@@ -234,21 +188,16 @@ def main() -> int:
     options.add_argument("--models", type=Path)
     options.add_argument("--every", type=int, default=8)
     options.add_argument("--per-model", type=int, default=4)
-    options.add_argument("--json", type=Path)
+    options.add_argument("--refusals", action="store_true", help="print what was refused, and why")
     given = options.parse_args()
     rng = random.Random(given.seed)
-    found = []
-    for verdict in trials(rng, valid_models(rng, given.cases, given.models, given.every), given.per_model):
-        found.append(verdict)
-        if verdict.verdict in ("wrong", "harmed", "missed"):
-            print(f"{verdict.verdict:8} {verdict.case}: {verdict.reason}", flush=True)
-    table = Counter((verdict.case.split(":")[0], verdict.verdict) for verdict in found)
-    for (breaker, verdict), count in sorted(table.items()):
-        print(f"{breaker:32} {verdict:9} {count}")
-    print(len(found), dict(Counter(verdict.verdict for verdict in found)))
-    if given.json:
-        given.json.write_text(json.dumps([vars(verdict) for verdict in found], indent=0))
-    return int(any(verdict.verdict in ("wrong", "harmed") for verdict in found))
+    verdicts: Counter[str] = Counter()
+    for one in trials(rng, valid_models(rng, given.cases, given.models, given.every), given.per_model):
+        verdicts[one.verdict] += 1
+        if one.verdict in BAD or (given.refusals and one.verdict == "refused"):
+            print(f"{one.verdict:8} {one.case}: {one.reason}", flush=True)
+    print(sum(verdicts.values()), dict(verdicts))
+    return int(any(verdicts[bad] for bad in BAD[:3]))
 
 
 if __name__ == "__main__":

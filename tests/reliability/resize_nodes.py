@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,12 +15,15 @@ class NotHere(Exception):
     """The model has nothing that this breaks."""
 
 
+def opset_of(owner: ModelProto | FunctionProto) -> int:
+    return next((entry.version for entry in owner.opset_import if entry.domain in ("", "ai.onnx")), 0)
+
+
 def bodies(model: ModelProto) -> Iterator[tuple[Body, int]]:
     """Every list of nodes with its opset."""
-    opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+    opset = opset_of(model)
     todo: list[tuple[Body, int]] = [(model.graph, opset)]
-    for function in model.functions:
-        todo.append((function, next((e.version for e in function.opset_import if e.domain in ("", "ai.onnx")), opset)))
+    todo += [(function, opset_of(function) or opset) for function in model.functions]
     while todo:
         body, version = todo.pop(0)
         yield body, version
@@ -29,9 +31,87 @@ def bodies(model: ModelProto) -> Iterator[tuple[Body, int]]:
             todo += [(attribute.g, version) for attribute in node.attribute if attribute.HasField("g")]
 
 
-def resizes(model: ModelProto) -> list[tuple[Body, int, NodeProto]]:
+class RawResize:
+    """One resize node where it stands; every question that has no answer raises NotHere."""
+
+    def __init__(self, model: ModelProto, body: Body, opset: int, output: str) -> None:
+        self.model, self.body, self.opset, self.output = model, body, opset, output
+
+    @property
+    def node(self) -> NodeProto:
+        """Looked up each time: an insertion before a node moves what a reference to it shows."""
+        return next(node for node in self.body.node if self.output in node.output)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        found = {attribute.name: helper.get_attribute_value(attribute) for attribute in self.node.attribute}
+        return {name: value.decode() if isinstance(value, bytes) else value for name, value in found.items()}
+
+    def set_attributes(self, **values: object) -> None:
+        """These alone are left."""
+        del self.node.attribute[:]
+        self.node.attribute.extend(helper.make_attribute(name, value) for name, value in values.items())
+
+    def place_of(self, what: str) -> int:
+        """Which input holds the `scales` or `sizes`."""
+        place = 1 if self.opset < 11 and what == "scales" else {"scales": 2, "sizes": 3}[what]
+        inputs = self.node.input
+        if (self.opset < 11 and what == "sizes") or len(inputs) <= place or not inputs[place]:
+            raise NotHere
+        return place
+
+    def constant(self, what: str) -> np.ndarray:
+        """The value of the `scales` or `sizes`, where a constant holds any."""
+        name = self.node.input[self.place_of(what)]
+        tensors = [tensor for tensor in getattr(self.body, "initializer", ()) if tensor.name == name]
+        tensors += [
+            node.attribute[0].t
+            for node in self.body.node
+            if node.op_type == "Constant" and node.output[0] == name and node.attribute[0].name == "value"
+        ]
+        value = numpy_helper.to_array(tensors[0]) if tensors else np.empty(0)
+        if not value.size:
+            raise NotHere
+        return value
+
+    def stored(self, name: str) -> list[int]:
+        """The sizes of a tensor of the body, all of which are stored."""
+        for value in (*getattr(self.body, "value_info", ()), *self.body.input, *self.body.output):
+            if not isinstance(value, str) and value.name == name:
+                dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+                if dims and all(dims):
+                    return dims
+        raise NotHere
+
+    def put(self, place: int, value: np.ndarray) -> str:
+        """A new constant as input `place`; an initializer of the main graph, else a Constant node."""
+        name = f"broken_{len(self.body.node)}_{place}_{self.output}"
+        if isinstance(self.body, GraphProto) and len(self.body.node) % 2:
+            self.body.initializer.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        else:
+            self.insert("Constant", [], name, value=numpy_helper.from_array(value, name))
+        self.set_input(place, name)
+        return name
+
+    def insert(self, operator: str, inputs: list[str], output: str, *, before: str = "", **attributes: object) -> str:
+        """A new node before the one that makes the tensor `before`, or before this one; the name of its output."""
+        nodes = list(self.body.node)
+        at = next(place for place, one in enumerate(nodes) if (before or self.output) in one.output)
+        self.body.node.insert(at, helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
+    def set_input(self, place: int, name: str) -> None:
+        self.set_inputs(*[*self.node.input, *[""] * (place + 1 - len(self.node.input))])
+        self.node.input[place] = name
+
+    def set_inputs(self, *names: str) -> None:
+        del self.node.input[:]
+        self.node.input.extend(names)
+
+
+def resizes(model: ModelProto) -> list[RawResize]:
     found = [
-        (body, opset, node)
+        RawResize(model, body, opset, node.output[0])
         for body, opset in bodies(model)
         for node in body.node
         if node.op_type in ("Resize", "Upsample") and node.domain in ("", "ai.onnx")
@@ -39,69 +119,3 @@ def resizes(model: ModelProto) -> list[tuple[Body, int, NodeProto]]:
     if not found:
         raise NotHere
     return found
-
-
-def attributes(node: NodeProto) -> dict[str, Any]:
-    found = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-    return {name: value.decode() if isinstance(value, bytes) else value for name, value in found.items()}
-
-
-def place_of(node: NodeProto, opset: int, what: str) -> int:
-    """Which input holds the scales or sizes; raises NotHere where it has none."""
-    place = 1 if opset < 11 and what == "scales" else {"scales": 2, "sizes": 3}[what]
-    if (opset < 11 and what == "sizes") or len(node.input) <= place or not node.input[place]:
-        raise NotHere
-    return place
-
-
-def constant(body: Body, name: str) -> np.ndarray:
-    """The value of a name in this body; raises NotHere where it is none of a constant."""
-    for tensor in getattr(body, "initializer", ()):
-        if tensor.name == name:
-            return numpy_helper.to_array(tensor)
-    for node in body.node:
-        if node.op_type == "Constant" and node.output[0] == name and node.attribute[0].name == "value":
-            return numpy_helper.to_array(node.attribute[0].t)
-    raise NotHere
-
-
-def put(body: Body, node: NodeProto, place: int, value: np.ndarray) -> str:
-    """A new constant as input `place`; an initializer of the main graph, else a Constant node."""
-    name = f"broken_{len(body.node)}_{place}_{node.output[0]}"
-    if isinstance(body, GraphProto) and len(body.node) % 2:
-        body.initializer.append(numpy_helper.from_array(value, name))
-    else:
-        insert(body, node, helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value, name)))
-    set_input(node, place, name)
-    return name
-
-
-def insert(body: Body, before: NodeProto, node: NodeProto) -> None:
-    nodes = list(body.node)
-    index = next(place for place, one in enumerate(nodes) if one.output == before.output)
-    body.node.insert(index, node)
-
-
-def set_input(node: NodeProto, place: int, name: str) -> None:
-    inputs = [*node.input, *[""] * (place + 1 - len(node.input))]
-    inputs[place] = name
-    del node.input[:]
-    node.input.extend(inputs)
-
-
-def again(body: Body, node: NodeProto) -> NodeProto:
-    """The node as it stands in the body after an insertion."""
-    return next(one for one in body.node if one.output == node.output)
-
-
-def picked(model: ModelProto, rng: random.Random) -> tuple[Body, int, NodeProto]:
-    return rng.choice(resizes(model))
-
-
-def scales_of(model: ModelProto, rng: random.Random) -> tuple[Body, int, NodeProto, int, np.ndarray]:
-    body, opset, node = picked(model, rng)
-    place = place_of(node, opset, "scales")
-    value = constant(body, node.input[place])
-    if not value.size:
-        raise NotHere
-    return body, opset, node, place, value

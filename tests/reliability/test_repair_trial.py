@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import onnx.parser
 import pytest
-from repair_breakers import BREAKERS, CONTROLS
-from repair_trial import Verdict, judge, made, outputs, trials, valid_models
-from resize_nodes import NotHere
+from repair_models import made, network
+from repair_trial import BAD, CONTROLS, FAULTS, Verdict, judge, outputs, planted, trials, valid_models
 
 import resizefix
 
@@ -15,46 +14,36 @@ import resizefix
 @pytest.mark.parametrize("seed", [11, 12])
 def test_no_broken_model_comes_back_wrong_and_no_valid_one_is_touched(seed):
     rng = random.Random(seed)
-    verdicts = list(trials(rng, valid_models(rng, 10, None, 1), per_model=7))
+    verdicts = list(trials(rng, valid_models(rng, 7, None, 1), per_model=6))
     assert len(verdicts) > 15
-    assert [verdict for verdict in verdicts if verdict.verdict in ("wrong", "harmed")] == []
-    assert [verdict for verdict in verdicts if verdict.verdict == "missed"] == []
+    assert [verdict for verdict in verdicts if verdict.verdict in BAD] == []
     assert all(verdict.reason for verdict in verdicts if verdict.verdict == "refused")
 
 
-def test_every_breaker_breaks_some_model():
-    left = {*BREAKERS, *CONTROLS}
+@pytest.mark.parametrize("name", [*FAULTS, *CONTROLS])
+def test_every_fault_fits_some_model(name):
     rng = random.Random(0)
-    for _ in range(400):
-        _, model = made(rng)
-        for breaker in list(left):
-            broken = onnx.ModelProto()
-            broken.CopyFrom(model)
-            try:
-                breaker(broken, rng)
-            except NotHere:
-                continue
-            if broken != model:
-                left.discard(breaker)
-        if not left:
-            break
-    assert {breaker.__name__ for breaker in left} == set()
+    drawn = (network(rng) if number % 2 else made(rng)[1] for number in range(200))
+    assert any(planted(model, [name], rng) for model in drawn)
 
 
-VALID = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,16,16] y)
-  <float[4] s = {1, 1, 2, 2}> { y = Resize <mode = "linear"> (x, "", s) }"""
+VALID = """<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,16,16] z)
+  <float[4] s = {1, 1, 2, 2}> { y = Resize <mode = "linear"> (x, "", s) a = Neg (y) z = Abs (a) }"""
 
 
 def test_a_wrong_repair_and_a_touched_model_are_noticed(monkeypatch):
-    valid, other = onnx.parser.parse_model(VALID), onnx.parser.parse_model(VALID.replace("linear", "nearest"))
-    broken = onnx.parser.parse_model(VALID.replace("linear", "bilinear"))
+    valid, other, broken, elsewhere = (
+        onnx.parser.parse_model(VALID.replace(*change))
+        for change in (("", ""), ("linear", "nearest"), ("linear", "bilinear"), ("Abs", "Exp"))
+    )
     assert isinstance(outputs(broken, 0), str)
     assert judge("as it is", valid, broken, control=False) == Verdict("as it is", "right")
-    honest = resizefix.repair
-
-    def careless(model, **options):
-        return replace(honest(broken, **options), model=other)
-
-    monkeypatch.setattr(resizefix, "repair", careless)
-    assert judge("careless", valid, broken, control=False).verdict == "wrong"
-    assert judge("careless", valid, valid, control=True).verdict == "harmed"
+    assert judge("another", other, valid, control=False).verdict == "missed"
+    honest = resizefix.repair(broken)
+    for before, after, control, verdict in (
+        (broken, other, False, "wrong"),
+        (broken, elsewhere, False, "moved"),
+        (valid, other, True, "harmed"),
+    ):
+        monkeypatch.setattr(resizefix, "repair", lambda model, after=after: replace(honest, model=after))
+        assert judge("careless", valid, before, control=control).verdict == verdict

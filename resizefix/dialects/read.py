@@ -33,7 +33,9 @@ class Reading(NamedTuple):
 
 def label_of(op_type: str, name: str, output: str) -> str:
     """How messages name a node: its name, or its first output where it has none."""
-    return f"{op_type} node '{name}'" if name else f"{op_type} node that writes '{output}'"
+    if name:
+        return Diagnostic("dialects.node", operator=op_type, name=name)
+    return Diagnostic("dialects.node-without-name", operator=op_type, output=output)
 
 
 def read(node: NodeProto, dialect: Dialect) -> Reading:

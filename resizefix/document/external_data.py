@@ -97,11 +97,12 @@ def span_of(reference: Reference, source: Source) -> Span:
     start = int(reference.offset)
     end = source.size if reference.length is None else start + int(reference.length)
     if not start <= end <= source.size:
-        said = f"begin at byte {start}" if reference.length is None else f"lie at bytes {start} to {end}"
+        begins = reference.length is None
         raise UnreadableModelError(
-            "document.external-data-outside-file",
+            "document.external-data-begins-outside-file" if begins else "document.external-data-outside-file",
             tensor=reference.tensor,
-            said=said,
+            start=start,
+            end=end,
             path=source.path,
             size=source.size,
         )

@@ -8,8 +8,9 @@ from functools import lru_cache, reduce
 from heapq import heappop, heappush
 from itertools import count
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.axis_forms import forms_of
-from resizefix.equivalences.equivalence import AxisEquivalence, Equivalence, NodeEquivalence, WhyNot
+from resizefix.equivalences.equivalence import AxisEquivalence, Equivalence, NodeEquivalence
 from resizefix.equivalences.index_map import Form
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
@@ -43,18 +44,18 @@ def rewrites(subject: ResizeSpec, *, allow_inexact: bool = False) -> Iterator[St
     for equivalence in EQUIVALENCES:
         if isinstance(equivalence, NodeEquivalence) and (equivalence.exact or allow_inexact):
             rewritten = equivalence.rewrite(subject)
-            if not isinstance(rewritten, WhyNot):
+            if not isinstance(rewritten, Diagnostic):
                 yield from (Step((equivalence,), other) for other in rewritten)
 
 
-def reasons(subject: ResizeSpec) -> tuple[tuple[Equivalence, str], ...]:
+def reasons(subject: ResizeSpec) -> tuple[tuple[Equivalence, Diagnostic], ...]:
     """Why each whole-node equivalence that does not hold for `subject` does not."""
     found = []
     for equivalence in EQUIVALENCES:
         if isinstance(equivalence, NodeEquivalence):
             rewritten = equivalence.rewrite(subject)
-            if isinstance(rewritten, WhyNot):
-                found.append((equivalence, rewritten.reason))
+            if isinstance(rewritten, Diagnostic):
+                found.append((equivalence, rewritten))
     return tuple(found)
 
 

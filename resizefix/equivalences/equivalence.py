@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.index_map import Form
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Interpolation
@@ -30,13 +31,6 @@ class Equivalence:
 
 
 @dataclass(frozen=True)
-class WhyNot:
-    """The reason why an equivalence does not hold for a subject, and what would make it hold."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
 class AxisEquivalence(Equivalence):
     """`alike(axis, form, interpolation)`: the forms that sample this axis as `form` does; empty where it says nothing.
 
@@ -44,7 +38,7 @@ class AxisEquivalence(Equivalence):
     be whose length is not known; None: any.
     """
 
-    alike: Callable[[Axis, Form, Interpolation], frozenset[Form]] = lambda axis, form, interpolation: frozenset()
+    alike: Callable[[Axis, Form, Interpolation], frozenset[Form]] = field(kw_only=True)
     longest: int | None = None
 
 
@@ -52,4 +46,4 @@ class AxisEquivalence(Equivalence):
 class NodeEquivalence(Equivalence):
     """`rewrite(subject)`: what may stand in its place, or why nothing may."""
 
-    rewrite: Callable[[ResizeSpec], tuple[ResizeSpec, ...] | WhyNot] = lambda subject: WhyNot("it rewrites nothing")
+    rewrite: Callable[[ResizeSpec], tuple[ResizeSpec, ...] | Diagnostic] = field(kw_only=True)

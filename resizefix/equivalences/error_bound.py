@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.index_map import Floats, coordinates
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import Interpolation, Mode
@@ -25,7 +26,7 @@ UNIT = 2.0**-24
 DYNAMIC_SIZE = 1024
 """The input length a bound is computed for where an axis is dynamic."""
 
-GROWS = f"for axes of up to {DYNAMIC_SIZE:,} samples, and doubled each time an axis is twice as long"
+GROWS = Diagnostic("equivalences.grows", samples=DYNAMIC_SIZE)
 """The condition of a bound with drift on a dynamic axis. Coordinates are rounded to a step that doubles at 2ᵏ."""
 
 _Doubles = npt.NDArray[np.float64]

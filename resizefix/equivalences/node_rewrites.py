@@ -1,6 +1,6 @@
 """The rewrites of whole nodes: which axes are listed, scales or sizes, aspect policy, antialiasing. One function each.
 
-Each gives the subjects that may stand in the place of its argument, or a `WhyNot`.
+Each gives the subjects that may stand in the place of its argument, or why nothing may.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from dataclasses import replace
 
 from onnx import TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import sampled_scale
-from resizefix.equivalences.equivalence import WhyNot
 from resizefix.equivalences.index_map import samples
 from resizefix.equivalences.output_size import every_rule_gives
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
 
-Rewritten = tuple[ResizeSpec, ...] | WhyNot
+Rewritten = tuple[ResizeSpec, ...] | Diagnostic
 
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 
@@ -27,12 +27,12 @@ def list_all_axes(subject: ResizeSpec) -> Rewritten:
     """E14: fill in what `axes` leaves out."""
     axes = subject.interpolation.axes
     if axes is None:
-        return WhyNot("all axes are listed already")
+        return Diagnostic("equivalences.all-axes-listed")
     if subject.rank is None:
-        return WhyNot("the rank of the input is not known")
+        return Diagnostic("equivalences.rank-unknown")
     reason = _axes_are_tied(subject)
     if reason:
-        return WhyNot(reason)
+        return reason
     scales = subject.extent is ExtentKind.SCALES
     full: list[float | None] = [1.0] * subject.rank if scales else list(subject.shape or ())
     for axis, value in zip(axes, subject.values, strict=True):
@@ -40,30 +40,30 @@ def list_all_axes(subject: ResizeSpec) -> Rewritten:
     listed = {axis % subject.rank for axis in axes}
     unknown = [axis for axis, value in enumerate(full) if value is None and axis not in listed]
     if unknown:
-        return WhyNot(f"sizes must name every axis, and the length of axis {unknown[0]} is not known")
+        return Diagnostic("equivalences.size-of-axis-unknown", axis=unknown[0])
     return (replace(subject, interpolation=replace(subject.interpolation, axes=None), values=tuple(full)),)
 
 
 def list_resized_axes(subject: ResizeSpec) -> Rewritten:
     """E15: name only the axes that change, in order."""
     if subject.interpolation.axes is not None:
-        return WhyNot("the axes are listed already")
+        return Diagnostic("equivalences.axes-listed")
     reason = _axes_are_tied(subject)
     if reason:
-        return WhyNot(reason)
+        return reason
     resized = tuple(position for position, axis in enumerate(subject.listed) if axis.scale != 1)
     if not resized or len(resized) == len(subject.listed):
-        return WhyNot("no axis can be left out" if resized else "no axis is resized, and axes must not be empty")
+        return Diagnostic("equivalences.no-axis-to-leave-out" if resized else "equivalences.no-axis-resized")
     values = tuple(subject.values[position] for position in resized)
     return (replace(subject, interpolation=replace(subject.interpolation, axes=resized), values=values),)
 
 
-def _axes_are_tied(subject: ResizeSpec) -> str:
+def _axes_are_tied(subject: ResizeSpec) -> Diagnostic | None:
     if subject.interpolation.keep_aspect_ratio_policy is not None:
-        return "keep_aspect_ratio_policy takes one scale for the listed axes, so another list means another size"
+        return Diagnostic("equivalences.axes-tied-by-policy")
     if _reads_roi(subject):
-        return "the roi of tf_crop_and_resize has one entry per listed axis and would have to change too"
-    return ""
+        return Diagnostic("equivalences.axes-tied-by-roi")
+    return None
 
 
 def _reads_roi(subject: ResizeSpec) -> bool:
@@ -75,19 +75,23 @@ def scales_to_sizes(subject: ResizeSpec) -> Rewritten:
     """E16: sizes are sampled by their quotient, so that must sample as the scale does."""
     reason = _cannot_change_extent(subject, ExtentKind.SCALES)
     if reason:
-        return WhyNot(reason)
+        return reason
     sizes: list[float | None] = []
     for position, axis in enumerate(subject.listed):
         assert axis.size is not None
         assert axis.out is not None
         assert axis.scale is not None
         if axis.out < 1:
-            return WhyNot(f"scale {axis.scale:g} leaves nothing of axis {position}")
+            return Diagnostic("equivalences.scale-leaves-nothing", scale=axis.scale, axis=position)
         by_size = sampled_scale(axis.size, axis.out)
         if by_size != axis.scale and not _same_samples(subject, axis, by_size):
-            return WhyNot(
-                f"scale {axis.scale:.9g} makes {axis.size} into {axis.out} on axis {position}, but the size {axis.out} "
-                f"would be sampled by {axis.out}/{axis.size} = {by_size:.9g}"
+            return Diagnostic(
+                "equivalences.sampled-by-size",
+                scale=axis.scale,
+                size=axis.size,
+                out=axis.out,
+                axis=position,
+                by_size=by_size,
             )
         sizes.append(axis.out)
     return (replace(subject, extent=ExtentKind.SIZES, values=tuple(sizes)),)
@@ -102,54 +106,52 @@ def sizes_to_scales(subject: ResizeSpec) -> Rewritten:
         interpolation = subject.interpolation
         return scale_for_size(axis.size, axis.out, interpolation.mode, subject.form, antialias=interpolation.antialias)
 
-    return _sizes_to_scales(subject, same, " and samples as the size does")
+    return _sizes_to_scales(subject, same, without="equivalences.no-scale-samples-alike")
 
 
 def sizes_to_near_scales(subject: ResizeSpec) -> Rewritten:
     """E22: the right length under every rule, coordinates moved by a unit in the last place."""
     if subject.interpolation.mode is Mode.NEAREST:
-        return WhyNot("in mode nearest another scale may read other samples")
+        return Diagnostic("equivalences.nearest-reads-others")
     if subject.element_type not in _FLOATS:
-        return WhyNot("the bound is known for floating-point tensors only")
+        return Diagnostic("equivalences.bound-of-floats")
 
     def near(axis: Axis) -> float | None:
         assert axis.size is not None
         assert axis.out is not None
         return robust_scale(axis.size, axis.out)
 
-    return _sizes_to_scales(subject, near, "")
+    return _sizes_to_scales(subject, near, without="equivalences.no-scale")
 
 
-def _sizes_to_scales(subject: ResizeSpec, choose: Callable[[Axis], float | None], also: str) -> Rewritten:
+def _sizes_to_scales(subject: ResizeSpec, choose: Callable[[Axis], float | None], *, without: str) -> Rewritten:
     reason = _cannot_change_extent(subject, ExtentKind.SIZES)
     if reason:
-        return WhyNot(reason)
+        return reason
     if subject.interpolation.keep_aspect_ratio_policy is not None:
-        return WhyNot("keep_aspect_ratio_policy changes the sizes first")
+        return Diagnostic("equivalences.policy-first")
     scales: list[float | None] = []
     for position, axis in enumerate(subject.listed):
         scale = choose(axis)
         if scale is None:
-            return WhyNot(
-                f"no float32 scale makes {axis.size} into {axis.out} in every runtime{also} (axis {position})"
-            )
+            return Diagnostic(without, size=axis.size, out=axis.out, axis=position)
         scales.append(scale)
     return (replace(subject, extent=ExtentKind.SCALES, values=tuple(scales)),)
 
 
-def _cannot_change_extent(subject: ResizeSpec, extent: ExtentKind) -> str:
+def _cannot_change_extent(subject: ResizeSpec, extent: ExtentKind) -> Diagnostic | None:
     if subject.extent is not extent:
-        return f"its extent is given by {subject.extent.value} already"
+        return Diagnostic("equivalences.extent-is", kind=subject.extent.value)
     if _reads_roi(subject):
-        return "the output size of tf_crop_and_resize depends on the roi"
+        return Diagnostic("equivalences.size-by-roi")
     for position, (size, value) in enumerate(zip(subject.listed_sizes, subject.values, strict=True)):
         if value is None:
-            return f"the {extent.value} entry of axis {position} is not known"
+            return Diagnostic("equivalences.entry-unknown", kind=extent.value, axis=position)
         if size is None:
-            return f"the length of axis {position} of the input is not known"
+            return Diagnostic("equivalences.length-unknown", axis=position)
         if size < 1 or value <= 0:
-            return f"axis {position} is empty"
-    return ""
+            return Diagnostic("equivalences.axis-empty", axis=position)
+    return None
 
 
 def _same_samples(subject: ResizeSpec, axis: Axis, scale: float) -> bool:
@@ -164,12 +166,12 @@ def _same_samples(subject: ResizeSpec, axis: Axis, scale: float) -> bool:
 def drop_aspect_policy(subject: ResizeSpec) -> Rewritten:
     """E18: where every length is known the policy comes down to one scale, which can be said by itself."""
     if subject.interpolation.keep_aspect_ratio_policy is None:
-        return WhyNot("it has no keep_aspect_ratio_policy")
+        return Diagnostic("equivalences.no-policy")
     if subject.interpolation.axes is not None and min(subject.interpolation.axes) < 0:
-        return WhyNot("its axes count from the end, with which onnxruntime resizes nothing; write them from the front")
+        return Diagnostic("equivalences.axes-from-the-end")
     reason = _cannot_change_extent(subject, ExtentKind.SIZES)
     if reason:
-        return WhyNot(reason)
+        return reason
     plain = replace(subject.interpolation, keep_aspect_ratio_policy=None)
     axes = subject.listed
     alternatives = []
@@ -179,10 +181,7 @@ def drop_aspect_policy(subject: ResizeSpec) -> Rewritten:
     if all(axis.out and _same_samples(subject, axis, sampled_scale(axis.size, axis.out)) for axis in axes):
         alternatives.append(replace(subject, interpolation=plain, values=tuple(axis.out for axis in axes)))
     if not alternatives:
-        return WhyNot(
-            f"the policy scales every axis by {axes[0].scale:.9g}, to {[axis.out for axis in axes]}: "
-            "neither that scale nor those sizes by themselves give the same lengths and the same samples"
-        )
+        return Diagnostic("equivalences.policy-not-alike", scale=axes[0].scale, sizes=[axis.out for axis in axes])
     return tuple(alternatives)
 
 
@@ -190,17 +189,17 @@ def drop_antialias(subject: ResizeSpec) -> Rewritten:
     """E19: the filter is stretched only where an axis shrinks; but an axis that keeps its length is copied with it."""
     interpolation = subject.interpolation
     if not interpolation.antialias:
-        return WhyNot("it has no antialias")
+        return Diagnostic("equivalences.no-antialias")
     if subject.element_type not in _FLOATS:
-        return WhyNot("the bound is known for floating-point tensors only")
+        return Diagnostic("equivalences.bound-of-floats")
     if subject.form[0] is CoordinateTransformationMode.TF_HALF_PIXEL_FOR_NN or _reads_roi(subject):
-        return WhyNot(f"{subject.form[0].value} samples beyond the edge, which the two filters treat differently")
+        return Diagnostic("equivalences.beyond-the-edge", coordinates=subject.form[0].value)
     if interpolation.exclude_outside and interpolation.mode is not Mode.CUBIC:
-        return WhyNot("exclude_outside needs mode cubic or antialias")
+        return Diagnostic("equivalences.exclude-outside")
     for position, axis in enumerate(subject.listed):
         grows = axis.scale is not None and (axis.scale == 1 or axis.scale >= 2 or (axis.scale > 1 and _is_longer(axis)))
         if not grows:
-            return WhyNot(f"axis {position} is not known to become longer, and antialias acts where one shrinks")
+            return Diagnostic("equivalences.axis-may-shrink", axis=position)
     return (replace(subject, interpolation=replace(interpolation, antialias=False)),)
 
 

@@ -86,9 +86,9 @@ def _refusal(found: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusa
     from resizefix.operations.refusal import Refusal
 
     partner = None if by_sizes is None or by_sizes.breaks_at != found.breaks_at else by_sizes.partner
-    where = "where sizes must fit" if partner is None else f"where its size must be that of {partner!r}"
-    what = "the selected nodes together" if shared else "this node alone"
-    return Refusal(Diagnostic("library.coupled", what=what, breaks_at=found.breaks_at, where=where))
+    code = "library.coupled-together" if shared else "library.coupled"
+    fits = "library.sizes-must-fit" if partner is None else "library.size-must-be-that-of"
+    return Refusal(Diagnostic(code, breaks_at=found.breaks_at, where=Diagnostic(fits, partner=partner)))
 
 
 def named_in_original(couplings: Mapping[Key, Coupling], promoted: Document, original: Document) -> dict[Key, Coupling]:

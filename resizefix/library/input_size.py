@@ -155,7 +155,7 @@ class _Work:
         images = image_inputs(self.document.proto, self.names)
         for image in [] if self.names else images_beside(self.document.proto, images):
             size = f"{image.old('height')} x {image.old('width')}"
-            self.inferred.append(f"{image.name}: its size {size} stays; --input names the inputs that change")
+            self.inferred.append(Diagnostic("library.input-size-stays", name=image.name, size=size))
         self.names = [image.name for image in images]
         wanted = {name: length for name, length in self.asked.items() if isinstance(length, int)}
         if any(image.old(name) is None for image in images for name in wanted if name in image.axes):

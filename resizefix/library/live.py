@@ -23,10 +23,10 @@ from resizefix.verification.conditions import Conditions
 if TYPE_CHECKING:  # with it comes onnxruntime, which most calls need not load
     from resizefix.library.live_runtimes import Pythons
 
-# The targets that the TensorRT which can be installed speaks for, and what it is called then.
+# The targets that the TensorRT which can be installed speaks for, and the sentence for what it is called then.
 SPEAKS_FOR = {
-    "tensorrt-rtx": "{parser}",
-    "tensorrt-10": "{parser}, standing in for TensorRT 10 (a parser of the same sources, but another builder)",
+    "tensorrt-rtx": "library.parser",
+    "tensorrt-10": "library.parser-for-tensorrt-10",
 }
 
 _SECONDS = 60.0  # for a parser that is asked about a rewrite
@@ -95,7 +95,7 @@ def live_verdicts(
             answers[target] = onnxruntime_verdict(document)
         elif target in SPEAKS_FOR:
             asked = asked or live_verdict(document, build=build, profile=profile, time_limit=time_limit)
-            called = SPEAKS_FOR[target].format(parser=getattr(asked, "parser", ""))
+            called = Diagnostic(SPEAKS_FOR[target], parser=getattr(asked, "parser", ""))
             answers[target] = asked if isinstance(asked, LiveUnavailable) else replace(asked, parser=called)
         elif target in RUNTIMES:
             python = (pythons or {}).get(target)
@@ -129,12 +129,13 @@ def why_live_refuses(before: Document, after: Document, changed: Sequence[Site])
     first = found.errors[0]
     if all(error.output in made for error in found.errors):
         places = ", ".join(site.label for site in changed)
-        says = one_paragraph(first.message)
-        return f"{found.parser} refuses what was written in the place of {places}, at node {first.node!r}: {says}"
+        said = {"parser": found.parser, "places": places, "node": first.node, "why": one_paragraph(first.message)}
+        return Diagnostic("library.parser-refuses-rewrite", **said)
     if all(error.output is None for error in found.errors):  # it crashed, or names no node
         original = live_verdict(before, time_limit=_SECONDS)
         if isinstance(original, LiveVerdict) and original.accepted:
-            return f"{found.parser} takes the original and refuses the rewritten model: {one_paragraph(first.message)}"
+            why = one_paragraph(first.message)
+            return Diagnostic("library.parser-takes-original", parser=found.parser, why=why)
     return None
 
 

@@ -99,7 +99,8 @@ def places_of(document: Document) -> list[ResizePlace]:
 
 def _error(node: NodeAnswer, runtime: str, op_type: str) -> LiveError:
     if node.ending is not Ending.RAN:
-        return LiveError(node.node, node.output, None, op_type, f"{runtime}, the node alone: {node.message}")
+        said = Diagnostic("library.node-alone", runtime=runtime, why=node.message)
+        return LiveError(node.node, node.output, None, op_type, said)
     if node.same_shape:
         said = Diagnostic("library.node-alone-has-other-numbers", runtime=runtime, why=node.message)
     else:

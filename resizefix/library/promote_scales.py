@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
@@ -147,7 +148,7 @@ class _Call:
             prover = Prover(candidate.before, conditions(at, **run))
             candidate, coupling = self._free(candidate, prover)
         except BrokenOffError as error:
-            reason = f"{error}, before it was known which nodes can be promoted"
+            reason = Diagnostic("library.broken-off", why=error)
             raise failed(Result(document, (), (), Verification(Status.FAILED, reason))) from error
         if candidate.inputs and candidate.base is not document:
             require_raised_alike(document, candidate.base, candidate.outcomes, conditions((), **run))
@@ -289,9 +290,10 @@ def _ask_live(original: Document, candidate: Promotion, verification: Verificati
     first = found.errors[0] if found.errors else None
     where = "" if first is None else f" at {first.node or first.op_type!r}: {one_paragraph(first.message)}"
     before = live_verdict(original)
-    too = " (it refuses the original too)" if not isinstance(before, LiveUnavailable) and not before.accepted else ""
+    too = not isinstance(before, LiveUnavailable) and not before.accepted
+    code = "library.parser-refuses-both" if too else "library.parser-refuses"
     result = Result(original, candidate.outcomes, candidate.inputs, verification)
-    raise VerificationFailedError("library.parser-refuses", parser=found.parser, where=where, too=too, result=result)
+    raise VerificationFailedError(code, parser=found.parser, where=where, result=result)
 
 
 def _is_taken(document: Document) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
@@ -72,13 +73,14 @@ def repair(
 def _left(document: Document) -> list[str]:
     """Of each resize that is broken yet, why it was not repaired."""
     view = ModelView(document)
-    found = []
+    found: list[str] = []
     for site, faults in zip(sites_in(view), faults_in(view), strict=True):
         if faults:
-            why = "it was not selected" if faults[0].change is not None else faults[0].fix
-            found.append(f"{site.label} was not repaired: {faults[0].because}; {why}")
+            fix = Diagnostic("library.not-selected") if faults[0].change is not None else faults[0].fix
+            why = {"because": faults[0].because, "fix": fix}
+            found.append(Diagnostic("library.fault-not-repaired", label=site.label, **why))
         elif site.interpolation is None:
-            found.append(f"{site.label} was not repaired: {site.reason}")
+            found.append(Diagnostic("library.not-repaired", label=site.label, why=site.reason))
     return found
 
 

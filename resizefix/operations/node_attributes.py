@@ -8,6 +8,7 @@ from typing import Any
 
 from onnx import AttributeProto, NodeProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import DIALECTS, Dialect
 from resizefix.dialects.read import read
 from resizefix.errors import RefusedError
@@ -178,7 +179,7 @@ def _description(old: Interpolation, new: Interpolation, gone: list[str]) -> str
         elif after is not None:
             parts.append(f"{key} {_text(before)} → {_text(after)}")
     if gone:
-        parts.append(f"{', '.join(gone)} dropped, which {new.mode.value} does not read")
+        parts.append(Diagnostic("operations.set-dropped", names=", ".join(gone), mode=new.mode.value))
     return ", ".join(parts)
 
 

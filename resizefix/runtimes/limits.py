@@ -47,13 +47,8 @@ class Limits:
             return None
         left = self.ends - time.monotonic()
         if left <= 0:
-            raise TimeIsUpError(self.when_over)
+            raise TimeIsUpError("runtimes.time-is-up", seconds=self.seconds)
         return left
-
-    @property
-    def when_over(self) -> str:
-        """The sentence for it."""
-        return f"time was up after {self.seconds:g} s (--timeout)"
 
 
 def in_words(size: int) -> str:

@@ -16,6 +16,7 @@ import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.scopes import bodies
 from resizefix.document.values import Array
 from resizefix.errors import ResizefixError, UsageError
@@ -35,7 +36,7 @@ _NO_MEMORY = "Failed to allocate memory"
 # From this size on weights stay where they are, mapped from the file. onnxruntime would copy them: for matrix products
 # at every level ("prepacking"), for convolutions at the default one (its optimizer's NCHWc layout).
 MAPPED_FROM = 2**27
-UNCHANGED_LAYOUT = "large weights were run in the layout they are stored in, without onnxruntime's copies of them"
+UNCHANGED_LAYOUT = Diagnostic("runtimes.unchanged-layout")
 
 # onnxruntime's own exceptions share no base class; the rest is what its bindings raise for values they cannot convert.
 _ORT_EXCEPTIONS: tuple[type[Exception], ...] = (
@@ -152,9 +153,14 @@ class Session:
                 raise OutOfMemoryError("verification.out-of-memory", label=self.label) from error
             complaint = read_ort_error(str(error) or type(error).__name__)
             where = f" at node '{complaint.node}' ({complaint.op_type})" if complaint.node else ""
-            message = f"{self.label} cannot be run{where}: {complaint.reason}"
             raise CannotRunError(
-                message, reason=complaint.reason, node=complaint.node, op_type=complaint.op_type
+                "runtimes.cannot-run",
+                label=self.label,
+                where=where,
+                why=complaint.reason,
+                reason=complaint.reason,
+                node=complaint.node,
+                op_type=complaint.op_type,
             ) from error
         return dict(zip(self.outputs, results, strict=True))
 
@@ -279,10 +285,10 @@ def open_session(
         raise _cannot_load(error, label, prepared.model, bool(custom_op_libraries)) from error
 
 
-def only_without_optimisation(which: str, reason: str) -> str:
+def only_without_optimisation(which: str, reason: str) -> Diagnostic:
     """What a proof says that had nothing to compare with at the default level: an original whose constants contradict
     what onnxruntime's shape inference says of it."""
-    return f"not compared at the default optimisation level, at which onnxruntime does not run {which}: {reason}"
+    return Diagnostic("runtimes.default-level-not-run", which=which, why=reason)
 
 
 def _register(options: ort.SessionOptions, library: str) -> None:
@@ -301,9 +307,8 @@ def _cannot_load(error: Exception, label: str, model: ModelProto, libraries_give
     if libraries_given:  # they may have registered some: those that the text names are missing still
         unregistered = tuple(name for name in unregistered if name in str(error))
     if unregistered:
-        reason = f"no implementation of {', '.join(unregistered)} is registered"
-        message = f"onnxruntime cannot load {label}: {reason}. Give its library with --custom-op-library."
-        return CannotLoadError(message, reason=reason, node=None, op_type=None, custom_op=True)
+        code, reason = "runtimes.custom-op", Diagnostic("runtimes.no-implementation", operators=", ".join(unregistered))
+        return CannotLoadError(code, label=label, why=reason, reason=reason, node=None, op_type=None, custom_op=True)
     where = f" (node '{complaint.node}', {complaint.op_type})" if complaint.node else ""
     return CannotLoadError(
         "verification.does-not-load",

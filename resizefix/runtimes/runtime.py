@@ -198,15 +198,15 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in _PLAIN_KINDS and value.dtype.isnative
 
 
-def _epitaph(code: int) -> str:
+def _epitaph(code: int) -> Diagnostic:
     if code >= 0:
-        return f"ended with exit code {code}"
+        return Diagnostic("runtimes.ended-with-code", status=code)
     if -code == signal.SIGABRT:
-        return "aborted"
+        return Diagnostic("runtimes.aborted")
     try:
-        return f"crashed ({signal.Signals(-code).name})"
+        return Diagnostic("runtimes.crashed-by", signal=signal.Signals(-code).name)
     except ValueError:
-        return f"was ended by signal {-code}"
+        return Diagnostic("runtimes.ended-by-signal", signal=-code)
 
 
 def _with_printed(reason: str, printed: str) -> str:

@@ -147,12 +147,14 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
     def _too_late(self, model: bytes, said: Mapping[str, dict[str, Any]]) -> LiveVerdict | LiveUnavailable:
         if "parsed" not in said:
             return LiveUnavailable(Diagnostic("runtimes.too-slow", parser=self._parser, time_limit=self.time_limit))
-        late = f"the engine was not built within {self.time_limit:g} s"
+        late = Diagnostic("runtimes.not-built", time_limit=self.time_limit)
         return replace(_verdict(self._parser, model, said, build=False, crash=None), unanswered=late)
 
 
-def _epitaph(code: int) -> str:
-    return f"crashed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
+def _epitaph(code: int) -> Diagnostic:
+    if code < 0:
+        return Diagnostic("runtimes.crashed-by", signal=signal.Signals(-code).name)
+    return Diagnostic("runtimes.ended-with-code", status=code)
 
 
 def _plain(profile: Mapping[str, Bounds] | None) -> dict[str, dict[str, list[int]]]:

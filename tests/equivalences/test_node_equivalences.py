@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 from resize_runs import count_up, interpolate, noise, run, same_bits, scaled, sized
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.axis_forms import (
     ASYMMETRIC,
     CEIL,
@@ -19,7 +20,7 @@ from resizefix.equivalences.axis_forms import (
     TF_HALF_PIXEL_FOR_NN,
     forms_of,
 )
-from resizefix.equivalences.equivalence import NodeEquivalence, WhyNot
+from resizefix.equivalences.equivalence import NodeEquivalence
 from resizefix.equivalences.output_size import output_size
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES
@@ -41,18 +42,18 @@ def rewritten(number: int, subject: ResizeSpec) -> tuple[ResizeSpec, ...]:
     equivalence = BY_NUMBER[number]
     assert isinstance(equivalence, NodeEquivalence)
     result = equivalence.rewrite(subject)
-    assert not isinstance(result, WhyNot), result.reason
+    assert not isinstance(result, Diagnostic), result
     return result
 
 
 def holds(number: int, subject: ResizeSpec) -> bool:
-    return not isinstance(BY_NUMBER[number].rewrite(subject), WhyNot)
+    return not isinstance(BY_NUMBER[number].rewrite(subject), Diagnostic)
 
 
 def reason(number: int, subject: ResizeSpec) -> str:
     result = BY_NUMBER[number].rewrite(subject)
-    assert isinstance(result, WhyNot)
-    return result.reason
+    assert isinstance(result, Diagnostic)
+    return result
 
 
 def same_results(subject: ResizeSpec, others: tuple[ResizeSpec, ...], x: np.ndarray) -> bool:

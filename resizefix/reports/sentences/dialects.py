@@ -49,4 +49,6 @@ SENTENCES = {
     "dialects.scales-image-only": "it scales the height and width of an NCHW tensor only, not {scales}.",
     "dialects.lacks-attribute": "it has no attribute {name}. Use Resize-{need} or later.",
     "dialects.no-float32": "{name} holds {number}, which is not a float32. Round it first.",
+    "dialects.node": "{operator} node '{name}'",
+    "dialects.node-without-name": "{operator} node that writes '{output}'",
 }

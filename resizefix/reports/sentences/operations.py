@@ -49,6 +49,7 @@ SENTENCES = {
     "operations.operand-type": "{what} are {found}; ONNX wants {name} there",
     "operations.tensorrt-refuses": "TensorRT refuses the node ({rule_name}): {because}; first {fix}",
     "operations.no-lower-either": "{why}; other operators could replace it, which --no-lower forbids",
+    "operations.set-dropped": "{names} dropped, which {mode} does not read",
     "operations.set-nothing": "give what to set as KEY=VALUE; the keys are {known}",
     "operations.set-twice": "{key} is given twice; give it once",
     "operations.set-no-such-key": "there is no key {key!r} to set; the keys are {known}",

@@ -26,7 +26,7 @@ from resizefix.verification.compare import compare, largest_finite
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of, shapes_of_feeds
 from resizefix.verification.extraction import Extraction
-from resizefix.verification.repair import RepairedNode, intended_model
+from resizefix.verification.repair import intended_model
 from resizefix.verification.verification import Verification
 from resizefix.verification.views import View, measured, view
 
@@ -192,8 +192,8 @@ class _Work:
         fitted = engine.fit(was, known, shapes={}, extra_outputs=names, label=f"{node.label} as it was")
         before, after = fitted.outputs[output], engine.run(now, fitted.feeds, label=node.label)[output]
         resized = {node.data: fitted.feeds.get(node.data)}
-        reference = RepairedNode(node.label, output, node.wanted, replace(node.operands, x=node.data))
-        intended = intended_model(reference, {**fitted.feeds, **fitted.outputs})
+        operands = replace(node.operands, x=node.data)
+        intended = intended_model(node.wanted, operands, {**fitted.feeds, **fitted.outputs})
         wanted = engine.run(intended, {"x": resized[node.data]}, label="what was asked for")["y"]
         why = self._disagreement(wanted, after, resized, node.near)
         if why is not None:

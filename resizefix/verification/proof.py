@@ -21,10 +21,11 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.dependence import Dependence
+from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.promotion_comparison import PromotionComparison
 from resizefix.verification.trials import asked_trials
-from resizefix.verification.verification import Run, Status, Verification
+from resizefix.verification.verification import Run, Verification
 
 _MOST_TOGETHER = 256  # nodes that are compared in one model: more cost no less each
 _MOST_OF_UNKNOWN_SIZE = 32
@@ -56,28 +57,21 @@ class Prover:
         Raises UsageError for a scale to try (`--at`) that an input cannot hold.
         """
         asked_trials(inputs, self._conditions.at)
-        verdicts = tuple(coupling.values())
+        engine = Engine(self._conditions)
         if self._comparison is not None:
-            runs, failure = _collect(self._comparison, promoted.document, inputs)
-            notes = self._comparison.notes
-            if failure is None:
-                more, failure, notes_of_bodies = self._alone(promoted, inputs, self._comparison.not_rebaked)
-                runs, notes = (*runs, *more), [*notes, *notes_of_bodies]
+            failure = _difference(self._comparison, promoted.document, inputs, engine)
+            failure = failure or self._hidden(promoted, inputs, self._comparison.not_rebaked, engine)
         else:
-            runs, failure, notes = self._locally(promoted, inputs)
-            notes = [Diagnostic("verification.only-around", why=self._why_local), *notes]
-        sessions = self._conditions.sessions.opened
-        if failure is not None:
-            return Verification(Status.FAILED, failure, runs, verdicts, sessions)
-        return Verification(Status.PASSED, "; ".join(dict.fromkeys(notes)) or None, runs, verdicts, sessions)
+            engine.notes.append(Diagnostic("verification.only-around", why=self._why_local))
+            failure = self._locally(promoted, inputs, engine)
+        return replace(engine.verdict(failure), coupling=tuple(coupling.values()))
 
-    def _alone(
-        self, promoted: ModelView, inputs: Sequence[PromotedInput], not_rebaked: Collection[str]
-    ) -> tuple[tuple[Run, ...], str | None, list[str]]:
-        """Around each node that the whole model may hide: one in a body, which need not have run when the model did,
-        one whose result reaches no output, and one whose scales, as constants, keep the original from being loaded."""
-        runs: list[Run] = []
-        notes: list[str] = []
+    def _hidden(
+        self, promoted: ModelView, inputs: Sequence[PromotedInput], not_rebaked: Collection[str], engine: Engine
+    ) -> str | None:
+        """What differs around a node that the whole model may hide: one in a body, which need not have run when the
+        model did, one whose result reaches no output, and one whose scales, as constants, keep the original from being
+        loaded."""
         keys = [driven.key for source in inputs for driven in source.sites]
         without_effect = Dependence(promoted.model).without_effect(keys)
         hidden = [
@@ -87,45 +81,40 @@ class Prover:
             if may_be_passed_over(driven.key) or source.name in not_rebaked or driven.key in without_effect
         ]
         for local in self._around(promoted, hidden):
-            label, name = local.inputs[0].sites[0].label, local.inputs[0].name
-            if local.error is not None and name in not_rebaked:
-                failure = Diagnostic("verification.at-no-other-scales", label=label, why=str(local.error))
-                return tuple(runs), failure, notes
+            source = local.inputs[0]
+            driven = source.sites[0]
+            if local.error is not None and source.name in not_rebaked:
+                return Diagnostic("verification.at-no-other-scales", label=driven.label, why=str(local.error))
             if local.error is not None:
-                is_seen = local.inputs[0].sites[0].key not in without_effect
+                is_seen = driven.key not in without_effect
                 code = "verification.if-its-body-ran" if is_seen else "verification.reaches-no-output"
-                notes.append(Diagnostic(code, label=label, why=str(local.error)))
+                engine.notes.append(Diagnostic(code, label=driven.label, why=str(local.error)))
                 continue
-            runs.extend(local.runs)
+            engine.runs.extend(local.runs)
             if local.failure is not None:
-                return tuple(runs), Diagnostic("verification.around", key=label, why=local.failure), notes
-        return tuple(runs), None, notes
+                return Diagnostic("verification.around", key=driven.label, why=local.failure)
+        return None
 
-    def _locally(
-        self, promoted: ModelView, inputs: Sequence[PromotedInput]
-    ) -> tuple[tuple[Run, ...], str | None, list[str]]:
-        runs: list[Run] = []
-        notes: list[str] = []
+    def _locally(self, promoted: ModelView, inputs: Sequence[PromotedInput], engine: Engine) -> str | None:
+        """What differs around a node, where the model does not run as a whole."""
         for source in inputs:
             if len({driven.output for driven in source.sites}) < len(source.sites):
-                same = Diagnostic("verification.same-name-in-bodies", input=source.name, why=self._why_local)
-                return tuple(runs), same, notes
+                return Diagnostic("verification.same-name-in-bodies", input=source.name, why=self._why_local)
         for local in self._around(promoted, inputs):
-            failure = local.failure
+            engine.runs.extend(local.runs)
+            engine.notes.extend(local.notes)
             if isinstance(local.error, BrokenOffError):
-                failure = str(local.error)
-            elif local.error is not None:
-                failure = Diagnostic(
+                return str(local.error)
+            if local.error is not None:
+                return Diagnostic(
                     "verification.neither-whole-nor-alone",
                     label=local.inputs[0].sites[0].label,
                     why=str(local.error),
                     why_local=self._why_local,
                 )
-            runs.extend(local.runs)
-            notes.extend(local.notes)
-            if failure is not None:
-                return tuple(runs), failure, notes
-        return tuple(runs), None, notes
+            if local.failure is not None:
+                return local.failure
+        return None
 
     def _around(self, promoted: ModelView, inputs: Sequence[PromotedInput]) -> Iterator[_Local]:
         """The comparisons around the nodes of each input. Nodes that have nothing to do with each other are compared in
@@ -155,10 +144,11 @@ class Prover:
             comparison.require_fed_by(after)
         except (CannotLoadError, CannotRunError, BrokenOffError) as error:
             return _Local(inputs, error=error)
-        runs, failure = _collect(comparison, after, inputs)
+        engine = Engine(conditions)
+        failure = _difference(comparison, after, inputs, engine)
         # There is nothing smaller to compare instead of what does not load.
         failure = failure or (comparison.notes[-1] if comparison.not_rebaked else None)
-        return _Local(inputs, runs, failure, comparison.notes)
+        return _Local(inputs, engine.runs, engine.notes, failure)
 
 
 @dataclass(frozen=True)
@@ -166,9 +156,9 @@ class _Local:
     """What comparing the nodes of some inputs alone came to; `error`: they cannot be run."""
 
     inputs: Sequence[PromotedInput]
-    runs: tuple[Run, ...] = ()
-    failure: str | None = None
+    runs: Sequence[Run] = ()
     notes: Sequence[str] = ()
+    failure: str | None = None
     error: ResizefixError | None = None
 
 
@@ -208,21 +198,21 @@ def _weight(source: PromotedInput) -> float:
     return max(made / _MOST_ELEMENTS, len(source.sites) / _MOST_TOGETHER)
 
 
-def _collect(
-    comparison: PromotionComparison, promoted: Document, inputs: Sequence[PromotedInput]
-) -> tuple[tuple[Run, ...], str | None]:
-    """All runs, and what differs. Where time was up they suffice if another scale was compared too."""
-    runs: list[Run] = []
+def _difference(
+    comparison: PromotionComparison, promoted: Document, inputs: Sequence[PromotedInput], engine: Engine
+) -> str | None:
+    """What differs; runs and notes go to the engine. Where time was up they suffice if another scale was compared."""
     try:
         for item in comparison.runs(promoted, inputs):
             if isinstance(item, str):
-                return tuple(runs), item
-            runs.append(item)
+                return item
+            engine.runs.append(item)
     except (CannotLoadError, CannotRunError) as error:
-        return tuple(runs), str(error)
+        return str(error)
     except BrokenOffError as error:
-        if len(runs) < 2:
-            return tuple(runs), f"{error}, before the model was compared at another scale"
-        compared = "the default optimisation level" if not runs[-1].optimized else "the rest of the scales"
+        if len(engine.runs) < 2:
+            return f"{error}, before the model was compared at another scale"
+        compared = "the default optimisation level" if not engine.runs[-1].optimized else "the rest of the scales"
         comparison.notes.append(f"{error}: not compared were {compared}")
-    return tuple(runs), None
+    engine.notes += comparison.notes
+    return None

@@ -125,7 +125,8 @@ class _Proof:
         wanted = dict.fromkeys(name for node in nodes for name in (*node.operands.names, node.output))
         values = engine.run(self._repair.after, self._feeds, optimized=optimized, extra_outputs=list(wanted))
         for node in nodes:
-            made = engine.run(intended_model(node, values), {"x": values[node.operands.x]})
+            intended = intended_model(node.interpolation, node.operands, values)
+            made = engine.run(intended, {"x": values[node.operands.x]})
             comparison = engine.compared({"y": made["y"]}, {"y": values[node.output]}, self._feeds, optimized=optimized)
             # Half precision is computed in float32 between casts whose places depend on the neighbours.
             if not within(comparison, relative_bounds(made, FLOAT_BOUND if optimized else 0.0)):
@@ -151,9 +152,8 @@ class _Proof:
         notes.append(Diagnostic("verification.broken-computed-otherwise", why=comparison.reason))
 
 
-def intended_model(node: RepairedNode, values: Mapping[str, Value]) -> Document:
+def intended_model(meaning: Interpolation, operands: Operands, values: Mapping[str, Value]) -> Document:
     """A model of one node, from x to y: the meaning in the newest form of the operator, its operands constants."""
-    meaning, operands = node.interpolation, node.operands
     opset = _SIMPLE if meaning.nearest_mode is NearestMode.SIMPLE else _NEWEST
     given = {"roi": operands.roi, "scales": operands.scales, "sizes": operands.sizes}
     tensors = {}

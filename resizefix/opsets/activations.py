@@ -17,10 +17,10 @@ def along_one_axis(site: Site) -> None:
     """Softmax, LogSoftmax, Hardmax: before 13 all axes from `axis` on are one. For the last axis that is the same."""
     data = site.input(0)
     if site.since_version < 13:
-        site.copy_node(axis=site.nonnegative([site.attribute("axis", 1)], data)[0])
+        site.copy_node(axis=site.axis(1, data))
         return
     rank = site.rank(data)
-    axis, last = site.nonnegative([site.attribute("axis", -1)], data)[0], rank - 1
+    axis, last = site.axis(-1, data), rank - 1
     if axis == last:
         site.copy_node(axis=last)
         return

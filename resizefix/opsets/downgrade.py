@@ -10,7 +10,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import DEFAULT_DOMAINS, names_in
+from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
 from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.opsets.constants import constants_to_initializers, replace_nodes
@@ -47,7 +47,7 @@ def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
     """
     if to not in (7, 8):
         raise UsageError("opsets.opset-not-offered", to=to)
-    source = default_opset(model)
+    source = default_opset(model.opset_import, fallback=1)
     if source <= to:
         return Downgrade((), ())
     unread = Unread(model)
@@ -71,11 +71,6 @@ def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
     if model.ir_version <= IR3 and not blockers:
         return Downgrade((), (*steps, *to_ir3(model).steps))
     return Downgrade(tuple(blockers), tuple(steps))
-
-
-def default_opset(model: ModelProto) -> int:
-    """The version of the ai.onnx domain that the model imports; 1 if none."""
-    return next((int(entry.version) for entry in model.opset_import if entry.domain in DEFAULT_DOMAINS), 1)
 
 
 def _set_opset(model: ModelProto, opset: int) -> None:

@@ -8,7 +8,7 @@ Data in external files came with IR 4 too; whether any is used is decided when t
 from __future__ import annotations
 
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+from onnx import GraphProto, ModelProto, TensorProto, TypeProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
@@ -45,11 +45,8 @@ def list_initializers(model: ModelProto) -> list[Step]:
     added = [tensor for tensor in model.graph.initializer if tensor.name not in listed]
     for tensor in added:
         model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
-    return (
-        [Step(model.graph.name, "", 0, Diagnostic("opsets.step-listed", count=counted(len(added), "initializer")))]
-        if added
-        else []
-    )
+    listing = Diagnostic("opsets.step-listed", count=counted(len(added), "initializer"))
+    return [Step(model.graph.name, "", 0, listing)] if added else []
 
 
 def _settle_defaults(model: ModelProto) -> list[Step]:
@@ -62,53 +59,27 @@ def _settle_defaults(model: ModelProto) -> list[Step]:
 
 def _blockers(model: ModelProto) -> list[Blocker]:
     found = [
-        Blocker(
-            f"{function.domain}::{function.name}",
-            "",
-            0,
-            Diagnostic("opsets.no-functions-in-ir3"),
-            Diagnostic("opsets.fix-inline"),
-        )
+        _blocker(f"{function.domain}::{function.name}", "opsets.no-functions-in-ir3", "opsets.fix-inline")
         for function in model.functions
     ]
     for _, body in bodies(model):
         if not isinstance(body, GraphProto):
             continue
         for sparse in body.sparse_initializer:
-            found.append(
-                Blocker(
-                    sparse.values.name,
-                    "",
-                    0,
-                    Diagnostic("opsets.no-sparse-in-ir3"),
-                    Diagnostic("opsets.fix-dense"),
-                )
-            )
+            found.append(_blocker(sparse.values.name, "opsets.no-sparse-in-ir3", "opsets.fix-dense"))
         for tensor in body.initializer:
             if tensor.data_type not in _ELEM_TYPES:
                 kind = TensorProto.DataType.Name(tensor.data_type)
-                found.append(
-                    Blocker(
-                        tensor.name,
-                        "",
-                        0,
-                        Diagnostic("opsets.no-such-initializer-in-ir3", kind=kind),
-                        Diagnostic("opsets.fix-cast"),
-                    )
-                )
+                found.append(_blocker(tensor.name, "opsets.no-such-initializer-in-ir3", "opsets.fix-cast", kind=kind))
         for value in (*body.input, *body.output):
-            reason = _newer_type(value.type)
-            if reason:
-                found.append(
-                    Blocker(
-                        value.name,
-                        "",
-                        0,
-                        Diagnostic("opsets.no-such-value-in-ir3", why=reason),
-                        Diagnostic("opsets.fix-older-type"),
-                    )
-                )
+            why = _newer_type(value.type)
+            if why:
+                found.append(_blocker(value.name, "opsets.no-such-value-in-ir3", "opsets.fix-older-type", why=why))
     return found
+
+
+def _blocker(name: str, reason: str, fix: str, **arguments: str) -> Blocker:
+    return Blocker(name, "", 0, Diagnostic(reason, **arguments), Diagnostic(fix))
 
 
 def _newer_type(value_type: TypeProto) -> str | None:
@@ -153,18 +124,14 @@ def _hoist_initializers(model: ModelProto) -> list[Step]:
 def _rename_reads(graph: GraphProto, old: str, new: str) -> None:
     """Let what reads `old` in this graph, and in bodies that do not define it anew, read `new`."""
     for node in graph.node:
-        _rename_inputs(node, old, new)
+        for position, name in enumerate(node.input):
+            if name == old:
+                node.input[position] = new
         for _, body in subgraphs(node):
             if old not in _definitions(body):
                 _rename_reads(body, old, new)
     if any(value.name == old for value in graph.output):
         graph.node.append(onnx.helper.make_node("Identity", [new], [old], name=f"{new}_Identity"))
-
-
-def _rename_inputs(node: NodeProto, old: str, new: str) -> None:
-    for position, name in enumerate(node.input):
-        if name == old:
-            node.input[position] = new
 
 
 def _definitions(graph: GraphProto) -> set[str]:

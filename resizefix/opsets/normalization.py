@@ -60,7 +60,7 @@ def rms_normalization(site: Site) -> None:
 
 def _trailing_axes(site: Site, data: str) -> list[int]:
     rank = site.rank(data)
-    return list(range(site.nonnegative([site.attribute("axis", -1)], data)[0], rank))
+    return list(range(site.axis(-1, data), rank))
 
 
 def _epsilon(site: Site, like: str) -> str:

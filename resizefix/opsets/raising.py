@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
@@ -79,15 +80,29 @@ class Raised:
 Rewrite = Callable[[Raised], None]
 
 
-def _to_input(name: str, position: int, *, required: bool = False) -> Rewrite:
-    """An attribute of integers becomes an int64 vector, input `position`."""
+def _to_inputs(*names: str, dtype: npt.DTypeLike = np.int64) -> Rewrite:
+    """Attributes become inputs, from the second on: integers int64 vectors, others what they are in `dtype`."""
 
     def rewrite(raised: Raised) -> None:
-        value = raised.take(name)
-        if value is not None:
-            raised.read(position, name, np.array(value, np.int64).reshape(-1))
-        elif required:
-            raise NotRaisedError("opsets.raise-attribute-missing", name=name)
+        values = [raised.take(name) for name in names]
+        for position, (name, value) in enumerate(zip(names, values, strict=True), start=1):
+            if value is not None:
+                array = np.array(value, dtype)
+                raised.read(position, name, array.reshape(-1) if dtype is np.int64 else array)
+
+    return rewrite
+
+
+def _renamed(op_type: str) -> Rewrite:
+    def rewrite(raised: Raised) -> None:
+        raised.node.op_type = op_type
+
+    return rewrite
+
+
+def _refused(code: str = "opsets.raise-changed-meaning") -> Rewrite:
+    def rewrite(raised: Raised) -> None:
+        raise NotRaisedError(code)
 
     return rewrite
 
@@ -95,23 +110,6 @@ def _to_input(name: str, position: int, *, required: bool = False) -> Rewrite:
 def _batch_normalization_9(raised: Raised) -> None:
     if raised.take("spatial", 1) != 1:
         raise NotRaisedError("opsets.raise-spatial")
-
-
-def _upsample_9(raised: Raised) -> None:
-    raised.read(1, "scales", np.array(raised.take("scales"), np.float32))
-
-
-def _upsample_10(raised: Raised) -> None:
-    raised.node.op_type = "Resize"
-
-
-def _slice_10(raised: Raised) -> None:
-    axes = raised.take("axes")
-    starts, ends = raised.take("starts"), raised.take("ends")
-    raised.read(1, "starts", np.array(starts, np.int64))
-    raised.read(2, "ends", np.array(ends, np.int64))
-    if axes is not None:
-        raised.read(3, "axes", np.array(axes, np.int64))
 
 
 def _resize_11(raised: Raised) -> None:
@@ -133,22 +131,11 @@ def _rounding(scales: Array | None) -> str:
     return "floor" if np.all(scales >= 1) else "ceil"
 
 
-def _clip_11(raised: Raised) -> None:
-    low, high = raised.take("min"), raised.take("max")
-    for position, what, value in ((1, "min", low), (2, "max", high)):
-        if value is not None:
-            raised.read(position, what, np.array(value, np.float32))
-
-
 def _pad_11(raised: Raised) -> None:
     value = raised.take("value", 0.0)
     raised.read(1, "pads", np.array(raised.take("pads"), np.int64))
     if value:
         raised.read(2, "value", np.array(value, np.float32))
-
-
-def _scatter_11(raised: Raised) -> None:
-    raised.node.op_type = "ScatterElements"
 
 
 def _dropout_10(raised: Raised) -> None:
@@ -163,9 +150,7 @@ def _dropout_10(raised: Raised) -> None:
 
 def _dropout_12(raised: Raised) -> None:
     _dropout_10(raised)
-    ratio = raised.take("ratio")
-    if ratio is not None:
-        raised.read(1, "ratio", np.array(ratio, np.float32))
+    _to_inputs("ratio", dtype=np.float32)(raised)
 
 
 def _softmax_13(raised: Raised) -> None:
@@ -190,10 +175,6 @@ def _resize_13(raised: Raised) -> None:
         node.input[2] = ""
 
 
-def _average_pool_19(raised: Raised) -> None:
-    raise NotRaisedError("opsets.raise-sums")
-
-
 def _split_18(raised: Raised) -> None:
     if len(raised.node.input) < 2 or not raised.node.input[1]:
         raised.put("num_outputs", len(raised.node.output))
@@ -210,10 +191,6 @@ def _grid_sample_20(raised: Raised) -> None:
         raised.put("mode", words[mode if isinstance(mode, bytes) else mode.encode()])
 
 
-def _refused(raised: Raised) -> None:
-    raise NotRaisedError("opsets.raise-changed-meaning")
-
-
 _REDUCTIONS_18 = (
     "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
     "ReduceSumSquare",
@@ -221,32 +198,39 @@ _REDUCTIONS_18 = (
 
 # What an opset changed in an operator's words or meaning (docs/Changelog.md of onnx, the version of that number).
 ROWS: dict[int, dict[str, Rewrite]] = {
-    9: {"Upsample": _upsample_9, "BatchNormalization": _batch_normalization_9, "Scan": _refused},
+    9: {
+        "Upsample": _to_inputs("scales", dtype=np.float32),
+        "BatchNormalization": _batch_normalization_9,
+        "Scan": _refused(),
+    },
     10: {
-        "Upsample": _upsample_10,
-        "Slice": _slice_10,
-        "TopK": _to_input("k", 1, required=True),
+        "Upsample": _renamed("Resize"),
+        "Slice": _to_inputs("starts", "ends", "axes"),
+        "TopK": _to_inputs("k"),
         "Dropout": _dropout_10,
     },
-    11: {"Resize": _resize_11, "Clip": _clip_11, "Pad": _pad_11, "Scatter": _scatter_11},
+    11: {
+        "Resize": _resize_11,
+        "Clip": _to_inputs("min", "max", dtype=np.float32),
+        "Pad": _pad_11,
+        "Scatter": _renamed("ScatterElements"),
+    },
     12: {"Dropout": _dropout_12},
     13: {
         **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), _softmax_13),
-        "Squeeze": _to_input("axes", 1),
-        "Unsqueeze": _to_input("axes", 1, required=True),
-        "ReduceSum": _to_input("axes", 1),
-        "Split": _to_input("split", 1),
+        **dict.fromkeys(("Squeeze", "Unsqueeze", "ReduceSum"), _to_inputs("axes")),
+        "Split": _to_inputs("split"),
         "Resize": _resize_13,
     },
     # training_mode: with more than one output the old node trained
-    14: {"BatchNormalization": lambda raised: _refused(raised) if len(raised.node.output) > 1 else None},
+    14: {"BatchNormalization": lambda raised: _refused()(raised) if len(raised.node.output) > 1 else None},
     16: {"RoiAlign": _roi_align_16},
-    18: {**dict.fromkeys(_REDUCTIONS_18, _to_input("axes", 1)), "Split": _split_18},
+    18: {**dict.fromkeys(_REDUCTIONS_18, _to_inputs("axes")), "Split": _split_18},
     # not in ONNX, but in onnxruntime: the last bit of a mean differs
-    19: {"AveragePool": _average_pool_19},
-    20: {"GridSample": _grid_sample_20, "DFT": _refused},
+    19: {"AveragePool": _refused("opsets.raise-sums")},
+    20: {"GridSample": _grid_sample_20, "DFT": _refused()},
     # scale and bias per channel instead of per group
-    21: {"GroupNormalization": _refused},
+    21: {"GroupNormalization": _refused()},
 }
 
 

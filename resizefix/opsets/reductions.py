@@ -46,7 +46,7 @@ def arg_extreme(site: Site) -> None:
     """ArgMax and ArgMin: negative axis since 11, the last of equal elements since 12."""
     if site.attribute("select_last_index", 0):
         raise Blocked("opsets.no-select-last", "opsets.fix-select-first")
-    axis = site.nonnegative([site.attribute("axis", 0)], site.input(0))[0]
+    axis = site.axis(0, site.input(0))
     site.copy_node(without=["select_last_index"], axis=axis)
 
 

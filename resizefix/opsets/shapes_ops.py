@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto, numpy_helper
@@ -27,10 +28,8 @@ def unsqueeze(site: Site) -> None:
 def squeeze(site: Site) -> None:
     """Axes: an attribute before 13, from the front before 11; without any, all axes of size 1 go."""
     axes = site.ints("axes", 1)
-    if axes:
-        site.copy_node(inputs=[site.input(0)], axes=site.nonnegative(axes, site.input(0)))
-    else:
-        site.copy_node(inputs=[site.input(0)], without=["axes"])
+    attributes: dict[str, Any] = {"axes": site.nonnegative(axes, site.input(0))} if axes else {}
+    site.copy_node(inputs=[site.input(0)], without=["axes"], **attributes)
 
 
 def axis_from_the_front(site: Site) -> None:
@@ -45,7 +44,7 @@ def axis_from_the_front(site: Site) -> None:
 def flatten(site: Site) -> None:
     """Flatten-1 takes floats only and axes from the front; other types are reshaped."""
     data = site.input(0)
-    axis = site.nonnegative([site.attribute("axis", 1)], data)[0]
+    axis = site.axis(1, data)
     if site.dtype(data).kind == "f":
         site.copy_node(axis=axis)
         return
@@ -107,8 +106,7 @@ def slice_(site: Site) -> None:
 
 
 def _size(site: Site, data: str, axis: int) -> int:
-    dims = site.dims(data)
-    size = None if dims is None else dims[axis]
+    size = site.size(data, axis)
     if size is None:
         raise Blocked("opsets.steps-of-unknown-size", FIX_SHAPES, axis=axis, data=data)
     return size
@@ -151,20 +149,17 @@ def _float32(value: float) -> float:
 def split(site: Site) -> None:
     """Split-2 keeps lengths in an attribute; without, the parts are equal. Split-18 lets the last one be smaller."""
     data = site.input(0)
-    axis = site.nonnegative([site.attribute("axis", 0)], data)[0]
+    axis = site.axis(0, data)
     lengths = site.ints("split", 1)
     count = len(site.node.output)
     if lengths is None and site.since_version >= 18:
-        dims = site.dims(data)
-        size = None if dims is None else dims[axis]
+        size = site.size(data, axis)
         if size is None:
             raise Blocked("opsets.parts-of-unknown-size", FIX_SHAPES, axis=axis, data=data)
         part = -(-size // count)
         lengths = [part] * (count - 1) + [size - part * (count - 1)]
-    if lengths is None:
-        site.copy_node(inputs=[data], without=["num_outputs"], axis=axis)
-    else:
-        site.copy_node(inputs=[data], without=["num_outputs"], axis=axis, split=lengths)
+    attributes: dict[str, Any] = {"axis": axis} if lengths is None else {"axis": axis, "split": lengths}
+    site.copy_node(inputs=[data], without=["num_outputs"], **attributes)
 
 
 _NEVER_NEGATIVE = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
@@ -173,15 +168,13 @@ _NEVER_NEGATIVE = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
 def gather(site: Site) -> None:
     """Negative axes and negative indices came with opset 11; indices that may be negative are made positive."""
     data, indices = site.input(0), site.input(1)
-    axis = site.nonnegative([site.attribute("axis", 0)], data)[0]
+    axis = site.axis(0, data)
     site.copy_node(inputs=[data, from_the_front(site, data, indices, axis)], axis=axis)
 
 
 def from_the_front(site: Site, data: str, indices: str, axis: int) -> str:
     """`indices` into `axis` of `data`, with the axis's size added to negative ones."""
-    known = site.constant(indices)
-    dims = site.dims(data)
-    size = None if dims is None else dims[axis]
+    known, size = site.constant(indices), site.size(data, axis)
     if known is not None and (known >= 0).all():
         return indices
     if known is not None and size is not None:
@@ -230,8 +223,7 @@ def depth_to_space(site: Site) -> None:
         site.copy_node(without=["mode"])
         return
     data, block = site.input(0), site.attribute("blocksize")
-    dims = site.dims(data)
-    channels = None if dims is None or len(dims) < 2 else dims[1]
+    channels = site.size(data, 1)
     if channels is None:
         raise Blocked("opsets.channels-unknown", FIX_SHAPES, data=data)
     order = np.arange(channels, dtype=np.int64).reshape(-1, block * block).T.reshape(-1)
@@ -243,7 +235,7 @@ def top_k(site: Site) -> None:
     """TopK-1 keeps k in an attribute and finds the largest; the smallest are the largest of the negated."""
     data = site.input(0)
     count = int(site.constant_input(1, "K").reshape(-1)[0])
-    axis = site.nonnegative([site.attribute("axis", -1)], data)[0]
+    axis = site.axis(-1, data)
     elem_type, kind = site.elem_type(data), site.dtype(data)
     exact = kind.kind == "f"
     if not exact and (kind.kind not in "iu" or kind.itemsize > 4):

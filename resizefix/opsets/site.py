@@ -162,6 +162,15 @@ class Site(NodeBuilder):
         rank = self.rank(data) + more
         return [axis + rank if axis < 0 else axis for axis in given]
 
+    def axis(self, default: int, data: str) -> int:
+        """The attribute `axis`, counted from the front."""
+        return self.nonnegative([self.attribute("axis", default)], data)[0]
+
+    def size(self, name: str, axis: int) -> int | None:
+        """One size of a value, as far as it is known."""
+        dims = self.dims(name)
+        return None if dims is None or not -len(dims) <= axis < len(dims) else dims[axis]
+
     # ---- what takes its place
 
     def value(self, values: npt.ArrayLike, wanted: str = "constant", dtype: npt.DTypeLike | None = None) -> str:

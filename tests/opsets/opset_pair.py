@@ -10,7 +10,8 @@ import onnx
 from onnx import ModelProto, numpy_helper
 from ort_runs import run
 
-from resizefix.opsets.downgrade import default_opset, downgrade
+from resizefix.document.scopes import default_opset
+from resizefix.opsets.downgrade import downgrade
 from resizefix.opsets.ir3 import to_ir3
 from resizefix.opsets.table import TO_OPSET_8
 from resizefix.opsets.verdict import Blocker, Downgrade
@@ -39,7 +40,7 @@ def lowered(model: ModelProto, to: int = 8) -> tuple[ModelProto, Downgrade]:
     copy.CopyFrom(model)
     result = downgrade(copy, to=to, value_of=numpy_helper.to_array)
     assert not result.blockers, result.blockers
-    assert default_opset(copy) == to
+    assert default_opset(copy.opset_import, fallback=1) == to
     onnx.checker.check_model(copy, full_check=True)
     return copy, result
 

@@ -122,7 +122,6 @@ SENTENCES = {
     "opsets.no-maxpool-indices": "the indices of MaxPool came with opset 8",
     "opsets.raise-refused": "{operator} node '{label}' cannot be raised to opset {opset}: {why}",
     "opsets.raise-unread": "the model cannot be raised to opset {opset}: resizefix knows opsets up to {newest}",
-    "opsets.raise-attribute-missing": "its attribute {name} is missing",
     "opsets.raise-invalid": "it is not valid in opset {opset}: {why}",
     "opsets.raise-spatial": "spatial=0 has no newer form",
     "opsets.raise-rounding": "its nearest mode rounds down where an axis grows and up where it shrinks, and its scales are not known",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import TensorProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.runtimes.inputs import Value
 from resizefix.verification.compare import Comparison, compare
 
@@ -43,7 +44,8 @@ def default_level_bounds(
     `level` compares the two, where that was done.
     """
     bounds = {}
-    usual = Bound(min(FLOAT_BOUND, MOST), "sums in another order")
+    in_another_order = Diagnostic("verification.another-order")
+    usual = Bound(min(FLOAT_BOUND, MOST), in_another_order)
     for difference in (level or compare(unoptimized, optimized)).differences:
         value = unoptimized.get(difference.output)
         if difference.bitwise and isinstance(value, np.ndarray) and value.dtype == np.float32:
@@ -51,11 +53,11 @@ def default_level_bounds(
             continue
         name = value.dtype.name if isinstance(value, np.ndarray) else ""
         floor = _UNITS.get(name, FLOAT_BOUND)
-        because = f"two units in the last place of {name}" if name in _UNITS else "sums in another order"
+        because = Diagnostic("verification.last-place", kind=name) if name in _UNITS else in_another_order
         moved = 2 * difference.max_rel_diff
         if floor < moved < np.inf:
             floor = min(moved, MOST)
-            because = f"optimising moves the original itself by {difference.max_rel_diff:.2g} of its largest value"
+            because = Diagnostic("verification.original-moves", difference=difference.max_rel_diff)
         bounds[difference.output] = Bound(min(floor, MOST), because)
     return bounds
 
@@ -66,9 +68,9 @@ def relative_bounds(outputs: Mapping[str, Value], relative: float) -> dict[str, 
     for output, value in outputs.items():
         name = value.dtype.name if isinstance(value, np.ndarray) else ""
         if relative < _UNITS.get(name, 0.0):
-            found[output] = Bound(_UNITS[name], f"two units in the last place of {name}")
+            found[output] = Bound(_UNITS[name], Diagnostic("verification.last-place", kind=name))
         else:
-            found[output] = Bound(relative, "other operators in a node's place")
+            found[output] = Bound(relative, Diagnostic("verification.other-operators"))
     return found
 
 

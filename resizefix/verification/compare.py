@@ -214,13 +214,12 @@ def _array_difference(output: str, label: str, before: Array, after: Array, side
         )
         return Difference(output, False, 0.0, 0.0, reason)
     position = tuple(int(index) for index in np.unravel_index(worst, before.shape))
-    by_most = f", by at most {largest:.3g}" if np.isfinite(largest) else ""
     reason = Diagnostic(
-        "verification.output-differs-by",
+        "verification.output-differs-by" if np.isfinite(largest) else "verification.output-differs-in",
         label=label,
         unequal=unequal,
         elements=counted(before.size, "element"),
-        by_most=by_most,
+        most=largest,
         old=str(before[position]),
         before=sides.before,
         new=str(after[position]),

@@ -14,6 +14,7 @@ from itertools import product
 import numpy as np
 from onnx import TensorProto, helper
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Array
 from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.process import free_memory
@@ -186,7 +187,9 @@ def _short(value: object) -> object:
     if not isinstance(value, np.ndarray) or value.size <= _MOST_SHOWN:
         return value
     kind = f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
-    return f"{kind} from {value.min():g} to {value.max():g}" if value.dtype.kind in "iuf" else kind
+    if value.dtype.kind not in "iuf":
+        return kind
+    return Diagnostic("verification.range", kind=kind, least=value.min(), most=value.max())
 
 
 def _overflows(array: Array, given: Array) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.shapes import shapes_of
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotRunError, Session
@@ -73,7 +74,7 @@ def fit_feeds(session: Session, feeder: Feeder, *, attempts: int = 24, budget: M
         return empty
     if first_error is not None:
         raise first_error
-    reason = "its inputs are too large at every size tried; give sizes with --shape"
+    reason = Diagnostic("verification.too-large-at-every-size")
     raise CannotRunError("verification.not-run", label=session.label, why=reason, reason=reason)
 
 

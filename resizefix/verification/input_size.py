@@ -25,7 +25,7 @@ from resizefix.verification.touched_nodes import Step
 from resizefix.verification.verification import Status, Verification
 
 P = ParamSpec("P")
-_LABEL = "the model of the new size"
+_LABEL = Diagnostic("verification.model-of-new-size")
 _LIKE_THE_ORIGINAL = 4  # times what optimising moves the original
 _FLIPPED = 1e-3  # of the largest value, on average: where single values of a quantised model round the other way
 _OTHER_ORDER = 1e-5  # what a sum in another order may differ by, relative to the largest value

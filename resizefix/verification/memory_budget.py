@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.document.values import Array
@@ -77,10 +78,7 @@ class MemoryBudget:
         if peak <= self._most:
             self._known.appendleft(_Known(shapes, factors, peak))
             return None
-        return (
-            f"its tensors take {in_words(peak)} or more at these sizes, and {in_words(self._most)} may be used; give "
-            "smaller sizes with --shape, or more with --memory-limit"
-        )
+        return Diagnostic("verification.over-budget", taken=in_words(peak), most=in_words(self._most))
 
     def _most_taken(self, feeds: Mapping[str, Value], trial: Trial) -> float:
         """What is fed and all that the nodes alone make of it; infinite where that is not known."""

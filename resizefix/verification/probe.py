@@ -14,6 +14,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.shapes import Key
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Coupling, Freedom, InputBinding, PromotedInput
@@ -26,6 +27,7 @@ from resizefix.verification.trials import Trial, trials_of
 MOST_ALONE = 32
 # Two sizes that must be equal are drawn equal once in nine times; four draws leave one in 6,561.
 _DRAWS = 4
+_FINDING = Diagnostic("verification.finding-free")
 _FACTORS = tuple(sixteenths / 16 for sixteenths in range(18, 27))  # usual sizes, being multiples, stay whole
 _UPWARD = 1 + 2**-20  # so that the way down ends where the way up began and not just below
 
@@ -82,12 +84,12 @@ class Prober:
             broken = self._together(group, ran)
             if broken is None:
                 couplings.update(_verdicts(group, Freedom.FREE, None))
-                self._progress.done("finding out which scales are free", len(group))
+                self._progress.done(_FINDING, len(group))
                 continue
             guilty = self._only_one_above(broken, group)
             if guilty is not None:
                 couplings.update(_verdicts([guilty], Freedom.COUPLED, broken))
-                self._progress.done("finding out which scales are free")
+                self._progress.done(_FINDING)
                 pending.append([source for source in group if source is not guilty])
             else:
                 pending += [group[len(group) // 2 :], group[: len(group) // 2]]
@@ -98,7 +100,7 @@ class Prober:
         breaks_at = None
         for value in trials_of(source, self._fits)[:1]:
             breaks_at = self._breaks_at(Trial(((source, value),)))
-        self._progress.done("finding out which scales are free")
+        self._progress.done(_FINDING)
         return _verdicts([source], Freedom.FREE if breaks_at is None else Freedom.COUPLED, breaks_at)
 
     def _together(self, group: Sequence[PromotedInput], ran: list[Trial]) -> str | None:

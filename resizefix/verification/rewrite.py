@@ -25,7 +25,7 @@ from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.fitting import Fitted, OverBudgetError
 from resizefix.verification.signatures import Feeding, NotComparableError
 from resizefix.verification.verification import Run, Status, Verification
-from resizefix.verification.verify import EMPTY, Pair, Tolerance
+from resizefix.verification.verify import Pair, Tolerance
 
 
 def prove_rewrite(
@@ -50,12 +50,13 @@ def prove_rewrite(
     make more of a difference, the nodes that are not exact are run alone; where they differ at all, the exact ones.
     """
     computing = {key: data for key, data in sites.items() if key[1]}  # of others nothing is computed
-    pair, too_large, why_local = Pair(before, after, Engine(conditions), Feeding(feeds or {})), False, None
+    pair, too_large = Pair(before, after, Engine(conditions), Feeding(feeds or {})), False
+    why_local: str | None = None
     fitted: Sequence[Fitted] = ()
     try:
         fitted = _fitted(pair)
         if pair.is_always_empty(fitted):
-            why_local = f"{EMPTY} at every shape that the file allows."
+            why_local = Diagnostic("verification.always-empty")
     except OverBudgetError as error:
         why_local, too_large = str(error), True
     except (CannotLoadError, CannotRunError) as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UsageError
 from resizefix.runtimes.inputs import Dimension, TensorInput, model_inputs
 
@@ -125,8 +126,11 @@ def _default(document: Document, name: str) -> object:
 def _not_fed(missing: Mapping[str, Sequence[TensorInput]], examples: Mapping[str, Sequence[float]]) -> UsageError:
     """What is missing on which side, and the options that give it: to be typed as they are if all are short vectors."""
     only = [
-        f"Only {side} has the input{'s' * (len(entries) > 1)} "
-        + ", ".join(f"'{entry.name}' ({entry.type_text})" for entry in entries)
+        Diagnostic(
+            "verification.only-side-has-inputs" if len(entries) > 1 else "verification.only-side-has-input",
+            side=side,
+            inputs=", ".join(f"'{entry.name}' ({entry.type_text})" for entry in entries),
+        )
         for side, entries in missing.items()
         if entries
     ]

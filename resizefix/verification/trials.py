@@ -246,8 +246,9 @@ def sampled_by_sizes(
         if any(number % step for number, step in zip(value, least, strict=False)):
             instead.append(f"{source.name}: multiples of {','.join(map(str, least))}")
     whole = f" ({'; '.join(instead)})" if instead else ""
-    far = f"by up to {difference:.2g}" if difference < math.inf else "in the size of the output"
-    return Diagnostic("verification.sampled-by-sizes", fed=fed, far=far, whole=whole)
+    far = "verification.by-up-to" if difference < math.inf else "verification.in-output-size"
+    differs = Diagnostic(far, difference=difference)
+    return Diagnostic("verification.sampled-by-sizes", fed=fed, far=differs, whole=whole)
 
 
 def _whole_steps(driven: InputBinding, shape: Sequence[int]) -> list[int]:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from resizefix.verification.feeds import Feeder
 
 Outputs = Mapping[str, Value]
-EMPTY = "Every output is empty"
 
 
 def verify(
@@ -165,8 +164,8 @@ class Pair:
         fixed = self.is_always_empty(fitted)
         if not (fixed and self.empty_agree):
             advice = "The file fixes them." if fixed else "Give others with --shape."
-            raise NotComparableError("verification.nothing-compared", empty=EMPTY, advice=advice)
-        self.engine.notes = [f"{EMPTY.lower()} at every shape that the file allows; types and shapes were compared"]
+            raise NotComparableError("verification.nothing-compared", advice=advice)
+        self.engine.notes = [Diagnostic("verification.types-compared")]
 
     def _require_equal(self, fitted: Sequence[Fitted], tolerance: Tolerance) -> None:
         """Compare at both levels. Raises DifferenceError with the first disagreement."""
@@ -204,7 +203,7 @@ class Pair:
         fused = []
         for one in feeds:
             fused.append(session.run(session.taken(one)))
-            self.engine.progress.done("running the model before, optimised")
+            self.engine.progress.done(Diagnostic("verification.running-before-optimised"))
         return fused  # the session goes, before another is opened: each maps or holds all weights
 
     def _open(self, side: str, document: Document, *, optimized: bool) -> Session:
@@ -212,7 +211,7 @@ class Pair:
         is_file = document.path is not None and (side == "BEFORE" or document.path != self.before.path)
         label = f"{side} ({document.path})" if is_file else side
         if optimized:
-            label += " at the default optimisation level"
+            label = Diagnostic("verification.at-default-level", label=label)
         return self.engine.open(document, optimized=optimized, label=label)
 
     def _run_after(self, feeds: Sequence[Feeds], *, optimized: bool) -> list[dict[str, Value]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Array
 from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Value
@@ -92,9 +93,9 @@ def _plane(before: Array, after: Array) -> tuple[Array, Array, str]:
     if one.ndim == 3:
         if one.shape[0] == 3:
             one, two = np.moveaxis(one, 0, -1), np.moveaxis(two, 0, -1)
-            notes.append("3 channels as red, green and blue")
+            notes.append(Diagnostic("verification.in-colour"))
         elif one.shape[-1] == 3 and one.shape[0] != 1:
-            notes.append("3 channels as red, green and blue")
+            notes.append(Diagnostic("verification.in-colour"))
         elif one.shape[-1] == 1 and one.shape[0] > 1:
             one, two = one[..., 0], two[..., 0]
         else:
@@ -107,7 +108,7 @@ def _farthest(one: Array, two: Array, notes: list[str]) -> tuple[Array, Array]:
     index = _index(one, two)
     if one.shape[0] > 1:
         name = {3: "channel", 5: "image"}.get(one.ndim, "part")
-        notes.append(f"{name} {index} of {one.shape[0]}, where the difference is largest")
+        notes.append(Diagnostic("verification.largest-at", part=name, index=index, count=one.shape[0]))
     return one[index], two[index]
 
 

@@ -35,6 +35,7 @@ WITHOUT_SENTENCES = (
     "operations/",
     "opsets/",
     "runtimes/",
+    "verification/",
 )
 # but for these files: rows that are data, patterns of what others say, and what runs in another Python.
 WITH_TEXTS = (
@@ -50,6 +51,9 @@ WITH_TEXTS = (
     "runtimes/ort_error.py",
     "runtimes/runtime_worker.py",
     "runtimes/tensorrt_worker.py",
+    "verification/promotion_comparison.py",
+    "verification/proof.py",
+    "verification/verification.py",  # a repr
 )
 # Python's own errors are no user's: they are caught, or speak to who calls a function wrongly.
 OF_PYTHON = (

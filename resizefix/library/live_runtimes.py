@@ -19,8 +19,9 @@ from resizefix.runtimes.tensorrt_errors import LiveError, of_the_whole
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Violation, judge
+from resizefix.verification.bounds import Tolerance
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.in_runtime import Allowed, verify_in_runtime
+from resizefix.verification.in_runtime import verify_in_runtime
 from resizefix.verification.node_in_runtime import nodes_in_runtime, with_bodies
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.verification import SiteDrift, Verification
@@ -69,7 +70,7 @@ def verify_in(
     after: Document,
     name: str,
     conditions: Conditions,
-    allowed: Allowed,
+    tolerance: Tolerance,
     feeding: Feeding,
     pythons: Pythons | None = None,
 ) -> Verification:
@@ -82,7 +83,7 @@ def verify_in(
     python, time_limit = (pythons or {}).get(row.name), DEFAULT_TIMEOUT if left is None else left
     places = places_of(before)
     with Runtime(row, python=python, time_limit=time_limit) as runtime:
-        found = verify_in_runtime(before, after, runtime, places, conditions, allowed, feeding)
+        found = verify_in_runtime(before, after, runtime, places, conditions, tolerance, feeding)
         if before is after and not isinstance(found, LiveUnavailable):
             found = with_bodies(found, before, runtime, places, conditions)
     if isinstance(found, LiveUnavailable):

@@ -25,7 +25,7 @@ from resizefix.runtimes.runtime import ModelToTime, Runtime
 from resizefix.targets.target import Target
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.extraction import Extraction
-from resizefix.verification.in_runtime import Allowed
+from resizefix.verification.in_runtime import judged
 from resizefix.verification.watched import cut_out, fed, values_in, write_sizes
 
 Timer = Callable[[Runtime, Sequence[ModelToTime], int, float], Timings | LiveUnavailable]
@@ -177,4 +177,4 @@ def _is_right(output: str, model: TimedModel, values: Values) -> bool:
     before, after = values.get(output), model.outputs.get(output)
     if before is None or after is None:
         return False
-    return Allowed().judged(output, before, after)[1]
+    return judged(output, before, after)[1]

@@ -43,8 +43,8 @@ def verify(
     With optimisation disabled every bit must agree unless `atol` or `rtol` allow more. Raises UsageError for names and
     shapes that do not fit the models.
     """
+    from resizefix.verification.bounds import Tolerance
     from resizefix.verification.signatures import Feeding
-    from resizefix.verification.verify import Tolerance
     from resizefix.verification.verify import verify as run_both
 
     rules = conditions(**run)
@@ -60,12 +60,11 @@ def verify(
 
         return old_values(*documents)
 
-    feeding = Feeding(fed.values, fed.paths, examples, runs)
+    tolerance, feeding = Tolerance(atol, rtol), Feeding(fed.values, fed.paths, examples, runs)
     if runtime is None:
-        found = run_both(*documents, rules, Tolerance(atol, rtol), feeding)
+        found = run_both(*documents, rules, tolerance, feeding)
     else:
         from resizefix.library.live_runtimes import verify_in
-        from resizefix.verification.in_runtime import Allowed
 
-        found = verify_in(*documents, runtime, rules, Allowed(atol=atol, rtol=rtol), feeding, runtime_python)
+        found = verify_in(*documents, runtime, rules, tolerance, feeding, runtime_python)
     return replace(found, reason=fed.with_notes(found.reason))

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.runtimes.inputs import Value
-from resizefix.verification.compare import Comparison, compare
+from resizefix.verification.compare import Comparison, allclose, compare, largest_finite
 
 FLOAT_BOUND = 2e-5  # of the largest value; measured: ≤ 1.5e-6 from fusing, over 655 models, apart from what follows
 MOST = 2e-2  # never more: a wrong interpolation differs by 3e-2 and up
@@ -87,3 +87,41 @@ def within(comparison: Comparison, bound: float | Mapping[str, Bound]) -> bool:
         if difference.max_rel_diff > allowed:
             return False
     return True
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far two models may be apart: |after - before| ≤ atol + rtol·|before|, or at most the part `relative` of
+    the output's largest value. At the default level the bounds of `default_level_bounds` are enough, too.
+
+    `stated` is the part of the largest value within which a run states its difference: it names this as its bound where
+    it holds.
+    """
+
+    atol: float = 0.0
+    rtol: float = 0.0
+    relative: float | None = None
+    stated: float | None = None
+
+    def bound(self, before: Mapping[str, Value], comparison: Comparison, least: float = 0.0) -> float:
+        """The largest difference that is allowed, as a part of the largest value of an output: what is stated where
+        that holds, else what may be, `least` at any rate."""
+        if self.stated is not None and within(comparison, self.stated):
+            return self.stated
+        parts = [self.rtol, least]
+        if self.relative is not None:
+            parts += [bound.relative for bound in relative_bounds(before, self.relative).values()]
+        if self.atol:
+            largest = (largest_finite(value) for value in before.values() if isinstance(value, np.ndarray))
+            parts += [self.rtol + self.atol / size for size in largest if size]
+        return max(parts)
+
+    def allows(self, before: Mapping[str, Value], after: Mapping[str, Value], comparison: Comparison) -> bool:
+        """Whether outputs that differ as `comparison` says may be so far apart."""
+        if self.relative is not None and within(comparison, relative_bounds(before, self.relative)):
+            return True
+        if self.atol == 0 and self.rtol == 0:
+            return False
+        return before.keys() == after.keys() and all(
+            allclose(before[name], after[name], atol=self.atol, rtol=self.rtol) for name in before
+        )

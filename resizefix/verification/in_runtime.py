@@ -18,8 +18,8 @@ from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import Runtime
-from resizefix.verification.bounds import relative_bounds
-from resizefix.verification.compare import SIDES, Comparison, Difference, Sides, allclose, compare
+from resizefix.verification.bounds import Tolerance
+from resizefix.verification.compare import SIDES, Comparison, Difference, Sides, compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import run_of
 from resizefix.verification.fitting import Fitted
@@ -30,29 +30,7 @@ from resizefix.verification.watched import ResizePlace, fed, watched_runs, watch
 
 RIGHT_WITHIN = 1e-4
 """The largest difference from onnxruntime, as a part of a tensor's largest value, that is called right."""
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """How far a runtime may be from onnxruntime: `relative` to the largest value, or as numpy.allclose has it."""
-
-    relative: float = RIGHT_WITHIN
-    atol: float = 0.0
-    rtol: float = 0.0
-
-    def allows(self, difference: Difference, before: Value, after: Value) -> bool:
-        """Whether a tensor is right."""
-        if difference.bitwise:
-            return True
-        if self.atol or self.rtol:
-            return allclose(before, after, atol=self.atol, rtol=self.rtol)
-        bounds = relative_bounds({difference.output: before}, self.relative)  # half precision has its last bits
-        return difference.max_rel_diff <= bounds[difference.output].relative
-
-    def judged(self, name: str, before: Value, after: Value) -> tuple[Difference, bool]:
-        """How one tensor differs, and whether it is right."""
-        (difference,) = compare_values({name: before}, {name: after}).differences
-        return difference, self.allows(difference, before, after)
+_RIGHT = Tolerance(relative=RIGHT_WITHIN)
 
 
 def verify_in_runtime(
@@ -61,12 +39,13 @@ def verify_in_runtime(
     runtime: Runtime,
     places: Sequence[ResizePlace],
     conditions: Conditions,
-    allowed: Allowed | None = None,
+    tolerance: Tolerance | None = None,
     feeding: Feeding | None = None,
 ) -> Verification | LiveUnavailable:
     """Whether `after` computes in the runtime what `before` does in onnxruntime; they may be one document.
 
     `places` are the resizes of `before`; those in the main graph whose tensors `after` has too are compared one by one.
+    A `tolerance` of absolute or relative differences takes the place of `RIGHT_WITHIN`.
     Inputs and outputs go together as in `verify`. A model that one of the two does not run fails with that as the
     reason. Raises UsageError for names, shapes and feeds that do not fit.
     """
@@ -79,7 +58,8 @@ def verify_in_runtime(
         fitted = watched_runs(before, tensors, inputs, hints, conditions, feeding.runs)
     except (NotComparableError, CannotLoadError, CannotRunError, BrokenOffError) as error:
         return Verification(Status.FAILED, str(error), sessions=conditions.sessions.opened)
-    pair = _Pair(before, after, runtime, renamed, fitted, allowed or Allowed(), feeding)
+    tolerance = tolerance if tolerance and (tolerance.atol or tolerance.rtol) else _RIGHT
+    pair = _Pair(before, after, runtime, renamed, fitted, tolerance, feeding)
     return pair.verification(places, tensors)
 
 
@@ -90,7 +70,7 @@ class _Pair:
     runtime: Runtime
     renamed: Mapping[str, str]
     fitted: Sequence[Fitted]
-    allowed: Allowed
+    tolerance: Tolerance
     feeding: Feeding
 
     def verification(self, places: Sequence[ResizePlace], tensors: Sequence[str]) -> Verification | LiveUnavailable:
@@ -135,9 +115,9 @@ class _Pair:
             if self.feeding.files and not done:
                 views = views_of(", ".join(self.feeding.files.values()), before, after)
             comparison = compare_values(before, after, sides)
-            done.append(run_of(comparison, one.feeds, bound=self.allowed.relative, fed=self.feeding))
+            done.append(run_of(comparison, one.feeds, bound=RIGHT_WITHIN, fed=self.feeding))
             if wrong is None and not all(
-                self.allowed.allows(difference, before[difference.output], after[difference.output])
+                is_right(difference, before[difference.output], after[difference.output], self.tolerance)
                 for difference in comparison.differences
             ):
                 wrong = comparison.reason
@@ -166,8 +146,8 @@ class _Pair:
     def _differences(self, name: str, results: Sequence[Mapping[str, Value]]) -> tuple[list[Difference], bool]:
         """How a tensor differs on each feed on which the runtime gave it, and whether it is right on all."""
         pairs = zip(self.fitted, results, strict=True)
-        judged = [self.allowed.judged(name, one.outputs[name], found[name]) for one, found in pairs if name in found]
-        return [difference for difference, _ in judged], all(right for _, right in judged)
+        made = [judged(name, one.outputs[name], found[name], self.tolerance) for one, found in pairs if name in found]
+        return [difference for difference, _ in made], all(right for _, right in made)
 
     def _not_looked_at(self, inside: RuntimeAnswer | LiveUnavailable) -> str:
         why = inside.reason if isinstance(inside, LiveUnavailable) else inside.message
@@ -183,6 +163,18 @@ def _reason(wrong: str, drifts: Sequence[SiteDrift], runtime: str, looked: bool)
             return Diagnostic("verification.resizes-could-not-be-compared", runtime=runtime, why=wrong)
         return Diagnostic("verification.runtime-differs", runtime=runtime, why=wrong)
     return Diagnostic("verification.no-resize-begins-difference", runtime=runtime, why=wrong)
+
+
+def judged(name: str, before: Value, after: Value, tolerance: Tolerance = _RIGHT) -> tuple[Difference, bool]:
+    """How one tensor differs, and whether it is right."""
+    (difference,) = compare_values({name: before}, {name: after}).differences
+    return difference, is_right(difference, before, after, tolerance)
+
+
+def is_right(difference: Difference, before: Value, after: Value, tolerance: Tolerance = _RIGHT) -> bool:
+    """Whether a tensor that differs so is right."""
+    pair = {difference.output: before}, {difference.output: after}
+    return difference.bitwise or tolerance.allows(*pair, Comparison((difference,)))
 
 
 def compare_values(before: Mapping[str, Value], after: Mapping[str, Value], sides: Sides = SIDES) -> Comparison:

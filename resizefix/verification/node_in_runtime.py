@@ -20,7 +20,7 @@ from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import Engine
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted, fit_feeds
-from resizefix.verification.in_runtime import Allowed
+from resizefix.verification.in_runtime import judged
 from resizefix.verification.verification import SiteDrift, Status, Verification
 from resizefix.verification.watched import ResizePlace, cut_out, fed, values_in, write_sizes
 
@@ -117,7 +117,7 @@ class _Alone:
         if answer.ending is not Ending.RAN:
             return NodeAnswer(label, output, answer.ending, answer.message)
         before, after = run.outputs[output], answer.results[0][output]
-        difference, right = Allowed().judged(output, before, after)
+        difference, right = judged(output, before, after)
         return NodeAnswer(
             label,
             output,

@@ -18,6 +18,7 @@ from resizefix.error_bound import ErrorBound
 from resizefix.errors import UsageError
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+from resizefix.verification.bounds import Tolerance
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.declared_shapes import feeds_from_declared_shapes
 from resizefix.verification.engine import Engine
@@ -25,7 +26,7 @@ from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.fitting import Fitted, OverBudgetError
 from resizefix.verification.signatures import Feeding, NotComparableError
 from resizefix.verification.verification import Run, Status, Verification
-from resizefix.verification.verify import Pair, Tolerance
+from resizefix.verification.verify import Pair
 
 
 def prove_rewrite(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,8 @@ from resizefix.runtimes.ort_session import (
     Session,
     only_without_optimisation,
 )
-from resizefix.verification.bounds import Bound, default_level_bounds, relative_bounds, within
-from resizefix.verification.compare import Comparison, allclose, compare, largest_finite
+from resizefix.verification.bounds import Bound, Tolerance, default_level_bounds, within
+from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.fitting import Fitted, fit_feeds, is_always_empty
@@ -33,8 +33,6 @@ from resizefix.verification.views import View, views_of
 if TYPE_CHECKING:
     from resizefix.document.document import Document
     from resizefix.verification.feeds import Feeder
-
-Outputs = Mapping[str, Value]
 
 
 def verify(
@@ -59,44 +57,6 @@ def verify(
     if feeding.runs < 1:
         raise UsageError("verification.no-runs", runs=feeding.runs)
     return Pair(before, after, Engine(conditions or Conditions()), feeding).verified(tolerance or Tolerance())
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """How far the two models may be apart: |after - before| ≤ atol + rtol·|before|, or at most the part `relative` of
-    the output's largest value. At the default level the bounds of `bounds.default_level_bounds` are enough, too.
-
-    `stated` is the part of the largest value within which a run states its difference: it names this as its bound where
-    it holds.
-    """
-
-    atol: float = 0.0
-    rtol: float = 0.0
-    relative: float | None = None
-    stated: float | None = None
-
-    def bound(self, before: Outputs, comparison: Comparison, least: float = 0.0) -> float:
-        """The largest difference that is allowed, as a part of the largest value of an output: what is stated where
-        that holds, else what may be, `least` at any rate."""
-        if self.stated is not None and within(comparison, self.stated):
-            return self.stated
-        parts = [self.rtol, least]
-        if self.relative is not None:
-            parts += [bound.relative for bound in relative_bounds(before, self.relative).values()]
-        if self.atol:
-            largest = (largest_finite(value) for value in before.values() if isinstance(value, np.ndarray))
-            parts += [self.rtol + self.atol / size for size in largest if size]
-        return max(parts)
-
-    def allows(self, before: Outputs, after: Outputs, comparison: Comparison) -> bool:
-        """Whether outputs that differ as `comparison` says may be so far apart."""
-        if self.relative is not None and within(comparison, relative_bounds(before, self.relative)):
-            return True
-        if self.atol == 0 and self.rtol == 0:
-            return False
-        return before.keys() == after.keys() and all(
-            allclose(before[name], after[name], atol=self.atol, rtol=self.rtol) for name in before
-        )
 
 
 @dataclass

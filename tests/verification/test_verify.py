@@ -12,10 +12,11 @@ from onnx import parser
 
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
+from resizefix.verification.bounds import Tolerance
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.verification import Status, Verification
-from resizefix.verification.verify import Tolerance, verify
+from resizefix.verification.verify import verify
 
 HEADER = '<ir_version: 8, opset_import: ["":17]>'
 CONSTANT = f"""{HEADER} g (float[1,3,h,w] x) => (float[1,3,oh,ow] y) <float[4] s = {{1, 1, 3, 3}}> {{

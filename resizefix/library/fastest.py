@@ -17,9 +17,8 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.library.node_times import NodeTimes, Stopwatch, Timer, Values
 from resizefix.library.speed import GAIN, FormTime, NodeSpeed, Speed, WholeSpeed, ratio
 from resizefix.operations.candidates import LegalizeAs, candidates, legalizers, why_left_alone
-from resizefix.operations.legalize import Legalization
 from resizefix.operations.replacement import Allowance
-from resizefix.operations.rewriter import rewrite
+from resizefix.operations.rewriter import Rewritten, rewrite
 from resizefix.operations.site import Site
 from resizefix.outcome import Outcome, Status
 from resizefix.process import DEFAULT_TIMEOUT
@@ -39,14 +38,14 @@ _LEAST_STEP = 0.98  # the part of the time that one more of them must leave
 class Fastest:
     """The document with the fastest forms, each site's outcome, and what was measured."""
 
-    made: Legalization
+    made: Rewritten
     speed: Speed
 
 
 def fastest(
     view: ModelView,
     sites: Sequence[Site],
-    made: Legalization,
+    made: Rewritten,
     target: Target,
     allowance: Allowance,
     conditions: Conditions,
@@ -88,7 +87,7 @@ class _Whole:
     chosen: Mapping[Key, str]
     part: float
     speed: WholeSpeed
-    made: Legalization
+    made: Rewritten
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +96,7 @@ class _Choice:
 
     view: ModelView
     sites: Sequence[Site]
-    made: Legalization
+    made: Rewritten
     times: NodeTimes
 
     def of_all(self) -> Fastest:
@@ -166,7 +165,7 @@ class _Choice:
             new += found["after"].times
         speed = WholeSpeed(min(old) * 1e3, min(new) * 1e3, kept=False)
         part = ratio(old, new) if max(parts) < 1 else max(parts)
-        return _Whole(chosen, part, speed, Legalization(after.document, after.outcomes))
+        return _Whole(chosen, part, speed, after)
 
     def _timed(
         self, site: Site, outcome: Outcome, speed: NodeSpeed | None, kept: Mapping[Key, str], whole: _Whole | None

@@ -22,9 +22,9 @@ from resizefix.library.live import SPEAKS_FOR, why_live_refuses
 from resizefix.library.raising import raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.operations.candidates import LARGEST_BOUND
-from resizefix.operations.legalize import Legalization
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import Allowance
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.operations.trt_legacy import LegacyForm
@@ -215,7 +215,7 @@ def trt_legacy(
 def _proven(
     model: Model,
     before: Document,
-    made: Legalization | LegacyForm,
+    made: Rewritten | LegacyForm,
     changed: Sequence[Site],
     allowed: float,
     rules: Conditions | None,

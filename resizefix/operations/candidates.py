@@ -25,7 +25,6 @@ AS_IT_IS = "as it is"
 LARGEST_BOUND = 1e-4
 """Of the largest value: a form that may be further off is not the same."""
 
-_CONSTANT = frozenset({OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT})
 _Form = tuple[CoordinateTransformationMode, NearestMode | None]
 _MODES = CoordinateTransformationMode
 SPELLINGS: Mapping[Mode, tuple[_Form, ...]] = {
@@ -110,7 +109,7 @@ def _spellings(subject: ResizeSpec, legalizer: Legalizer) -> Iterator[tuple[str,
     for form in forms:
         for kind in ExtentKind:
             unchanged = form == subject.form and kind is subject.extent
-            if unchanged and legalizer.site.origin.kind in _CONSTANT:
+            if unchanged and legalizer.site.origin.kind.is_constant:
                 continue
 
             def wanted(other: ResizeSpec, form: _Form = form, kind: ExtentKind = kind) -> bool:

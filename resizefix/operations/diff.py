@@ -6,7 +6,7 @@ Nodes are matched by what they write, everything else by name; order counts wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from resizefix.document.view import View
 from resizefix.scope_path import MAIN, ScopePath
 
 _SHOWN_ELEMENTS = 16
+_LISTS = ("metadata_props", "quantization_annotation", "sparse_initializer", "attribute", "attribute_proto")
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def diff(before: Document, after: Document) -> list[Change]:
     """All differences between two models, the model's own fields first, then scope by scope."""
     changes = list(_model_fields(before.proto, after.proto))
     old_scopes, new_scopes = View(before.proto).scopes.by_path, View(after.proto).scopes.by_path
-    for path in [*old_scopes, *(path for path in new_scopes if path not in old_scopes)]:
+    for path in dict.fromkeys((*old_scopes, *new_scopes)):
         old, new = old_scopes.get(path), new_scopes.get(path)
         if old is None or new is None:
             text = str(path)
@@ -53,25 +54,25 @@ def _model_fields(before: ModelProto, after: ModelProto) -> Iterator[Change]:
         old, new = getattr(before, field), getattr(after, field)
         if old != new:
             yield Change(field, field, str(old), str(new))
-    old_imports = {entry.domain or "ai.onnx": str(entry.version) for entry in before.opset_import}
-    new_imports = {entry.domain or "ai.onnx": str(entry.version) for entry in after.opset_import}
-    yield from _by_name("opset", old_imports, new_imports)
-    yield from _by_name("metadata_props", _properties(before), _properties(after))
-    for field in ("training_info", "configuration"):
-        old_bytes = [entry.SerializeToString(deterministic=True) for entry in getattr(before, field, ())]
-        new_bytes = [entry.SerializeToString(deterministic=True) for entry in getattr(after, field, ())]
-        if old_bytes != new_bytes:
-            yield Change(
-                field, field, counted(len(old_bytes), "entry", "entries"), counted(len(new_bytes), "entry", "entries")
-            )
+    models = before, after
+    was, now = ({entry.domain or "ai.onnx": str(entry.version) for entry in of.opset_import} for of in models)
+    yield from _by_name("opset", was, now)
+    was, now = ({entry.key: entry.value for entry in of.metadata_props} for of in models)
+    yield from _by_name("metadata_props", was, now)
+    yield from _entries(("training_info", "configuration"), before, after)
 
 
-def _properties(owner: Any) -> dict[str, str]:
-    return {entry.key: entry.value for entry in owner.metadata_props}
+def _entries(fields: Iterable[str], before: Any, after: Any, path: ScopePath = MAIN) -> Iterator[Change]:
+    """Lists of messages that are compared as a whole."""
+    for field in fields:
+        old, new = ([_serialized(entry) for entry in getattr(owner, field, ())] for owner in (before, after))
+        if old != new:
+            was, now = (counted(len(entries), "entry", "entries") for entries in (old, new))
+            yield Change(field, field, was, now, path)
 
 
 def _by_name(what: str, old: dict[str, str], new: dict[str, str], scope: ScopePath = MAIN) -> Iterator[Change]:
-    for name in [*old, *(name for name in new if name not in old)]:
+    for name in dict.fromkeys((*old, *new)):
         if old.get(name) != new.get(name):
             yield Change(what, name, old.get(name), new.get(name), scope)
 
@@ -91,35 +92,18 @@ class _Scopes:
             if getattr(old, field) != getattr(new, field):
                 yield Change(field, field, getattr(old, field), getattr(new, field), path)
         yield from self._nodes()
-        for field in ("input", "output", "value_info"):
-            what = field
-            before, after = _named(getattr(old, field), value_text), _named(getattr(new, field), value_text)
+        for what in ("input", "output", "value_info"):
+            before, after = ({_name(value): value_text(value) for value in getattr(of, what)} for of in (old, new))
             yield from _by_name(what, before, after, path)
-            if field != "value_info":
+            if what != "value_info":
                 yield from self._order(what, list(before), list(after))
         yield from self._initializers()
-        for field in (
-            "metadata_props",
-            "quantization_annotation",
-            "sparse_initializer",
-            "attribute",
-            "attribute_proto",
-        ):
-            before_entries = [_serialized(entry) for entry in getattr(old, field, ())]
-            after_entries = [_serialized(entry) for entry in getattr(new, field, ())]
-            if before_entries != after_entries:
-                yield Change(
-                    field,
-                    field,
-                    counted(len(before_entries), "entry", "entries"),
-                    counted(len(after_entries), "entry", "entries"),
-                    path,
-                )
+        yield from _entries(_LISTS, old, new, path)
 
     def _nodes(self) -> Iterator[Change]:
         old = {_node_key(node, index): node for index, node in enumerate(self._old.body.node)}
         new = {_node_key(node, index): node for index, node in enumerate(self._new.body.node)}
-        for key in [*old, *(key for key in new if key not in old)]:
+        for key in dict.fromkeys((*old, *new)):
             before, after = old.get(key), new.get(key)
             if before is None or after is None or not self._same_node(before, after):
                 named = before or after
@@ -144,7 +128,7 @@ class _Scopes:
 
     def _initializers(self) -> Iterator[Change]:
         old, new = self._old.initializers, self._new.initializers
-        for name in [*old, *(name for name in new if name not in old)]:
+        for name in dict.fromkeys((*old, *new)):
             before, after = old.get(name), new.get(name)
             if before is None or after is None or not self._same_tensor(before, after):
                 old_text, new_text = (
@@ -165,8 +149,8 @@ class _Scopes:
         return arrays[0].tobytes() == arrays[1].tobytes()
 
 
-def _named(values: Iterable[Any], text: Callable[[Any], str]) -> dict[str, str]:
-    return {(value if isinstance(value, str) else value.name): text(value) for value in values}
+def _name(value: Any) -> str:
+    return str(value if isinstance(value, str) else value.name)
 
 
 def _serialized(message: Any) -> bytes:

@@ -19,6 +19,7 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.operations.site import ReadSite
 from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, common_denominator, numerator
+from resizefix.scope_path import MAIN
 
 _BATCH_AND_CHANNEL = 2
 _LONGEST = 2**31 - 1  # of an axis; sizes are int64, but runtimes count the elements of a tensor so
@@ -47,25 +48,12 @@ def bind_input(site: ReadSite, form: Form) -> InputBinding:
     crops = interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
     of_site = site.op_type, site.since_version, site.extent.kind, site.values
     bound = _bound(_Kind(*of_site, interpolation.axes, crops, site.input_dims), form)
-    return InputBinding(site.scope.path, site.input, site.output, site.label, *bound)
-
-
-_Bound = tuple[
-    Form,
-    ExtentKind,
-    tuple[float, ...],
-    tuple[int, ...],
-    tuple[int, ...],
-    Dims | None,
-    float,
-    tuple[int | None, ...],
-    tuple[int, ...] | None,
-]
+    return replace(bound, scope=site.scope.path, input=site.input, output=site.output, label=site.label)
 
 
 @lru_cache(maxsize=256)
-def _bound(site: _Kind, form: Form) -> _Bound:
-    """The fields of a binding from `form` to `axes`, in their order."""
+def _bound(site: _Kind, form: Form) -> InputBinding:
+    """The binding of any site of this kind, which has no name."""
     kind = ExtentKind.SIZES if form is Form.SIZES else ExtentKind.SCALES
     base = _as_sizes(site) if form is Form.SIZES else _as_scales(site)
     axes = _axes(site, len(base))
@@ -77,7 +65,8 @@ def _bound(site: _Kind, form: Form) -> _Bound:
     output_dims = _fixed_dims(site, form, kind, base, axes, scaled)
     resized_dims = tuple(_static_dim(site, axis) for axis in axes)
     named_axes = None if axes == tuple(range(len(axes))) and site.axes is None else axes
-    return form, kind, base, entries, scaled, output_dims, site.dialect.min_scale, resized_dims, named_axes
+    of_axes = base, entries, scaled, output_dims, site.dialect.min_scale, resized_dims, named_axes
+    return InputBinding(MAIN, "", "", "", form, kind, *of_axes)
 
 
 def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | None) -> InputBinding:
@@ -106,16 +95,8 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
         from resizefix.origins.format_expression import figure
 
         scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
-        known = common_denominator(scales)
-        if known is not None:
-            raise RefusedError("operations.factor-not-rational", scale=scale, chosen=chosen, rule="denominator")
-        raise RefusedError(
-            "operations.factor-never-rational",
-            scale=scale,
-            chosen=chosen,
-            largest=f"{LARGEST_DENOMINATOR:,}",
-            rule="denominator",
-        )
+        code = f"operations.factor-{'never' if common_denominator(scales) is None else 'not'}-rational"
+        raise RefusedError(code, scale=scale, chosen=chosen, largest=f"{LARGEST_DENOMINATOR:,}", rule="denominator")
     driven = replace(floats, denominator=chosen, by_shape=by_shape)
     if by_shape:
         _refuse_other_samples(driven)
@@ -245,14 +226,10 @@ def _scaled_entries(
     site: _Kind, kind: ExtentKind, base: tuple[float, ...] | tuple[int, ...], axes: tuple[int, ...]
 ) -> tuple[int, ...]:
     """The entries that scale; where none does, those of the spatial axes, which are meant to."""
-    if kind is ExtentKind.SCALES:
-        scaled = tuple(position for position, scale in enumerate(base) if scale != 1)
-    else:
-        scaled = tuple(position for position, size in enumerate(base) if size != _static_dim(site, axes[position]))
-    if scaled:
-        return scaled
+    stays = [1 if kind is ExtentKind.SCALES else _static_dim(site, axis) for axis in axes]
+    scaled = tuple(position for position, value in enumerate(base) if value != stays[position])
     spatial = tuple(position for position, axis in enumerate(axes) if axis >= _BATCH_AND_CHANNEL)
-    return spatial or tuple(range(len(axes)))
+    return scaled or spatial or tuple(range(len(axes)))
 
 
 def _fixed_dims(
@@ -277,15 +254,10 @@ def _fixed_dims(
     moving = {axes[position] for position in scaled}
     if form in (Form.SCALES, Form.SIZES):
         moving |= {axis for axis in axes if axis not in _kept(rank, moving)}
-    dims: list[int | str | None] = []
-    for axis in range(rank):
-        if axis in moving:
-            dims.append(None)
-        elif kind is ExtentKind.SIZES and axis in axes:
-            dims.append(int(base[axes.index(axis)]))
-        else:
-            dims.append(None if site.input_dims is None else site.input_dims[axis])
-    return tuple(dims)
+    dims = list(site.input_dims or (None,) * rank)
+    for axis, value in zip(axes, base, strict=True) if kind is ExtentKind.SIZES else ():
+        dims[axis] = int(value)
+    return tuple(None if axis in moving else size for axis, size in enumerate(dims))
 
 
 def _kept(rank: int, scaled: set[int]) -> set[int]:

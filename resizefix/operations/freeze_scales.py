@@ -18,7 +18,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
-from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, drop_unread_arguments, remove_unread, set_input
+from resizefix.document.edits import drop_unread_arguments, remove_unread, set_input
 from resizefix.document.scopes import Scope, Scopes
 from resizefix.document.shapes import Dims, Key
 from resizefix.document.text import counted, node_text
@@ -44,13 +44,12 @@ class Freezing:
     """The frozen document and what happened to each selected site.
 
     `values` are what the inputs behind the frozen sites were set to: fed these, the document before computes what this
-    one does. `removed` are the inputs that are no more; one that something else reads stays.
+    one does.
     """
 
     document: Document
     outcomes: tuple[Outcome, ...]
     values: Mapping[str, tuple[float, ...]]
-    removed: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +83,7 @@ def freeze_scales(
     view = view or ModelView(document)
     operation = _Freeze(GivenValues(view, sites, values or {}))
     made = rewrite(view, sites, operation)
-    return Freezing(made.document, made.outcomes, operation.used, operation.removed)
+    return Freezing(made.document, made.outcomes, operation.used)
 
 
 class _Freeze(Operation[_Plan]):
@@ -93,7 +92,6 @@ class _Freeze(Operation[_Plan]):
         self._scopes = given.scopes
         self._recoverer = Recoverer(given.view, given.arrays)
         self.used: dict[str, tuple[float, ...]] = {}
-        self.removed: tuple[str, ...] = ()
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_Plan | Outcome]:
         facts = facts_in(view) if sites else ()
@@ -106,16 +104,13 @@ class _Freeze(Operation[_Plan]):
         ]
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
-        self.removed, nodes = _apply(document, [plan for _, plan in plans], self._given)
+        nodes = _apply(document, [plan for _, plan in plans], self._given)
         self.used = {name: self._given.numbers(name) for _, plan in plans for name in plan.inputs}
-        texts = {site.index: (node_text(site.node), (node_text(nodes[site.key]),)) for site, _ in plans}
         return [
-            Outcome(
-                site.index,
-                site.label,
+            site.outcome(
                 Status.CHANGED,
                 "; ".join(filter(None, (plan.note, *plan.conditions))) or None,
-                *texts[site.index],
+                after=(node_text(nodes[site.key]),),
                 condition=", ".join(plan.conditions) or None,
             )
             for site, plan in plans
@@ -123,22 +118,19 @@ class _Freeze(Operation[_Plan]):
 
     def _plan(self, site: Site) -> _Plan | Outcome:
         """What the site's operand becomes; or why it stays as it is."""
-
-        def outcome(status: Status, reason: str | None) -> Outcome:
-            return Outcome(site.index, site.label, status, reason, node_text(site.node))
-
-        if not isinstance(site, ReadSite):
-            return outcome(Status.REFUSED, site.reason)
         kind = site.origin.kind
-        if kind in (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT):
-            return outcome(Status.UNCHANGED, Diagnostic("operations.constant-already", extent=site.extent.kind.value))
+        if not isinstance(site, ReadSite):
+            return site.outcome(Status.REFUSED, site.reason)
+        if kind.is_constant:
+            reason = Diagnostic("operations.constant-already", extent=site.extent.kind.value)
+            return site.outcome(Status.UNCHANGED, reason)
         if kind is OriginKind.COMPUTED and site.extent.values is not None:
             dtype = np.float32 if site.extent.kind is ExtentKind.SCALES else np.int64
             return _Plan(site, site.extent.kind, np.array(site.extent.values, dtype))
         if kind is not OriginKind.GRAPH_INPUT:
-            return outcome(Status.REFUSED, site.reason)
+            return site.outcome(Status.REFUSED, site.reason)
         plan = self._of_inputs(site)
-        return outcome(Status.REFUSED, plan) if isinstance(plan, str) else plan
+        return site.outcome(Status.REFUSED, plan) if isinstance(plan, str) else plan
 
     def _of_inputs(self, site: ReadSite) -> _Plan | str:
         kind, inputs = site.extent.kind, self._given.behind(site)
@@ -209,10 +201,8 @@ def _misfit(value: Array, kind: ExtentKind, site: ReadSite) -> str | None:
     return Diagnostic("operations.would-not-fit-axes", extent=kind.value, numbers=numbers, axes=list(axes))
 
 
-def _apply(
-    document: Document, plans: Sequence[_Plan], given: GivenValues
-) -> tuple[tuple[str, ...], Mapping[Key, NodeProto]]:
-    """The inputs that went, and the sites' nodes as they are now."""
+def _apply(document: Document, plans: Sequence[_Plan], given: GivenValues) -> Mapping[Key, NodeProto]:
+    """The sites' nodes as they are now."""
     model = document.proto
     scopes = View(model).scopes
     nodes = {plan.site.key: _node(scopes, plan.site) for plan in plans}
@@ -227,13 +217,14 @@ def _apply(
         writer.fix_input(name, given.arrays[name])
     writer.finish()
     remove_unread(model, [*operands, *writer.orphans])
-    drop_unread_arguments(model, {name for plan in plans for name in plan.inputs})
-    removed = _drop_inputs(model, {name for plan in plans for name in plan.inputs})
+    inputs = {name for plan in plans for name in plan.inputs}
+    drop_unread_arguments(model, inputs)
+    _drop_inputs(model, inputs)
     for plan in plans:
         if read(nodes[plan.site.key], plan.site.dialect).interpolation != plan.site.reading.interpolation:
             raise AssertionError(f"{plan.site.label}: freezing changed its meaning")
     _write_shapes(document, [plan for plan in plans if plan.inputs])
-    return removed, nodes
+    return nodes
 
 
 def _by_operand(plans: Sequence[_Plan], scopes: Scopes) -> list[list[_Plan]]:
@@ -267,16 +258,14 @@ def _write(group: Sequence[_Plan], nodes: Mapping[Key, NodeProto], scopes: Scope
         set_input(node, slot, constant)
 
 
-def _drop_inputs(model: ModelProto, names: set[str]) -> tuple[str, ...]:
-    """Those of the inputs that are no longer fed: they became constants, or nothing reads them any more."""
+def _drop_inputs(model: ModelProto, names: set[str]) -> None:
+    """Without those of the inputs that nothing reads any more, and their defaults."""
     scopes = View(model).scopes
     definitions = [scopes.definition(scopes.main, name) for name in sorted(names)]
     unread = [found.name for found in definitions if found is not None and not scopes.readers(found)]
     for name in unread:
         drop_input(model, name)
-    remove_unread(model, [(MAIN, name) for name in unread])  # defaults
-    constants = {tensor.name for tensor in model.graph.initializer} if model.ir_version < FIRST_IR_WITH_DEFAULTS else ()
-    return tuple(sorted(names - ({value.name for value in model.graph.input} - set(constants))))
+    remove_unread(model, [(MAIN, name) for name in unread])
 
 
 def _write_shapes(document: Document, plans: Sequence[_Plan]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from onnx import NodeProto, TensorProto, helper
 
@@ -17,7 +17,6 @@ from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.document.shapes import Key
-from resizefix.document.text import node_text
 from resizefix.equivalences.chain import Step
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
@@ -38,27 +37,15 @@ from resizefix.operations.replacement import (
     subject_of,
     why_unverifiable,
 )
-from resizefix.operations.rewriter import Operation, broken_rules, rewrite
+from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, rewrite
 from resizefix.operations.scan_ranks import store_scan_ranks
 from resizefix.operations.site import Site
 from resizefix.operations.spelling import operands_of, spelled
-from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
 from resizefix.targets.target import Effect, Target, Violation, accepted, judge
-
-# A chain that onnxruntime folds to scales is one that inference leaves unread.
-_READ_BY_INFERENCE = frozenset({OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT})
-
-
-@dataclass(frozen=True, eq=False)
-class Legalization:
-    """The rewritten document and what happened to each selected site."""
-
-    document: Document
-    outcomes: tuple[Outcome, ...]
 
 
 def legalize(
@@ -68,7 +55,7 @@ def legalize(
     *,
     allowance: Allowance | None = None,
     view: ModelView | None = None,
-) -> Legalization:
+) -> Rewritten:
     """A copy of the document whose selected sites the target accepts, where that can be; `document` stays as it is.
 
     A site that is accepted is left alone; one whose rules can be satisfied by no chain of equivalences is replaced by
@@ -76,8 +63,7 @@ def legalize(
     looked at again until nothing changes: a second call would find nothing to do. `view` is the document's, where
     the caller has one.
     """
-    made = rewrite(view or ModelView(document), sites, Legalize(target, allowance or Allowance()))
-    return Legalization(made.document, made.outcomes)
+    return rewrite(view or ModelView(document), sites, Legalize(target, allowance or Allowance()))
 
 
 def rewritable(view: ModelView, sites: Sequence[Site], target: Target, *, exactly: bool = False) -> frozenset[int]:
@@ -151,7 +137,7 @@ def _refused_for(site: Site, target: Target, faults: Sequence[Fault]) -> Outcome
     """The outcome of a site with a fault that keeps the target from loading the model: `repair` comes first."""
     violation = next(not_loaded(target, site.label, faults))
     reason = Diagnostic("operations.not-loaded", why=_refusal(target, [violation])[1], fix=violation.fix)
-    return Outcome(site.index, site.label, Status.REFUSED, reason, node_text(site.node))
+    return site.outcome(Status.REFUSED, reason)
 
 
 class Legalizer:
@@ -167,14 +153,12 @@ class Legalizer:
     def plan(self) -> Replacement | Outcome:
         """What takes the site's place; or its outcome where nothing does."""
         site, violations = self.site, judge(self.target, self.facts)
-        before = node_text(site.node)
         if accepted(violations):
-            reason = Diagnostic("operations.accepted", target=self.target.name)
-            return Outcome(site.index, site.label, Status.UNCHANGED, reason, before)
+            return site.outcome(Status.UNCHANGED, Diagnostic("operations.accepted", target=self.target.name))
         try:
             made = self._replacement(violations)
         except RefusedError as error:
-            return Outcome(site.index, site.label, Status.REFUSED, str(error), before)
+            return site.outcome(Status.REFUSED, str(error))
         broken = "; ".join(f"{violation.because} [{violation.rule}]" for violation in violations)
         why = Diagnostic("operations.for-target", target=self.target.name, why=broken)
         return replace(made, why=why, conditions=(*made.conditions, *why_unverifiable(self.facts)))
@@ -236,9 +220,10 @@ class Legalizer:
         """What shape inference would get wrong if it read these scales, which it could not before (5 times 1.8).
 
         Loaders believe it, onnxruntime's own too: the neighbours no longer fit, or a buffer is too small. Where it read
-        the scales already the file stays as right or wrong as it was.
+        the scales already the file stays as right or wrong as it was. A chain that onnxruntime folds to scales is one
+        that inference leaves unread.
         """
-        was_read = self.site.extent.kind is ExtentKind.SCALES and self.site.origin.kind in _READ_BY_INFERENCE
+        was_read = self.site.extent.kind is ExtentKind.SCALES and self.site.origin.kind.is_constant
         if was_read or subject.extent is not ExtentKind.SCALES:
             return ""
         for axis in subject.listed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,12 +67,17 @@ def edited(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], s
     return Edited(tuple(attributes.values()), meaning, wanted, _description(old, wanted, gone))
 
 
+def with_attributes(node: NodeProto, attributes: Iterable[AttributeProto]) -> NodeProto:
+    """A copy of the node with these attributes in place of its own."""
+    made = NodeProto()
+    made.CopyFrom(node)
+    del made.attribute[:]
+    made.attribute.extend(attributes)
+    return made
+
+
 def _meaning(site: ReadSite, attributes: Mapping[str, AttributeProto]) -> Interpolation:
-    node = NodeProto()
-    node.CopyFrom(site.node)
-    del node.attribute[:]
-    node.attribute.extend(attributes.values())
-    return read(node, site.dialect).interpolation
+    return read(with_attributes(site.node, attributes.values()), site.dialect).interpolation
 
 
 def _written(settings: Settings, dialect: Dialect) -> Iterator[tuple[str, Any]]:
@@ -104,17 +109,17 @@ def _type(dialect: Dialect, name: str) -> int:
 
 def _require_read(settings: Settings, meaning: Interpolation) -> None:
     """Raises RefusedError for a setting that the resulting mode does not read."""
-    mode = meaning.mode.value
-    if settings.nearest_mode is not None and meaning.nearest_mode is None:
-        raise RefusedError("operations.set-not-read", key="nearest_mode", mode=mode, wanted="mode=nearest", rule="mode")
-    if settings.cubic_coeff_a is not None and meaning.cubic_coeff_a is None:
-        raise RefusedError("operations.set-not-read", key="cubic_coeff_a", mode=mode, wanted="mode=cubic", rule="mode")
-    if settings.antialias and not meaning.antialias:
-        wanted = "mode=linear or mode=cubic"
-        raise RefusedError("operations.set-not-read", key="antialias", mode=mode, wanted=wanted, rule="mode")
-    if settings.exclude_outside and not meaning.exclude_outside:
-        wanted = "mode=cubic" if meaning.mode is Mode.NEAREST else "mode=cubic or antialias=1"
-        raise RefusedError("operations.set-not-read", key="exclude_outside", mode=mode, wanted=wanted, rule="mode")
+    readers = {
+        "nearest_mode": "mode=nearest",
+        "cubic_coeff_a": "mode=cubic",
+        "antialias": "mode=linear or mode=cubic",
+        "exclude_outside": "mode=cubic" if meaning.mode is Mode.NEAREST else "mode=cubic or antialias=1",
+    }
+    for key, wanted in readers.items():
+        given, is_read = (getattr(of, key) is not None and getattr(of, key) is not False for of in (settings, meaning))
+        if given and not is_read:
+            mode = meaning.mode.value
+            raise RefusedError("operations.set-not-read", key=key, mode=mode, wanted=wanted, rule="mode")
 
 
 def _require_said(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None]) -> None:

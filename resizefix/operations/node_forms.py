@@ -15,9 +15,7 @@ from resizefix.operations.replacement import Allowance, Fresh, Replacement, chai
 from resizefix.operations.settings import AXES, SCALES, SIZES
 from resizefix.operations.site import ReadSite
 from resizefix.operations.spelling import spelled
-from resizefix.origins.origin import OriginKind
 
-_CONSTANT = frozenset({OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT})
 _KINDS = {SCALES: ExtentKind.SCALES, SIZES: ExtentKind.SIZES}
 # The equivalences whose conditions tell why a form cannot be had.
 _DECIDING = {SCALES: (17, 22, 14), SIZES: (16, 14), AXES: (15,)}
@@ -38,7 +36,7 @@ def _operand_kind(site: ReadSite) -> ExtentKind:
 
 def require_constant(site: ReadSite, form: str) -> None:
     """Raises RefusedError for a form that speaks of an extent which is computed or fed."""
-    if form not in BY_NAME and site.origin.kind not in _CONSTANT:
+    if form not in BY_NAME and not site.origin.kind.is_constant:
         kind = _operand_kind(site).value
         raise RefusedError("operations.set-form-of-computed", form=form, kind=kind, rule="form")
 

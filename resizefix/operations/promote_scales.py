@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import onnx
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
@@ -34,6 +33,8 @@ from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, InputBinding, PromotedInput
 from resizefix.targets.target import Effect, Target
+
+_DTYPES = {"int64": np.int64, "float": np.float32}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +150,8 @@ class _Promote(Operation[InputBinding]):
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[InputBinding | Outcome]:
         plans: list[InputBinding | Outcome] = []
         for site in sites:
-            first = (
-                next((plan for plan in plans if isinstance(plan, InputBinding)), None) if self._naming.shared else None
-            )
+            shared = plans if self._naming.shared else ()
+            first = next((plan for plan in shared if isinstance(plan, InputBinding)), None)
             plans.append(_plan(site, self._form, self._integers, self._refused.get(site.index), first))
         return self._without_refused_inputs(view, sites, plans)
 
@@ -169,17 +169,17 @@ class _Promote(Operation[InputBinding]):
         ]
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, InputBinding]]) -> Sequence[Outcome]:
-        sites = [site for site, _ in plans]
-        by_index = {site.index: driven for site, driven in plans}
         names = FreshNames(names_in(document.proto))
-        self.inputs = _inputs(sites, by_index, self._naming, names, self._keep_default)
-        outcomes = _apply(View(document.proto).scopes, sites, by_index, self.inputs, names)
-        notes = store_scan_ranks(document, [driven.key for _, driven in plans])
-        for site, driven in plans if notes else ():
-            reasons = (outcomes[site.index].reason, notes.get(driven.key))
-            reason = "; ".join(reason for reason in reasons if reason) or None
-            outcomes[site.index] = replace(outcomes[site.index], reason=reason)
-        return [outcomes[site.index] for site, _ in plans]
+        self.inputs = _inputs(plans, self._naming, names, self._keep_default)
+        nodes = _apply(View(document.proto).scopes, plans, self.inputs, names)
+        afters = [node_text(node) for node in nodes]
+        notes = store_scan_ranks(document, [site.key for site, _ in plans])
+        outcomes = []
+        for (site, driven), after in zip(plans, afters, strict=True):
+            inexact = _not_everywhere(driven)
+            reason = "; ".join(filter(None, (inexact, notes.get(site.key)))) or None
+            outcomes.append(site.outcome(Status.CHANGED, reason, after=(after,), exact=inexact is None))
+        return outcomes
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """Sites that the target refuses for other reasons than their scales, each with what to do."""
@@ -202,7 +202,7 @@ def _plan(
     if site.reason is not None or not isinstance(site, ReadSite):
         is_input = isinstance(site, ReadSite) and site.origin.kind is OriginKind.GRAPH_INPUT
         status = Status.UNCHANGED if is_input else Status.REFUSED
-        return Outcome(site.index, site.label, status, site.reason, node_text(site.node))
+        return site.outcome(status, site.reason)
     if refusal is not None:
         return refusal.outcome(site)
     try:
@@ -217,62 +217,56 @@ def _plan(
     if first is not None and first.input_value(first.base) != driven.input_value(driven.base):
         mine, theirs = driven.input_value(driven.base), first.input_value(first.base)
         reason = Diagnostic("operations.not-shared", mine=list(mine), other=first.label, theirs=list(theirs))
-        return Outcome(site.index, site.label, Status.REFUSED, reason, node_text(site.node))
+        return site.outcome(Status.REFUSED, reason)
     return driven
 
 
 def _inputs(
-    sites: Sequence[Site], plans: Mapping[int, InputBinding], naming: Naming, names: FreshNames, keep_default: bool
+    plans: Sequence[tuple[Site, InputBinding]], naming: Naming, names: FreshNames, keep_default: bool
 ) -> tuple[PromotedInput, ...]:
-    groups = [list(plans)] if naming.shared and plans else [[index] for index in plans]
-    by_index = {site.index: site for site in sites}
+    groups = [plans] if naming.shared and plans else [[plan] for plan in plans]
     inputs = []
     for group in groups:
-        driven = tuple(plans[index] for index in group)
-        if naming.name is None:
-            site = by_index[group[0]]
-            name = names.fresh(f"{site.node.name or f'{site.op_type}_{site.index}'}_scales")
-        else:
-            wanted = naming.name if len(groups) == 1 else f"{naming.name}_{group[0]}"
+        site, first = group[0]
+        wanted = f"{site.node.name or f'{site.op_type}_{site.index}'}_scales"
+        if naming.name is not None:
+            wanted = naming.name if len(groups) == 1 else f"{naming.name}_{site.index}"
             if not names.is_free(wanted):
                 raise UsageError("operations.input-name-taken", wanted=wanted)
-            name = names.fresh(wanted)
-        value = driven[0].input_value(driven[0].base)
-        inputs.append(PromotedInput(name, value, keep_default, driven))
+        driven = tuple(driven for _, driven in group)
+        inputs.append(PromotedInput(names.fresh(wanted), first.input_value(first.base), keep_default, driven))
     return tuple(inputs)
 
 
 def _apply(
-    scopes: Scopes,
-    sites: Sequence[Site],
-    plans: Mapping[int, InputBinding],
-    inputs: Sequence[PromotedInput],
-    names: FreshNames,
-) -> dict[int, Outcome]:
+    scopes: Scopes, plans: Sequence[tuple[Site, InputBinding]], inputs: Sequence[PromotedInput], names: FreshNames
+) -> list[NodeProto]:
+    """The sites' nodes as they are now."""
     model = scopes.model
     by_key = {driven.key: source for source in inputs for driven in source.sites}
-    nodes: dict[int, NodeProto] = {}
+    nodes: list[NodeProto] = []
     old_operands: list[Key] = []
     subgraph = InputSubgraph(names)
-    for site in sites:
-        if site.index not in plans:
-            continue
+    for site, driven in plans:
         scope = scopes.by_path[site.scope.path]
-        nodes[site.index] = node = scope.body.node[scope.producers[site.output]]
+        node = scope.body.node[scope.producers[site.output]]
+        nodes.append(node)
         old_operands.extend(definition.key for definition in scopes.sources(scope, node, 1))
         # What feeds an operand stands in the outermost scope, before the node or the one around the node's body.
         here = Place(site.scope.path, scope.producers[site.output])
         outside = Place(scope.path.outermost, scope.order[1]) if scope.parent else here
-        _rewire(site.read, plans[site.index], node, by_key[site.key], subgraph, outside, here)
+        _rewire(site.read, driven, node, by_key[site.key], subgraph, outside, here)
     for place, made in sorted(subgraph.nodes.items(), key=lambda item: item[0].position, reverse=True):
         insert_nodes(scopes.by_path[place.path].body, place.position, made)
     remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
     for source in inputs:
-        add_graph_input(model, _value_info(source), _default(source) if source.optional else None)
-    inside = ((driven.scope.function, by_key[driven.key].name) for driven in plans.values())
+        default = numpy_helper.from_array(np.array(source.value, _DTYPES[source.elem_type]), source.name)
+        info = helper.make_tensor_value_info(source.name, default.data_type, source.shape)
+        add_graph_input(model, info, default if source.optional else None)
+    inside = ((driven.scope.function, by_key[driven.key].name) for _, driven in plans)
     pass_into_functions(model, dict.fromkeys((function, name) for function, name in inside if function is not None))
-    rederive(model, {driven.key: driven.output_dims for driven in plans.values()})
-    return {index: _outcome(site, nodes[index], plans[index]) for site in sites if (index := site.index) in nodes}
+    rederive(model, {driven.key: driven.output_dims for _, driven in plans})
+    return nodes
 
 
 def _rewire(
@@ -300,22 +294,6 @@ def _rewire(
     after = read(node, dialect)
     if after.interpolation != site.interpolation:
         raise AssertionError(f"{site.label}: promotion changed its meaning to {after.interpolation}")
-
-
-def _value_info(source: PromotedInput) -> onnx.ValueInfoProto:
-    elem_type = TensorProto.INT64 if source.elem_type == "int64" else TensorProto.FLOAT
-    return helper.make_tensor_value_info(source.name, elem_type, source.shape)
-
-
-def _default(source: PromotedInput) -> TensorProto:
-    dtype = np.int64 if source.elem_type == "int64" else np.float32
-    return numpy_helper.from_array(np.array(source.value, dtype), source.name)
-
-
-def _outcome(site: Site, node: NodeProto, driven: InputBinding) -> Outcome:
-    before, after = node_text(site.node), node_text(node)
-    reason = _not_everywhere(driven)
-    return Outcome(site.index, site.label, Status.CHANGED, reason, before, (after,), exact=reason is None)
 
 
 def _not_everywhere(driven: InputBinding) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from resizefix.document.text import node_text
 from resizefix.operations.site import Site
 from resizefix.outcome import Outcome, Status
 
@@ -21,5 +20,4 @@ class Refusal(NamedTuple):
 
     def outcome(self, site: Site) -> Outcome:
         """The site's outcome."""
-        before = node_text(site.node)
-        return Outcome(site.index, site.label, Status.REFUSED, self.reason, before, retry_args=self.retry_args)
+        return site.outcome(Status.REFUSED, self.reason, retry_args=self.retry_args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onnx import TensorProto, helper
@@ -29,14 +29,10 @@ _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are r
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """The repaired document, what happened to each selected site, and the faults that were fixed, by site index.
-
-    `first` are the faults of each selected site as the file stands.
-    """
+    """The repaired document, and what happened to each selected site."""
 
     document: Document
     outcomes: tuple[Outcome, ...]
-    fixed: Mapping[int, tuple[Fault, ...]]
 
 
 def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Repair:
@@ -72,10 +68,10 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     after = sites_in(ModelView(current)) if not removed else []
     current = _with_true_shapes(current, [after[index].key for index in sorted(resized) if index < len(after)])
     outcomes = tuple(
-        _outcome(site, tuple(fixed[index]), refused.get(index), after[index] if index < len(after) else None)
+        _outcome(site, fixed[index], refused.get(index), after[index] if index < len(after) else None)
         for index, site in selected.items()
     )
-    return Repair(current, outcomes, {index: tuple(faults) for index, faults in fixed.items()})
+    return Repair(current, outcomes)
 
 
 def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]]) -> Document:
@@ -146,20 +142,17 @@ def _stored(document: Document, keys: Sequence[Key]) -> dict[Key, Dims]:
 
 
 def _outcome(site: Site, fixed: Sequence[Fault], refused: Fault | None, after: Site | None) -> Outcome:
-    before = node_text(site.node)
     names = ", ".join(dict.fromkeys(fault.name for fault in fixed)) or None
     if refused is not None:
         reason = f"{refused.because}; {refused.fix}"
-        retry = refused.retry_args
-        return Outcome(site.index, site.label, Status.REFUSED, reason, before, retry_args=retry, fault=refused.name)
+        return site.outcome(Status.REFUSED, reason, retry_args=refused.retry_args, fault=refused.name)
+    if not fixed and site.interpolation is None:
+        return site.outcome(Status.REFUSED, site.reason)
     if not fixed:
-        if site.interpolation is None:
-            return Outcome(site.index, site.label, Status.REFUSED, site.reason, before)
-        return Outcome(site.index, site.label, Status.UNCHANGED, Diagnostic("operations.no-fault"), before)
+        return site.outcome(Status.UNCHANGED, Diagnostic("operations.no-fault"))
     if after is not None and after.interpolation is None:
-        reason = Diagnostic("operations.not-fixed-enough", why=after.reason)
-        return Outcome(site.index, site.label, Status.REFUSED, reason, before, fault=names)
+        return site.outcome(Status.REFUSED, Diagnostic("operations.not-fixed-enough", why=after.reason), fault=names)
     reason = "; ".join(f"{fault.because}: {fault.fix}" for fault in fixed)
     text = (node_text(after.node),) if after is not None else ()
     exact = all(fault.keeps_numbers for fault in fixed)
-    return Outcome(site.index, site.label, Status.CHANGED, reason, before, text, exact=exact, fault=names)
+    return site.outcome(Status.CHANGED, reason, after=text, exact=exact, fault=names)

@@ -68,20 +68,15 @@ class Replacement:
     description: str = ""
     why: str = ""
 
-    @property
-    def condition(self) -> str | None:
-        """For which inputs all this holds; None: for all that the site takes."""
-        return ", ".join(self.conditions) or None
-
     def outcome(self, site: Site, also: str | None = None) -> Outcome:
         """The outcome of the site: how it was rewritten, how near that comes, under which condition, and `also`."""
         within = Diagnostic("operations.within", bound=f"{self.bound:.2g}") if self.bound and not self.exact else ""
         near = ", ".join(part for part in (*self.conditions, within) if part)
         parts = (self.description or self.how, self.why, near, self.note, also)
         reason = "; ".join(part for part in parts if part)
-        before, after = node_text(site.node), tuple(node_text(node) for node in self.nodes)
-        how_near = (self.exact, self.condition, self.bound)
-        return Outcome(site.index, site.label, Status.CHANGED, reason, before, after, *how_near)
+        after = tuple(node_text(node) for node in self.nodes)
+        how_near = {"exact": self.exact, "condition": ", ".join(self.conditions) or None, "bound": self.bound}
+        return site.outcome(Status.CHANGED, reason, after=after, **how_near)
 
 
 def subject_of(site: Site) -> ResizeSpec:

@@ -13,7 +13,6 @@ from typing import Generic, TypeVar
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
-from resizefix.document.text import node_text
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
@@ -79,7 +78,7 @@ def rewrite(view: ModelView, sites: Sequence[Site], operation: Operation[P]) -> 
         objections = operation.objections(after, {site.key for site, _ in plans.values()}) if plans else {}
         if objections:
             refused |= {
-                place: Outcome(site.index, site.label, Status.REFUSED, objections[site.key], node_text(site.node))
+                place: site.outcome(Status.REFUSED, objections[site.key])
                 for place, (site, _) in plans.items()
                 if site.key in objections
             }

@@ -10,8 +10,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from onnx import NodeProto
-
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.intended import IntendedNode
 from resizefix.dialects.model_view import ModelView
@@ -19,13 +17,12 @@ from resizefix.document.document import Document
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import names_in
 from resizefix.document.shapes import Key
-from resizefix.document.text import node_text
 from resizefix.equivalences.chain import Step, rewrites
 from resizefix.equivalences.error_bound import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation
-from resizefix.operations.node_attributes import Edited, edited
+from resizefix.operations.node_attributes import Edited, edited, with_attributes
 from resizefix.operations.node_forms import formed, has_form, require_constant
 from resizefix.operations.replacement import Fresh, Replacement, fix_shapes, lengths, replace_sites, subject_of
 from resizefix.operations.rewriter import Operation, broken_rules, rewrite
@@ -82,15 +79,11 @@ class _Set(Operation[_Plan]):
         return [self._plan_or_outcome(site, raisable, fresh) for site in sites]
 
     def _plan_or_outcome(self, site: Site, raisable: Callable[[int], str | None], fresh: Fresh) -> _Plan | Outcome:
-        before = node_text(site.node)
         try:
             found = _plan(site.read, self._settings, raisable, fresh)
         except RefusedError as error:
-            refused = Outcome(site.index, site.label, Status.REFUSED, error.diagnostic, before)
-            return replace(refused, retry_args=error.retry_args)
-        if found is None:
-            return Outcome(site.index, site.label, Status.UNCHANGED, Diagnostic("operations.set-already"), before)
-        return found
+            return site.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
+        return found or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, _Plan]]) -> Sequence[Outcome]:
         replace_sites(document, [(site, plan.replacement) for site, plan in plans])
@@ -126,7 +119,8 @@ def _plan(
         return None
     kept = _Kept(True, True, 0.0) if same else _kept(site, new.wanted)
     if shaped:
-        made = Replacement((_node(site, new),), (), kept.exact, kept.bound, new.description, kept.why, kept.conditions)
+        node = with_attributes(site.node, new.attributes)
+        made = Replacement((node,), (), kept.exact, kept.bound, new.description, kept.why, kept.conditions)
         return _Plan(made, _intended(site, new, kept, 0.0), is_reshaped=False)
     assert settings.form is not None
     require_constant(site, settings.form)
@@ -140,14 +134,6 @@ def _plan(
     conditions = (*kept.conditions, *form.conditions)
     made = Replacement(form.nodes, form.initializers, kept.exact, bound, how, note, conditions)
     return _Plan(made, _intended(site, new, kept, near), is_reshaped=True)
-
-
-def _node(site: Site, new: Edited) -> NodeProto:
-    node = NodeProto()
-    node.CopyFrom(site.node)
-    del node.attribute[:]
-    node.attribute.extend(new.attributes)
-    return node
 
 
 @dataclass(frozen=True)

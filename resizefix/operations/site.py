@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from onnx import NodeProto
 
@@ -12,9 +13,11 @@ from resizefix.dialects.dialect import Dialect
 from resizefix.dialects.read import Reading
 from resizefix.document.scopes import Scope
 from resizefix.document.shapes import Dims
+from resizefix.document.text import node_text
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
-from resizefix.origins.origin import Origin, OriginKind
+from resizefix.origins.origin import Origin
+from resizefix.outcome import Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import Coupling
 from resizefix.scope_path import Key
@@ -30,9 +33,6 @@ class Extent:
 
     kind: ExtentKind
     values: tuple[float, ...] | tuple[int, ...] | None
-
-
-_CONSTANT = (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,11 +100,15 @@ class Site:
         """The site as a valid node. Raises RefusedError where it is none."""
         raise RefusedError(self.reason or Diagnostic("operations.not-readable"), rule="dialect")
 
+    def outcome(self, status: Status, reason: str | None, **more: Any) -> Outcome:
+        """What happened to the site, whose node is `before` as it stands here; `more` are other fields."""
+        return Outcome(self.index, self.label, status, reason, node_text(self.node), **more)
+
     @property
     def values(self) -> tuple[float, ...] | tuple[int, ...]:
         """The values of the extent. Raises RefusedError where the file does not fix them."""
         if self.extent.values is None:
-            if self.reason is not None and self.origin.kind in _CONSTANT:  # of another type than ONNX wants there
+            if self.reason is not None and self.origin.kind.is_constant:  # of another type than ONNX wants there
                 raise RefusedError(self.reason, rule="extent")
             raise RefusedError("operations.extent-not-constant", value=self.extent.kind.value, rule="extent")
         return self.extent.values

@@ -14,14 +14,10 @@ from resizefix.dialects.read import read
 from resizefix.dialects.upsample import UPSAMPLE_7
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import (
-    drop_overridable_inputs,
-    set_default_opset,
-)
+from resizefix.document.edits import drop_overridable_inputs, set_default_opset
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
 from resizefix.document.shapes import Key
-from resizefix.document.text import node_text
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
@@ -104,7 +100,7 @@ def trt_legacy(document: Document, *, allowance: Allowance | None = None, patter
 
 def _untouched(sites: Sequence[Site]) -> tuple[Outcome, ...]:
     reason = Diagnostic("operations.other-nodes-not-valid")
-    return tuple(Outcome(site.index, site.label, Status.UNCHANGED, reason, node_text(site.node)) for site in sites)
+    return tuple(site.outcome(Status.UNCHANGED, reason) for site in sites)
 
 
 def _to_opset_8(
@@ -152,7 +148,7 @@ class _ToUpsample7(Operation[Replacement]):
                 return self._replacement(site, facts, fresh)
             except RefusedError as error:
                 reason = str(error)
-        return Outcome(site.index, site.label, status, reason, node_text(site.node))
+        return site.outcome(status, reason)
 
     def _replacement(self, site: Site, facts: SiteFacts, fresh: Fresh) -> Replacement:
         """What takes the site's place. Raises RefusedError where nothing can."""

@@ -19,6 +19,11 @@ class OriginKind(str, Enum):
     GRAPH_INPUT = "graph-input"  # the caller feeds it, with or without a default
     RUNTIME = "runtime"  # depends on tensor data
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a constant that the node itself reads."""
+        return self in (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT)
+
 
 class Others(Sequence[str]):
     """The readers of a constant but for one node, said without a list of its own for each of thousands of nodes."""

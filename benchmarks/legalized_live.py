@@ -108,7 +108,7 @@ def outputs_of(path: Path) -> tuple[Arrays, Arrays, Document, Arrays] | str:
         feeds = feeds_of(document)
         if feeds is None:
             return "open sizes"
-        tensors = watched_tensors(document, places_of(document))
+        tensors = watched_tensors(document, places_of(find_sites(document)))
         outputs = open_session(document, optimized=False).run(feeds)
         inside = open_session(document, optimized=False, extra_outputs=tensors).run(feeds) if tensors else outputs
     except ResizefixError:
@@ -201,7 +201,7 @@ def resizes_alone(before: Document, after: Document, runtime: Runtime, values: M
     """Whether what took the place of every resize is right in the runtime, each cut out and fed what it is fed in the
     model: right, resize wrong or resize not run."""
     extraction = Extraction(ModelView(before), ModelView(after))
-    for place in places_of(before):
+    for place in places_of(find_sites(before)):
         if place.key[0].steps or place.key[1] not in values:
             continue  # in a body, which only onnxruntime runs
         cut = extraction.extract({place.key: place.data})[1]

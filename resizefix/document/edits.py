@@ -166,7 +166,7 @@ def drop_overridable_inputs(model: ModelProto) -> list[str]:
         return []
     initialized = {tensor.name for tensor in model.graph.initializer}
     names = [value.name for value in model.graph.input if value.name in initialized]
-    _drop_named(model.graph.input, set(names))
+    drop_named(model.graph.input, set(names))
     return names
 
 
@@ -204,13 +204,13 @@ def remove_unread(model: ModelProto, names: Iterable[Key]) -> list[str]:
     for (_, index), scope in sorted(dead_nodes.items(), key=lambda item: item[0][1], reverse=True):
         del scope.body.node[index]
     for path, dead in dead_tensors.items():
-        _drop_named(scopes.by_path[path].body.initializer, dead)
-        _drop_named(scopes.by_path[path].body.input, dead)
+        drop_named(scopes.by_path[path].body.initializer, dead)
+        drop_named(scopes.by_path[path].body.input, dead)
     gone: dict[ScopePath, set[str]] = {}
     for path, name in removed:
         gone.setdefault(path, set()).add(name)
     for path, unlisted in gone.items():
-        _drop_named(scopes.by_path[path].body.value_info, unlisted)
+        drop_named(scopes.by_path[path].body.value_info, unlisted)
     return [name for _, name in removed]
 
 
@@ -225,7 +225,8 @@ def _is_alive(reader: Reader, dead_nodes: Container[tuple[ScopePath, int]]) -> b
     return True
 
 
-def _drop_named(field: MutableSequence[Any], names: Container[str]) -> None:
+def drop_named(field: MutableSequence[Any], names: Container[str]) -> None:
+    """Take what has one of the names off a list of a message."""
     for index in reversed(range(len(field))):
         if field[index].name in names:
             del field[index]

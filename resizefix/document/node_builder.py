@@ -73,6 +73,10 @@ class NodeBuilder:
         self.nodes.append(node)
         return str(node.output[0])
 
+    def as_type(self, x: str, dtype: npt.DTypeLike) -> str:
+        """The tensor in another numpy type."""
+        return self.add("Cast", x, to=int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype))))
+
     def reshape(self, x: str, shape: Sequence[int]) -> str:
         """Reshape to constants: 0 keeps the dimension at that place, -1 is what remains."""
         return self.add("Reshape", x, self.value(shape, "shape", np.int64))

@@ -4,19 +4,18 @@ on."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import ResizefixError, UsageError
-from resizefix.interop import Model, opened, returned
 from resizefix.library.result import Resolution, Result, failed
 from resizefix.operations.input_size.fixed import closed
 from resizefix.origins.input_sizes.input_axes import image_inputs, open_images
 from resizefix.origins.input_sizes.refusal import SizeRefusedError
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import Status
 from resizefix.verification.conditions import DEFAULTS, conditions
 from resizefix.verification.verification import Status as Proven
 from resizefix.verification.verification import Verification
@@ -35,16 +34,14 @@ def at_size(function: F) -> F:
     """
 
     @functools.wraps(function)
-    def call(model: Model, *, size: tuple[int, int] | None = None, **options: Any) -> Result:
+    def call(document: Document, *, size: tuple[int, int] | None = None, **options: Any) -> Result[Document]:
         if size is None:
-            return _advised(function, model, function(model, **options), options)
-        document = opened(model)
+            return _advised(function, document, function(document, **options), options)
         fixed = fixed_at(document, size)
         result = _joined(function, document, fixed, options)
         if not _writes(result):
-            return replace(result, model=returned(document, model))
-        resolution = None if fixed is document else Resolution(size)
-        return replace(result, model=returned(result.model, model), resolution=resolution)
+            return replace(result, model=document)
+        return replace(result, resolution=None if fixed is document else Resolution(size))
 
     return call  # type: ignore[return-value]
 
@@ -85,13 +82,10 @@ def _joined(function: Callable[..., Result], document: Document, fixed: Document
     return replace(result, verification=replace(same, reason=Diagnostic("library.size-was-compared")))
 
 
-def _advised(function: Callable[..., Result], model: Model, result: Result, options: dict[str, Any]) -> Result:
+def _advised(function: Callable[..., Result], document: Document, result: Result, options: dict[str, Any]) -> Result:
     """The result; refused outcomes with `--size`, where the same call changes them at that size."""
     refused = [one for one in result.outcomes if one.status is Status.REFUSED and not one.retry_args]
-    if not refused:
-        return result
-    document = opened(model)
-    left_open = open_images(document.proto)
+    left_open = open_images(document.proto) if refused else []
     if not left_open:
         return result
     height, width = (left_open[0].old(name) or _TRIED for name in _AXES)
@@ -102,15 +96,10 @@ def _advised(function: Callable[..., Result], model: Model, result: Result, opti
     if not _writes(tried):
         return result
     enough = (Status.CHANGED,) if options.get("node") else (Status.CHANGED, Status.UNCHANGED)
-    helped = {one.index for one in tried.outcomes if one.status in enough}
-    return replace(result, outcomes=_with_advice(result.outcomes, refused, helped, f"{height}x{width}"))
-
-
-def _with_advice(
-    outcomes: Sequence[Outcome], refused: Sequence[Outcome], helped: set[int], size: str
-) -> tuple[Outcome, ...]:
-    advised = {one.index for one in refused} & helped
-    return tuple(replace(one, retry_args=("--size", size)) if one.index in advised else one for one in outcomes)
+    advised = {one.index for one in refused} & {one.index for one in tried.outcomes if one.status in enough}
+    advice = ("--size", f"{height}x{width}")
+    outcomes = (replace(one, retry_args=advice) if one.index in advised else one for one in result.outcomes)
+    return replace(result, outcomes=tuple(outcomes))
 
 
 def _writes(result: Result) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
@@ -93,9 +94,19 @@ class Operation(Protocol[P]):
     def __call__(self, model: M, /, *args: P.args, **options: P.kwargs) -> Result[M]: ...
 
 
-def operation(function: Callable[Concatenate[Model, P], Result]) -> Operation[P]:
-    """A bounded call whose result has the type of its model."""
-    return bounded(function)
+def operation(function: Callable[Concatenate[Document, P], Result[Document]]) -> Operation[P]:
+    """A bounded call that takes a model of any kind and makes one of the same kind, where `function` sees documents."""
+
+    @functools.wraps(function)
+    def call(model: Model, **options: Any) -> Result:
+        result: Result = function(opened(model), **options)  # type: ignore[call-arg]
+        return replace(result, model=returned(result.model, model))
+
+    signature = inspect.signature(function)
+    document, *options = signature.parameters.values()
+    model = document.replace(name="model", annotation="Model")
+    vars(call)["__signature__"] = signature.replace(parameters=[model, *options], return_annotation="Result")
+    return bounded(call)  # type: ignore[arg-type]
 
 
 def _ask(

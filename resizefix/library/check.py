@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.document import Document
 from resizefix.faults.loading import not_loaded
 from resizefix.faults.table import faults_in
 from resizefix.interop import Model, opened
@@ -44,13 +43,7 @@ def check(
     profile does not fit the model.
     """
     return check_all(
-        model,
-        (target,),
-        live=live,
-        build=build,
-        profile=profile,
-        timeout=timeout,
-        runtime_python=runtime_python,
+        model, (target,), live=live, build=build, profile=profile, timeout=timeout, runtime_python=runtime_python
     )[0]
 
 
@@ -81,11 +74,15 @@ def check_all(
         )
         for target in judged
     }
-    answers = _answers(document, list(found), build, profile, timeout, runtime_python) if live or build else {}
-    verdicts = []
-    for target in judged:
-        verdicts.append(_verdict(target, found[target.name], answers.get(target.name)))
-    return tuple(verdicts)
+    answers: Mapping[str, LiveVerdict | LiveUnavailable] = {}
+    if live or build:
+        from resizefix.library.live import live_verdicts
+
+        asked = list(found)
+        answers = live_verdicts(
+            document, asked, build=build, profile=profile, time_limit=timeout, pythons=runtime_python
+        )
+    return tuple(_verdict(target, found[target.name], answers.get(target.name)) for target in judged)
 
 
 def _verdict(
@@ -98,16 +95,3 @@ def _verdict(
     if isinstance(answer, LiveUnavailable):
         return Verdict(target, violations, None, answer.reason)
     return Verdict(target, violations, answer, answer.unanswered)
-
-
-def _answers(
-    document: Document,
-    targets: Sequence[str],
-    build: bool,
-    profile: Profile | None,
-    timeout: float,
-    pythons: Mapping[str, str] | None,
-) -> dict[str, LiveVerdict | LiveUnavailable]:
-    from resizefix.library.live import live_verdicts
-
-    return live_verdicts(document, targets, build=build, profile=profile, time_limit=timeout, pythons=pythons)

@@ -89,12 +89,17 @@ def _explained(message: Message, trials: _Trials | None, size: str | None) -> Ex
 
 def _exists(fix: Fix) -> bool:
     """Whether this version has the command and the target."""
-    name, *options = fix
+    target = _named_target(fix)
     try:
-        target = None if "--target" not in options else target_named(options[options.index("--target") + 1])
+        known = target is None or target_named(target)
     except UsageError:
         return False
-    return name in _CALLS and (target is None or name == "legalize")
+    return bool(known) and fix[0] in _CALLS and (target is None or fix[0] == "legalize")
+
+
+def _out(fix: Fix, model: str | None, otherwise: str) -> str:
+    """The name of the file that a fix writes; `otherwise` where the model has none."""
+    return otherwise if model is None else beside(model, _named_target(fix) or _CALLS[fix[0]][1])
 
 
 def _line(name: str, model: str, out: str, options: Sequence[str]) -> str:
@@ -137,17 +142,16 @@ class _Trials:
         fix, made, passes = first if first[2] is not False else next((one for one in judged if one[2]), first)
         target = _target_of(fix) or target
         path = os.fsdecode(self.model) if isinstance(self.model, (str, bytes, os.PathLike)) else None
-        out = "OUT" if path is None else beside(path, _word_of(fix))
+        out = _out(fix, path, "OUT")
         found = replace(found, target=target, accepted_before=self._accepts(target), accepted_after=passes)
         rest = [one for one in fixes if one != fix] if passes is False else []
         if then is not None and "--set" in made.words:
             rest.append(then)
         second = next((one for one in rest if self._finishes(one, made, target)), None)
-        again = None if second is None else "OUT2" if path is None else beside(path, _word_of(second))
         return replace(
             found,
             command=_line(fix[0], path or "MODEL", out, made.words),
-            then=None if second is None else _line(second[0], out, str(again), second[1:]),
+            then=None if second is None else _line(second[0], out, _out(second, path, "OUT2"), second[1:]),
         )
 
     def _finishes(self, fix: Fix, made: _Trial, target: str | None) -> bool:
@@ -210,12 +214,11 @@ def _target_of(fix: Fix) -> str | None:
     """The target that a fix writes for."""
     if fix == LEGACY:
         return next(target.name for target in TARGETS if target in LEGACY_TARGETS)
+    return _named_target(fix)
+
+
+def _named_target(fix: Fix) -> str | None:
     return fix[fix.index("--target") + 1] if "--target" in fix else None
-
-
-def _word_of(fix: Fix) -> str:
-    """The word in the name of the file that a fix writes."""
-    return fix[fix.index("--target") + 1] if "--target" in fix else _CALLS[fix[0]][1]
 
 
 def _run(fix: Fix, words: tuple[str, ...], model: Model) -> _Trial:
@@ -226,11 +229,10 @@ def _run(fix: Fix, words: tuple[str, ...], model: Model) -> _Trial:
     refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)
     # A new input size alone changes no node, and is verified.
     works = result.changed or result.verification.status is Status.PASSED
+    made = result.model if works else None
     if refused is None:
-        return _Trial(words, result.model if works else None, complete=works)
-    return _Trial(
-        words, result.model if works else None, False, refused.retry_args, f"{refused.node}: {refused.reason}"
-    )
+        return _Trial(words, made, complete=works)
+    return _Trial(words, made, False, refused.retry_args, f"{refused.node}: {refused.reason}")
 
 
 def _keywords(words: Sequence[str]) -> dict[str, Any]:

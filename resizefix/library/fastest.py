@@ -14,14 +14,14 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import RefusedError, UsageError
+from resizefix.library.live_runtimes import seconds_left
 from resizefix.library.node_times import NodeTimes, Stopwatch, Timer, Values
 from resizefix.library.speed import GAIN, FormTime, NodeSpeed, Speed, WholeSpeed, ratio
 from resizefix.operations.candidates import LegalizeAs, candidates, legalizers, why_left_alone
-from resizefix.operations.replacement import Allowance
+from resizefix.operations.replacement import Allowance, Replacement
 from resizefix.operations.rewriter import Rewritten, rewrite
 from resizefix.operations.site import Site
 from resizefix.outcome import Outcome, Status
-from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.runtimes.catalogue import ROWS, RUNTIMES
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.runtimes.runtime import Runtime
@@ -63,8 +63,7 @@ def fastest(
         known = ", ".join(row.name for row in ROWS if row.target == row.name)
         raise UsageError("library.fastest-not-run-here", target=target.name, known=known)
     require_sizes(view.document, conditions)
-    left = conditions.limits.left()
-    with Runtime(row, python=python, time_limit=DEFAULT_TIMEOUT if left is None else left) as runtime:
+    with Runtime(row, python=python, time_limit=seconds_left(conditions)) as runtime:
         watch = Stopwatch(runtime, timer or Runtime.time, conditions, row.title)
         return _Choice(view, sites, made, NodeTimes(view, target, allowance, watch)).of_all()
 
@@ -188,20 +187,20 @@ class _Choice:
     def _why_nothing(self, site: Site) -> str:
         """What is said of a site of which nothing was measured."""
         times = self.times
-        if candidates(legalizers(self.view, [site], times.target, times.allowance)[0]):
+        if self._forms(site, times.allowance):
             return Diagnostic("library.fastest-not-alone", runtime=times.watch.title)
         return f"{Diagnostic('library.fastest-no-other-form')}{self._near(site)}"
+
+    def _forms(self, site: Site, allowance: Allowance) -> Mapping[str, Replacement]:
+        return candidates(legalizers(self.view, [site], self.times.target, allowance)[0])
 
     def _near(self, site: Site) -> str:
         """Which forms would be timed with --allow-inexact."""
         times = self.times
         if times.allowance.inexact:
             return ""
-        more = replace(times.allowance, inexact=True)
-        every, known = (
-            candidates(legalizers(self.view, [site], times.target, allowance)[0])
-            for allowance in (more, times.allowance)
-        )
+        known = self._forms(site, times.allowance)
+        every = self._forms(site, replace(times.allowance, inexact=True))
         near = ", ".join(name for name in every if name not in known)
         return f"; {Diagnostic('library.fastest-inexact-too', forms=near)}" if near else ""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.interop import Model, opened, returned
+from resizefix.document.document import Document
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured, without_their_chain
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 @operation
 @at_size
 def freeze_scales(
-    model: Model,
+    document: Document,
     *,
     set: Mapping[str, Sequence[float]] | None = None,
     node: Sequence[str] = (),
     size: tuple[int, int] | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
-) -> Result:
+) -> Result[Document]:
     """Make scales constants that are fed or computed: the way back from `promote_scales`.
 
     `set` gives the values of graph inputs that drive a resize (`{"Resize_2_scales": [1, 1, 2, 2]}`); one with a default
@@ -43,7 +43,6 @@ def freeze_scales(
     height and width that open axes of image inputs get first.
     Raises UsageError for values and patterns that do not fit, VerificationFailedError where the verification fails.
     """
-    document = opened(model)
     view = ModelView(document)
     sites = select(sites_in(view), node)
     made = freeze(document, sites, values=set, view=view)
@@ -52,7 +51,7 @@ def freeze_scales(
     moved = without_their_chain(changed)
     if not changed or not verify:
         nothing = NOT_VERIFIED if changed else skipped("library.nothing-frozen")
-        return Result(returned(made.document, model), measured(made.outcomes, moved, nothing), (), nothing)
+        return Result(made.document, measured(made.outcomes, moved, nothing), (), nothing)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
@@ -63,7 +62,7 @@ def freeze_scales(
     outcomes = measured(made.outcomes, moved, verification)
     if not verification.passed:
         raise failed(Result(document, outcomes, (), verification))
-    return Result(returned(made.document, model), outcomes, (), verification)
+    return Result(made.document, outcomes, (), verification)
 
 
 def _with_examples(view: ModelView, sites: Sequence[Site], outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:

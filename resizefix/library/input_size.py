@@ -16,7 +16,6 @@ from resizefix.document.scopes import node_label
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of
 from resizefix.errors import UsageError
-from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed, skipped
 from resizefix.operations.input_size.dynamic import made_dynamic
@@ -42,7 +41,7 @@ _MOST_GROWTH = 4  # times the pixels of the old input: what a verification runs 
 
 @operation
 def input_size(
-    model: Model,
+    document: Document,
     *,
     size: tuple[int, int] | str = ANY,
     batch: int | str | None = None,
@@ -52,7 +51,7 @@ def input_size(
     interpolate_positions: bool = False,
     verify: bool = True,
     **run: Unpack[RunOptions],
-) -> Result:
+) -> Result[Document]:
     """Give the model's image inputs another height and width, or let them be "any"; the batch likewise.
 
     Every constant that follows the input's size is found and written anew, or computed when the model runs. Such are
@@ -63,10 +62,8 @@ def input_size(
     of one size are meant. Raises UsageError for options that do not fit, VerificationFailedError where the verification
     fails.
     """
-    document = opened(model)
-    asked: dict[str, int | str] = {"height": ANY, "width": ANY}
-    if isinstance(size, tuple):
-        asked = {"height": size[0], "width": size[1]}
+    height, width = size if isinstance(size, tuple) else (ANY, ANY)
+    asked: dict[str, int | str] = {"height": height, "width": width}
     if batch is not None:
         asked["batch"] = batch
     resolution = Resolution(size, batch)
@@ -75,10 +72,9 @@ def input_size(
     try:
         work.make()
     except SizeRefusedError as error:
-        return work.refused(model, work.with_offer(error), resolution)
+        return work.refused(work.with_offer(error), resolution)
     if work.document is document:
-        nothing = Verification(Status.SKIPPED, SAME_SIZE)
-        return Result(returned(document, model), (), (), nothing, resolution=resolution)
+        return Result(document, (), (), Verification(Status.SKIPPED, SAME_SIZE), resolution=resolution)
     resolution = replace(
         resolution,
         inferred=tuple(work.inferred),
@@ -87,18 +83,18 @@ def input_size(
         shapes=_changed_shapes(document, work.document),
     )
     if not verify:
-        return Result(returned(work.document, model), work.outcomes, (), NOT_VERIFIED, resolution=resolution)
+        return Result(work.document, work.outcomes, (), NOT_VERIFIED, resolution=resolution)
     try:
         verification = work.proof(conditions(**run))
     except SizeRefusedError as error:
-        return work.refused(model, error, resolution)
+        return work.refused(error, resolution)
     if not verification.passed:
         raise failed(Result(document, work.outcomes, (), verification, resolution=resolution))
     outcomes = work.outcomes
     largest = max((run.max_abs_diff for run in verification.runs if not run.optimized), default=0.0)
     if not all(outcome.exact for outcome in outcomes) and size == ANY:
         outcomes = tuple(replace(outcome, max_abs_diff=largest) for outcome in outcomes)
-    return Result(returned(work.document, model), outcomes, (), verification, resolution=resolution)
+    return Result(work.document, outcomes, (), verification, resolution=resolution)
 
 
 def _changed_shapes(before: Document, after: Document) -> tuple[tuple[str, Dims, Dims], ...]:
@@ -264,11 +260,11 @@ class _Work:
         nodes = made.changed - found.approximate
         return Step(step.before, made.document, nodes) if nodes else None
 
-    def refused(self, model: Model, error: SizeRefusedError, resolution: Resolution) -> Result:
+    def refused(self, error: SizeRefusedError, resolution: Resolution) -> Result[Document]:
         """The model as it was, with the outcome of the node at which another size fails."""
         nodes = enumerate(self._view.model.graph.node)
         found = ((index, node_text(node)) for index, node in nodes if node_label(node, index) == error.node)
         index, text = next(found, (0, ""))
         outcome = Outcome(index, error.node, Happened.REFUSED, error.reason, text, retry_args=error.retry_args)
         nothing = skipped("library.input-size-nothing")
-        return Result(returned(self.before, model), (outcome,), (), nothing, resolution=resolution)
+        return Result(self.before, (outcome,), (), nothing, resolution=resolution)

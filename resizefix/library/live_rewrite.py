@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
+from resizefix.library.live_runtimes import places_of, seconds_left
 from resizefix.operations.site import Site
-from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.runtimes.answers import LiveUnavailable
 from resizefix.runtimes.catalogue import RUNTIMES
 from resizefix.runtimes.runtime import Runtime
@@ -16,7 +16,6 @@ from resizefix.targets.target import Target
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.in_runtime import RIGHT_WITHIN, verify_in_runtime
 from resizefix.verification.verification import Verification
-from resizefix.verification.watched import ResizePlace
 
 _MOST_SECONDS = 120.0
 
@@ -46,11 +45,8 @@ def prove_live(
     row = RUNTIMES.get(target.name)
     if row is None:
         return LiveProof(True, Diagnostic("library.rules-alone-no-runtime", target=target.name))
-    places = [ResizePlace(site.label, site.key, site.input) for site in changed if site.input and site.output]
-    left = conditions.limits.left()
-    seconds = min(DEFAULT_TIMEOUT if left is None else left, _MOST_SECONDS)
-    with Runtime(row, python=python, time_limit=seconds) as runtime:
-        found = verify_in_runtime(before, after, runtime, places, conditions)
+    with Runtime(row, python=python, time_limit=min(seconds_left(conditions), _MOST_SECONDS)) as runtime:
+        found = verify_in_runtime(before, after, runtime, places_of(changed), conditions)
         if isinstance(found, LiveUnavailable):
             return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=found.reason))
         if found.passed:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
+from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer
@@ -40,7 +41,7 @@ def runtime_verdict(
     that rests on the nodes alone, and `unanswered` says so; where it does not run each of them either, there is no
     verdict.
     """
-    places = places_of(document)
+    places = places_of(find_sites(document))
     with Runtime(row, python=python, time_limit=time_limit) as runtime:
         nodes = nodes_in_runtime(document, runtime, places, conditions)
         if isinstance(nodes, LiveUnavailable):
@@ -79,10 +80,8 @@ def verify_in(
     Raises UsageError for a name that is none, and where the runtime is not installed.
     """
     row = runtime_named(name)
-    left = conditions.limits.left()
-    python, time_limit = (pythons or {}).get(row.name), DEFAULT_TIMEOUT if left is None else left
-    places = places_of(before)
-    with Runtime(row, python=python, time_limit=time_limit) as runtime:
+    places = places_of(find_sites(before))
+    with Runtime(row, python=(pythons or {}).get(row.name), time_limit=seconds_left(conditions)) as runtime:
         found = verify_in_runtime(before, after, runtime, places, conditions, tolerance, feeding)
         if before is after and not isinstance(found, LiveUnavailable):
             found = with_bodies(found, before, runtime, places, conditions)
@@ -91,22 +90,22 @@ def verify_in(
     return replace(found, sites=_with_rules(found.sites, before, row), sessions=conditions.sessions.opened)
 
 
-def places_of(document: Document) -> list[ResizePlace]:
-    """Every resize that can be looked at: it has an input and an output."""
-    return [
-        ResizePlace(site.label, site.key, site.input) for site in find_sites(document) if site.input and site.output
-    ]
+def places_of(sites: Iterable[Site]) -> list[ResizePlace]:
+    """Those of the resizes that can be looked at: they have an input and an output."""
+    return [ResizePlace(site.label, site.key, site.input) for site in sites if site.input and site.output]
+
+
+def seconds_left(conditions: Conditions) -> float:
+    """What a runtime may take: what is left of the call's time. Raises TimeIsUpError where that is nothing."""
+    left = conditions.limits.left()
+    return DEFAULT_TIMEOUT if left is None else left
 
 
 def _error(node: NodeAnswer, runtime: str, op_type: str) -> LiveError:
-    if node.ending is not Ending.RAN:
-        said = Diagnostic("library.node-alone", runtime=runtime, why=node.message)
-        return LiveError(node.node, node.output, None, op_type, said)
-    if node.same_shape:
-        said = Diagnostic("library.node-alone-has-other-numbers", runtime=runtime, why=node.message)
-    else:
-        said = Diagnostic("library.node-alone-has-other-shape", runtime=runtime, why=node.message)
-    return LiveError(node.node, node.output, None, op_type, said)
+    code = "library.node-alone"
+    if node.ending is Ending.RAN:
+        code = "library.node-alone-has-other-numbers" if node.same_shape else "library.node-alone-has-other-shape"
+    return LiveError(node.node, node.output, None, op_type, Diagnostic(code, runtime=runtime, why=node.message))
 
 
 def _with_rules(sites: tuple[SiteDrift, ...], document: Document, row: RuntimeRow) -> tuple[SiteDrift, ...]:

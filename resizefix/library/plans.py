@@ -6,7 +6,7 @@ An operation is imported by the plan that needs it: most reports need none.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -34,19 +34,10 @@ if TYPE_CHECKING:
 # What an input is tried with that scales: a factor, as it is or over a usual denominator.
 _FACTORS = (2, 1, 2000, 1000)
 _MOST_INPUTS = 64  # that are looked at of an operator that takes any number
-_ROUNDING = frozenset(
-    (
-        "QuantizeLinear",
-        "DynamicQuantizeLinear",
-        "Round",
-        "Floor",
-        "Ceil",
-        "ArgMax",
-        "ArgMin",
-        "TopK",
-        "NonMaxSuppression",
-    )
-)
+_ROUNDING = frozenset({
+    "QuantizeLinear", "DynamicQuantizeLinear", "Round", "Floor", "Ceil", "ArgMax", "ArgMin", "TopK",
+    "NonMaxSuppression",
+})  # fmt: skip
 _USUAL_SIZE = 16  # of an axis that the file leaves open
 
 
@@ -178,7 +169,8 @@ class Plans:
                 continue
             for site, outcome in zip(left, outcomes, strict=True):
                 if outcome.status is Status.CHANGED:
-                    found[site.index] = tuple(_settings(values, behind[site.index]))
+                    settings = (f"{name}={','.join(map(str, values[name]))}" for name in behind[site.index])
+                    found[site.index] = tuple(word for setting in settings for word in ("--set", setting))
         return found
 
 
@@ -232,12 +224,6 @@ def _bound_types(op_type: str, domain: str, opset: int) -> tuple[str, ...]:
     variadic = [entry for entry in inputs if entry.option is onnx.defs.OpSchema.FormalParameterOption.Variadic]
     repeated = (variadic[-1].type_str,) * _MOST_INPUTS if variadic and variadic[-1].is_homogeneous else ()
     return (*(entry.type_str for entry in inputs if entry not in variadic), *repeated)
-
-
-def _settings(values: Mapping[str, Sequence[int]], names: Sequence[str]) -> Iterator[str]:
-    for name in names:
-        yield "--set"
-        yield f"{name}={','.join(map(str, values[name]))}"
 
 
 def _example(site: Site, declared: Sequence[int | str | None], factor: int) -> tuple[int, ...]:

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.document.scopes import default_opset
 from resizefix.document.shapes import Key
 from resizefix.errors import UsageError
-from resizefix.interop import Model, opened, returned
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.exactness import measured, without_their_chain
-from resizefix.library.raising import require_raised_alike
+from resizefix.library.raising import is_later, require_raised_alike
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.library.tensorrt_profile import profile_of
 from resizefix.operations.promote_scales import Integers, Naming, Promotion
@@ -47,7 +45,7 @@ _NOTHING = skipped("library.nothing-promoted")
 
 @operation
 def promote_scales(
-    model: Model,
+    document: Document,
     *,
     form: Form | str | None = None,
     input_name: str | None = None,
@@ -61,7 +59,7 @@ def promote_scales(
     verify: bool = True,
     at: Sequence[Sequence[float]] = (),
     **run: Unpack[RunOptions],
-) -> Result:
+) -> Result[Document]:
     """Turn constant scales into graph inputs, and verify in onnxruntime that nothing else changed.
 
     Without `node` patterns every node is promoted whose scale can change alone. Another is refused, with the node where
@@ -79,17 +77,13 @@ def promote_scales(
     """
     if for_ == "tensorrt" and keep_default:
         raise UsageError("library.keep-default-for-tensorrt")
-    document = opened(model)
     if denominator is not None and for_ != "tensorrt":
         raise UsageError(
             "library.denominator-without-tensorrt", retry_args=("--for", "tensorrt"), denominator=denominator
         )
-    current = default_opset(document.proto.opset_import, fallback=1)
-    if opset is not None and opset < current:
-        raise UsageError("library.opset-not-lowered", current=current, opset=opset)
+    is_later(document, opset)  # or else an error
     view = ModelView(document)
     call = _Call(
-        model,
         view,
         select(sites_in(view), node),
         None if form is None else Form(form),
@@ -100,14 +94,15 @@ def promote_scales(
         allow_coupled,
         verify,
     )
-    return call.verified(at, run) if verify else call.unverified(at, run)
+    candidate = call.promoted({})
+    asked = verify and candidate.inputs
+    return call.verified(candidate, at, run) if asked else call.unverified(candidate, at, run)
 
 
 @dataclass(frozen=True, eq=False)
 class _Call:
     """What one call promotes, and how."""
 
-    model: Model
     view: ModelView
     sites: Sequence[Site]
     form: Form | None
@@ -118,9 +113,8 @@ class _Call:
     allow_coupled: bool
     verify: bool
 
-    def unverified(self, at: Sequence[Sequence[float]], run: RunOptions) -> Result:
+    def unverified(self, candidate: Promotion, at: Sequence[Sequence[float]], run: RunOptions) -> Result[Document]:
         """The promotion of the sites that sizes do not show to be coupled."""
-        candidate = self.promoted({})
         if candidate.inputs and not self.allow_coupled:
             candidate, _ = without_coupled(
                 candidate,
@@ -134,13 +128,8 @@ class _Call:
         asked_trials(candidate.inputs, at)
         return self._result(candidate, NOT_VERIFIED if candidate.inputs else _NOTHING, run.get("shape") or {})
 
-    def verified(self, at: Sequence[Sequence[float]], run: RunOptions) -> Result:
+    def verified(self, candidate: Promotion, at: Sequence[Sequence[float]], run: RunOptions) -> Result[Document]:
         """The promotion of the sites that a run shows to be free, compared with the original."""
-        candidate = self.promoted({})
-        if not candidate.inputs:
-            asked_trials(candidate.inputs, at)
-            return self._result(candidate, _NOTHING, run.get("shape") or {})
-
         from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
         document = self.view.document
@@ -253,16 +242,17 @@ class _Call:
         coupled = not self.allow_coupled and self.by_sizes[site.key].verdict is not Freedom.FREE  # unknown: it may be
         return replace(outcome, retry_args=(*words, "--allow-coupled")) if coupled else outcome
 
-    def _result(self, promotion: Promotion, verification: Verification, shapes: Mapping[str, Sequence[int]]) -> Result:
+    def _result(
+        self, promotion: Promotion, verification: Verification, shapes: Mapping[str, Sequence[int]]
+    ) -> Result[Document]:
         profile = None
         if self.integers is not None and promotion.inputs:
             profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
         # What is resized is read by the product of its shape and an integer, too.
         moved = self.sites if self.integers is not None else without_their_chain(self.sites)
         outcomes = measured(promotion.outcomes, moved, verification)
-        made = returned(promotion.document, self.model)
         seen = self.view, promotion.after
-        return Result(made, outcomes, promotion.inputs, verification, profile=profile, seen=seen)
+        return Result(promotion.document, outcomes, promotion.inputs, verification, profile=profile, seen=seen)
 
 
 def _by_sizes_for(found: Mapping[Key, Coupling], shared: bool) -> dict[Key, Coupling]:

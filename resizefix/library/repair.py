@@ -12,7 +12,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.faults.fault import COORDINATES, EXTENTS, Fault, Preferences
 from resizefix.faults.table import faults_in
-from resizefix.interop import Model, opened, returned
+from resizefix.interop import Model, opened
 from resizefix.library.bounded import operation
 from resizefix.library.raising import is_later, raised, require_raised_alike, with_raised
 from resizefix.library.result import NOT_VERIFIED, Result, failed, skipped
@@ -35,7 +35,7 @@ def known_faults(model: Model) -> list[tuple[str, Fault]]:
 
 @operation
 def repair(
-    model: Model,
+    document: Document,
     *,
     node: Sequence[str] = (),
     prefer: str | Sequence[str] | None = None,
@@ -43,7 +43,7 @@ def repair(
     opset: int | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
-) -> Result:
+) -> Result[Document]:
     """Fix resizes that a converter broke or left fragile, keeping the meaning that was intended, and verify the result.
 
     Each outcome names the `fault`. A node whose intended meaning is not certain is refused with the possible readings.
@@ -54,20 +54,19 @@ def repair(
     intended meaning bit for bit. Raises UsageError for options that do not fit, VerificationFailedError where the
     verification fails.
     """
-    document = opened(model)
     rules = conditions(**run)
     raises = is_later(document, opset)
     sites = select(find_sites(document), node)
     found = _repaired(document, sites, _preferences(prefer or (), remove_identity), rules if verify else None)
     if not raises:
-        return replace(found, model=returned(found.model, model))
+        return found
     later = raised(found.model, opset)
     outcomes = with_raised(found.outcomes, sites, later, opset or 0)
     verification = found.verification
     if verify:
         alike = require_raised_alike(found.model, later, outcomes, rules)
         verification = verification if verification.runs else alike
-    return Result(returned(later, model), outcomes, (), verification)
+    return Result(later, outcomes, (), verification)
 
 
 def _left(document: Document) -> list[str]:
@@ -101,11 +100,8 @@ def _repaired(
     if rules is None:
         return Result(made.document, made.outcomes, (), NOT_VERIFIED)
 
-    from resizefix.verification.repair import (  # onnxruntime is imported where it runs
-        Repair,
-        RepairedNode,
-        prove_repair,
-    )
+    # onnxruntime is imported where it runs
+    from resizefix.verification.repair import Repair, RepairedNode, prove_repair
 
     wanted = {outcome.index for outcome in changed}
     nodes = [
@@ -119,12 +115,7 @@ def _repaired(
     verification, largest = prove_repair(Repair(document, made.document, alone, keeps, left), rules)
     if not verification.passed:
         named = ", ".join(outcome.node for outcome in changed[:3])
-        raise failed(
-            Result(document, made.outcomes, (), verification),
-            "library.verification-failed-at",
-            named=named,
-            why=verification.reason,
-        )
+        raise failed(Result(document, made.outcomes, (), verification), "library.verification-failed-at", named=named)
     difference = largest if math.isfinite(largest) else None  # another shape: no number says it
     at = verification.runs[0].shapes if verification.runs and difference else None
     outcomes = tuple(

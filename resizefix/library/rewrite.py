@@ -14,7 +14,6 @@ from resizefix.error_bound import ErrorBound
 from resizefix.errors import RefusedError, UsageError
 from resizefix.faults.loading import repaired_first
 from resizefix.faults.table import faults_in
-from resizefix.interop import Model, opened, returned
 from resizefix.library.at_size import at_size
 from resizefix.library.bounded import operation
 from resizefix.library.exactness import measured
@@ -54,7 +53,7 @@ NOTHING_TO_DO = Diagnostic("library.nothing-to-do")
 @operation
 @at_size
 def legalize(
-    model: Model,
+    document: Document,
     *,
     target: str | None = None,
     node: Sequence[str] = (),
@@ -67,7 +66,7 @@ def legalize(
     size: tuple[int, int] | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
-) -> Result:
+) -> Result[Document]:
     """Rewrite the resizes that `target` does not accept into ones that it does, in the model's own opset.
 
     `lower`: other operators may take a node's place; `allow_inexact`: so may approximations, with the difference
@@ -84,23 +83,23 @@ def legalize(
         if not fastest:
             raise UsageError("library.no-target")
         target = "onnxruntime"
-    document = opened(model)
+    wanted = target_named(target)
     base = raised(document, opset)
     view = ModelView(base)
     given = sites = select(sites_in(view), node)
     allowance = Allowance(allow_inexact, lower)
-    made = make_legal(base, sites, target_named(target), allowance=allowance, view=view)
-    speed, rules, python = None, conditions(**run), (runtime_python or {}).get(target_named(target).name)
+    made = make_legal(base, sites, wanted, allowance=allowance, view=view)
+    speed, rules, python = None, conditions(**run), (runtime_python or {}).get(wanted.name)
     if fastest:
         from resizefix.library.fastest import fastest as choose  # onnxruntime is imported where something is run
 
-        found = choose(view, sites, made, target_named(target), allowance, rules, python=python)
+        found = choose(view, sites, made, wanted, allowance, rules, python=python)
         made, speed = found.made, found.speed
     if base is not document:
         given = select(find_sites(document), node)
         made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
     else:
-        made = replace(made, outcomes=_advised(document, made.outcomes, target_named(target), allowance))
+        made = replace(made, outcomes=_advised(document, made.outcomes, wanted, allowance))
     changed = [site for site, outcome in zip(given, made.outcomes, strict=True) if outcome.status is Happened.CHANGED]
     if verify and changed and target in SPEAKS_FOR:
         refusal = why_live_refuses(document, made.document, changed)
@@ -110,10 +109,10 @@ def legalize(
     if verify and base is not document:
         require_raised_alike(document, base, made.outcomes, rules)
     allowed = LARGEST_BOUND if fastest else INEXACT_BOUND if allow_inexact else LOWERED_BOUND
-    result = replace(_proven(model, document, made, changed, allowed, rules if verify else None), speed=speed)
+    result = replace(_proven(document, made, changed, allowed, rules if verify else None), speed=speed)
     if not verify or not changed or not live:
         return result
-    return _proven_live(result, document, made.document, changed, target_named(target), rules, python)
+    return _proven_live(result, document, made.document, changed, wanted, rules, python)
 
 
 def _proven_live(
@@ -162,7 +161,7 @@ def _advised(
 @operation
 @at_size
 def trt_legacy(
-    model: Model,
+    document: Document,
     *,
     node: Sequence[str] = (),
     hybrid: bool = False,
@@ -171,7 +170,7 @@ def trt_legacy(
     size: tuple[int, int] | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
-) -> Result:
+) -> Result[Document]:
     """Bring the model into the form of TensorRT's first parsers: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 
     Where any node or operator stands in the way nothing is converted: `result.changed` is False and the outcomes and
@@ -179,7 +178,6 @@ def trt_legacy(
     so the same model at opset 8 is verified. `size` is the height and width that open axes of image inputs get first,
     so that sizes computed from them are constants. Raises VerificationFailedError where the verification fails.
     """
-    document = opened(model)
     made = make_legacy(document, allowance=Allowance(allow_inexact, lower), patterns=node)
     if not verify:  # else a run shows whether branches give one size
         made = replace(made, blockers=(*made.blockers, *open_branches(ModelView(document))))
@@ -190,12 +188,11 @@ def trt_legacy(
             else outcome
             for outcome in made.outcomes
         )
-        nothing = skipped("library.nothing-converted")
-        return Result(returned(document, model), outcomes, (), nothing, made.blockers)
+        return Result(document, outcomes, (), skipped("library.nothing-converted"), made.blockers)
     sites = find_sites(document)
     if made.document.light_bytes() == document.light_bytes() or not sites:
         nothing = Verification(Status.SKIPPED, NOTHING_TO_DO)
-        return Result(returned(document, model), made.outcomes, (), nothing)
+        return Result(document, made.outcomes, (), nothing)
     rules = conditions(**run) if verify else None
     near = sorted({step.op_type for step in made.steps if not step.error.exact})
     if near:  # the file as a whole comes near only
@@ -205,15 +202,14 @@ def trt_legacy(
             for outcome in made.outcomes
         )
         made = replace(made, outcomes=tuple(rounded))
-    result = _proven(model, document, made, sites, INEXACT_BOUND if allow_inexact else LOWERED_BOUND, rules)
+    result = _proven(document, made, sites, INEXACT_BOUND if allow_inexact else LOWERED_BOUND, rules)
     if not hybrid:
         return result
     verification = replace(result.verification, reason=Diagnostic("library.hybrid-verified-at-8"))
-    return replace(result, model=returned(make_hybrid(made.document), model), verification=verification)
+    return replace(result, model=make_hybrid(made.document), verification=verification)
 
 
 def _proven(
-    model: Model,
     before: Document,
     made: Rewritten | LegacyForm,
     changed: Sequence[Site],
@@ -224,9 +220,9 @@ def _proven(
     output's largest value."""
     after, outcomes = made.document, made.outcomes
     if not changed:
-        return Result(returned(before, model), outcomes, (), skipped("library.nothing-rewritten"))
+        return Result(before, outcomes, (), skipped("library.nothing-rewritten"))
     if rules is None:
-        return Result(returned(after, model), measured(outcomes, changed, NOT_VERIFIED), (), NOT_VERIFIED)
+        return Result(after, measured(outcomes, changed, NOT_VERIFIED), (), NOT_VERIFIED)
 
     from resizefix.verification.rewrite import prove_rewrite  # onnxruntime is imported where something is run
 
@@ -239,13 +235,9 @@ def _proven(
     with_measures = measured(outcomes, changed, verification)
     if not verification.passed:
         advice = _if_inexact_passes(verification, allowed) if is_lowered else ""
-        raise failed(
-            Result(before, with_measures, (), verification),
-            "library.verification-failed-advice",
-            why=verification.reason,
-            advice=advice,
-        )
-    return Result(returned(after, model), with_measures, (), verification)
+        result = Result(before, with_measures, (), verification)
+        raise failed(result, "library.verification-failed-advice", advice=advice)
+    return Result(after, with_measures, (), verification)
 
 
 def _bounds(outcomes: Sequence[Outcome], changed: Sequence[Site]) -> dict[Key, ErrorBound]:

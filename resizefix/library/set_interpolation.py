@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
-from resizefix.interop import Model, opened, returned
 from resizefix.interop.feed_file import Fed, read_feeds
 from resizefix.library.bounded import operation
 from resizefix.library.raising import raised, require_raised_alike
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 @operation
 def set_interpolation(
-    model: Model,
+    document: Document,
     *,
     mode: str | None = None,
     coordinates: str | None = None,
@@ -44,7 +43,7 @@ def set_interpolation(
     feed: Mapping[str, object] | None = None,
     verify: bool = True,
     **run: Unpack[RunOptions],
-) -> Result:
+) -> Result[Document]:
     """Change the interpolation of the selected resizes on purpose, and measure what that changes.
 
     Values are those of the ONNX specification ("linear", "half_pixel", …); `form` is "scales", "sizes", "axes", or a
@@ -70,20 +69,19 @@ def set_interpolation(
             "form": form,
         }
     )
-    document = opened(model)
     given = find_sites(document)
     indices = {site.index for site in select(given, node)}
     base = raised(document, opset)
     sites = [site for site in (given if base is document else find_sites(base)) if site.index in indices]
     made = make(base, sites, settings)
     before = {site.index: node_text(site.node) for site in given}
-    outcomes = (replace(outcome, before=before[outcome.index]) for outcome in made.outcomes)
-    made = replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in outcomes))
+    as_given = (replace(outcome, before=before[outcome.index]) for outcome in made.outcomes)
+    made = replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in as_given))
     fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:
-        return Result(returned(document, model), made.outcomes, (), skipped("library.nothing-set"))
+        return Result(document, made.outcomes, (), skipped("library.nothing-set"))
     if not verify:
-        return Result(returned(made.document, model), made.outcomes, (), NOT_VERIFIED)
+        return Result(made.document, made.outcomes, (), NOT_VERIFIED)
 
     rules = conditions(**run)
     if base is not document:
@@ -91,17 +89,12 @@ def set_interpolation(
     from resizefix.verification.changed_nodes import Change, measure_change  # onnxruntime is imported where it runs
 
     measured = measure_change(Change(base, made.document, made.intended, _feeds(fed)), rules)
-    return _result(model, document, made, measured, fed)
-
-
-def _result(model: Model, document: Document, made: Changed, measured: Measured, fed: Fed) -> Result:
-    """The result with every difference that was measured; raises where a node does not compute what was asked for."""
     outcomes = _with_differences(made, measured)
     why = measured.verification.reason
     verification = replace(measured.verification, reason=fed.with_notes(why))
     if not verification.passed:
         raise failed(Result(document, outcomes, (), verification), why=why)
-    return Result(returned(made.document, model), outcomes, (), verification, views=measured.views)
+    return Result(made.document, outcomes, (), verification, views=measured.views)
 
 
 def _advised(document: Document, settings: Settings, outcome: Outcome) -> Outcome:

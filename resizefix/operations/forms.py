@@ -95,7 +95,8 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
         from resizefix.origins.format_expression import figure
 
         scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
-        code = f"operations.factor-{'never' if common_denominator(scales) is None else 'not'}-rational"
+        never = common_denominator(scales) is None
+        code = "operations.factor-never-rational" if never else "operations.factor-not-rational"
         raise RefusedError(code, scale=scale, chosen=chosen, largest=f"{LARGEST_DENOMINATOR:,}", rule="denominator")
     driven = replace(floats, denominator=chosen, by_shape=by_shape)
     if by_shape:

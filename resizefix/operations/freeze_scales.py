@@ -18,7 +18,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
-from resizefix.document.edits import drop_unread_arguments, remove_unread, set_input
+from resizefix.document.edits import drop_named, drop_unread_arguments, remove_unread, set_input
 from resizefix.document.scopes import Scope, Scopes
 from resizefix.document.shapes import Dims, Key
 from resizefix.document.text import counted, node_text
@@ -26,7 +26,7 @@ from resizefix.document.values import Array
 from resizefix.document.view import View
 from resizefix.equivalences.output_size import output_size
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.frozen_constants import ConstantWriter, drop_input
+from resizefix.operations.frozen_constants import ConstantWriter
 from resizefix.operations.given_values import GivenValues
 from resizefix.operations.replacement import why_unverifiable
 from resizefix.operations.rewriter import Operation, rewrite
@@ -263,8 +263,7 @@ def _drop_inputs(model: ModelProto, names: set[str]) -> None:
     scopes = View(model).scopes
     definitions = [scopes.definition(scopes.main, name) for name in sorted(names)]
     unread = [found.name for found in definitions if found is not None and not scopes.readers(found)]
-    for name in unread:
-        drop_input(model, name)
+    drop_named(model.graph.input, unread)
     remove_unread(model, [(MAIN, name) for name in unread])
 
 

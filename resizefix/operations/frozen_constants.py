@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, insert_nodes
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, drop_named, insert_nodes
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Definition, Scope, Scopes, names_in
 from resizefix.document.shapes import Key
@@ -58,7 +58,7 @@ class ConstantWriter:
             # a default may lie in another file; a constant extent may not: shape inference refuses to open it
             kept.CopyFrom(tensor)
         if self._model.ir_version >= FIRST_IR_WITH_DEFAULTS:
-            drop_input(self._model, name)
+            drop_named(self._model.graph.input, {name})
 
     def add(self, scope: Scope, wanted: str, value: Array) -> str:
         """A new constant that `scope` sees; returns its name."""
@@ -78,11 +78,3 @@ class ConstantWriter:
             del self._model.graph.node[index]
         for scope, node in self._inserted:
             insert_nodes(scope.body, 0, [node])
-
-
-def drop_input(model: ModelProto, name: str) -> None:
-    """Take a name off the list of graph inputs."""
-    inputs = model.graph.input
-    for index in reversed(range(len(inputs))):
-        if inputs[index].name == name:
-            del inputs[index]

@@ -44,29 +44,22 @@ def write_constants(model: ModelProto, constants: Mapping[Place, Array]) -> None
 
 def _replace(model: ModelProto, name: str, array: Array) -> bool:
     """Give a constant other numbers under its name."""
-    tensor = numpy_helper.from_array(np.array(array, order="C"), name)
-    for initializer in model.graph.initializer:
-        if initializer.name == name:
-            tensor.doc_string = initializer.doc_string
-            initializer.CopyFrom(tensor)
-            for value in model.graph.input:  # up to IR 3 an initializer is listed as an input
-                if value.name == name:
-                    set_shape(value, array.shape)
-            for value in model.graph.value_info:
-                if value.name == name:
-                    set_shape(value, array.shape)
-            return True
-    for node in model.graph.node:
-        if node.op_type == "Constant" and list(node.output) == [name]:
-            inner = node.attribute[0].t.name if node.attribute[0].name == "value" else name
-            tensor.name = inner
-            del node.attribute[:]
-            node.attribute.append(helper.make_attribute("value", tensor))
-            for value in model.graph.value_info:
-                if value.name == name:
-                    set_shape(value, array.shape)
-            return True
-    return False
+    graph, tensor = model.graph, numpy_helper.from_array(np.array(array, order="C"), name)
+    initializer = next((one for one in graph.initializer if one.name == name), None)
+    node = next((one for one in graph.node if one.op_type == "Constant" and list(one.output) == [name]), None)
+    if initializer is not None:
+        tensor.doc_string = initializer.doc_string
+        initializer.CopyFrom(tensor)
+    elif node is not None:
+        tensor.name = node.attribute[0].t.name if node.attribute[0].name == "value" else name
+        del node.attribute[:]
+        node.attribute.append(helper.make_attribute("value", tensor))
+    else:
+        return False
+    for value in (*graph.input, *graph.value_info):  # up to IR 3 an initializer is listed as an input
+        if value.name == name:
+            set_shape(value, array.shape)
+    return True
 
 
 def write_attribute(node: NodeProto, name: str, values: tuple[float, ...]) -> None:

@@ -14,6 +14,7 @@ from resizefix.document.names import FreshNames
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text
+from resizefix.document.values import Dims
 from resizefix.operations.input_size.fixed import Resized, set_inputs
 from resizefix.operations.input_size.size_nodes import Samples, SizeNodes
 from resizefix.operations.input_size.table_nodes import TableNodes
@@ -97,8 +98,8 @@ class _Dynamic:
         rename_symbols(self.made.proto, {derived[image.axes[name]]: wanted for name, wanted in symbols.items()})
         set_inputs(self.made, self.found, symbols)
 
-    def _shapes(self, symbols: Mapping[str, str]) -> dict[Key, tuple[int | str | None, ...] | None]:
-        shapes: dict[Key, tuple[int | str | None, ...] | None] = {}
+    def _shapes(self, symbols: Mapping[str, str]) -> dict[Key, Dims | None]:
+        shapes: dict[Key, Dims | None] = {}
         for name, dims in self.flow.dims.items():
             if dims is None:
                 continue
@@ -140,7 +141,7 @@ class _Dynamic:
             return self._shape(place, node, dims, label)
         made = self.sizes.vector(dims, label)
         if use.array.dtype != np.int64:
-            made = self.builder.add("Cast", made, to=int(helper.np_dtype_to_tensor_dtype(use.array.dtype)))
+            made = self.builder.as_type(made, use.array.dtype)
         return self.builder.reshape(made, []) if use.array.ndim == 0 else made
 
     def _shape(self, place: Place, node: NodeProto, dims: list[Dim], label: str) -> str:
@@ -242,7 +243,7 @@ class _Dynamic:
         assert use.position is not None
         if node.op_type != "Resize" or self.flow.operands.opset < 11:
             large, small = (
-                self.builder.add("Cast", self.sizes.vector([of[axis] for axis in use.listed], use.label), to=1)
+                self.builder.as_type(self.sizes.vector([of[axis] for axis in use.listed], use.label), np.float32)
                 for of in (dims, source)
             )
             self.unread.append((MAIN, node.input[use.position]))

@@ -13,7 +13,7 @@ from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
 from resizefix.document.edits import set_shape
 from resizefix.document.text import node_text
-from resizefix.document.values import Array, dims_of
+from resizefix.document.values import Array, Dims, dims_of
 from resizefix.operations.input_size.constants import write_attribute, write_constants
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.following import Following, Numbers
@@ -52,40 +52,38 @@ def resized(document: Document, found: Following, symbols: Mapping[str, int]) ->
 def closed(document: Document, images: Sequence[ImageInput], wanted: Mapping[str, int]) -> Document:
     """A copy in which sizes of the inputs that the file leaves open are these."""
     made = document.copy()
-    named = {image.name: image for image in images}
-    shapes: dict[Key, tuple[int | str | None, ...] | None] = {}
-    for value in made.proto.graph.input:
-        image = named.get(value.name)
-        if image is None:
-            continue
-        dims = list(dims_of(value.type))
-        for name, axis in image.axes.items():
-            if name in wanted and image.old(name) is None:
-                dims[axis] = wanted[name]
-        set_shape(value, dims)
-        shapes[MAIN, value.name] = tuple(dims)
-    rederive(made.proto, shapes)
+    sizes = {one.name: {name: length for name, length in wanted.items() if one.old(name) is None} for one in images}
+    rederive(made.proto, _set_axes(made, images, sizes))
     return made
 
 
 def set_inputs(made: Document, found: Following, symbols: Mapping[str, int | str]) -> None:
     """Write the new sizes into the inputs' shapes: numbers, or symbols."""
-    images = {image.name: image for image in found.flow.images}
+    _set_axes(made, found.flow.images, {image.name: symbols for image in found.flow.images})
+
+
+def _set_axes(
+    made: Document, images: Sequence[ImageInput], sizes: Mapping[str, Mapping[str, int | str]]
+) -> dict[Key, Dims | None]:
+    """Write sizes, by the names of inputs and of their axes, into the inputs' shapes; what these are then."""
+    named = {image.name: image for image in images}
+    shapes: dict[Key, Dims | None] = {}
     for value in made.proto.graph.input:
-        if value.name in images:
+        if value.name in named:
             dims = list(dims_of(value.type))
-            for name, axis in images[value.name].axes.items():
-                if name in symbols:
-                    dims[axis] = symbols[name]
+            for name, axis in named[value.name].axes.items():
+                dims[axis] = sizes[value.name].get(name, dims[axis])
             set_shape(value, dims)
+            shapes[MAIN, value.name] = tuple(dims)
+    return shapes
 
 
-def fixed_shapes(found: Following, symbols: Mapping[str, int]) -> dict[Key, tuple[int | str | None, ...] | None]:
+def fixed_shapes(found: Following, symbols: Mapping[str, int]) -> dict[Key, Dims | None]:
     """The sizes of all tensors that follow the input."""
     flow = found.flow
     point = {name: np.array([value], np.int64) for name, value in symbols.items()}
     memo: dict[Dim, npt.NDArray[np.int64]] = {}
-    shapes: dict[Key, tuple[int | str | None, ...] | None] = {}
+    shapes: dict[Key, Dims | None] = {}
     for name, dims in flow.dims.items():
         if dims is None or all(flow.sizes.fixed(dim) is not None for dim in dims):
             continue

@@ -6,7 +6,8 @@ from whichever tensor has it on an axis.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -72,11 +73,11 @@ class SizeNodes:
         parts: list[str] = []
         place = 0
         while place < len(dims):
-            numbers = _run(dims, place, lambda dim: self._samples.number(dim) is not None)
-            if numbers > place:
-                known = [self._samples.number(dim) or 0 for dim in dims[place:numbers]]
+            numbers = takewhile(lambda number: number is not None, map(self._samples.number, dims[place:]))
+            known = [number or 0 for number in numbers]
+            if known:
                 parts.append(self._builder.value(known, "sizes", np.int64))
-                place = numbers
+                place += len(known)
                 continue
             source, count = self._longest(dims, place)
             parts.append(self._slice(*source, count) if source is not None else self.one(dims[place], label))
@@ -126,9 +127,9 @@ class SizeNodes:
     def _computed(self, dim: Dim, label: str) -> str:
         builder, kind = self._builder, dim.kind
         if kind == "scaled":
-            size = builder.add("Cast", self.one(dim.parts[0], label), to=1)
+            size = builder.as_type(self.one(dim.parts[0], label), np.float32)
             scale = builder.value([dim.data], "scale", np.float32)
-            return builder.add("Cast", builder.add("Floor", builder.add("Mul", size, scale)), to=7)
+            return builder.as_type(builder.add("Floor", builder.add("Mul", size, scale)), np.int64)
         if kind == "computed":
             expression, order = dim.data
             return self._expression(expression, dict(zip(order, dim.parts, strict=True)), label)
@@ -153,17 +154,5 @@ class SizeNodes:
         assert isinstance(expression, Computed)
         operands = [self._expression(operand, leaves, label) for operand in expression.operands]
         if expression.operator == "Cast":
-            return self._builder.add("Cast", *operands, to=_element_type(expression.dtype))
+            return self._builder.as_type(operands[0], expression.dtype)
         return self._builder.add(expression.operator, *operands)
-
-
-def _element_type(dtype: str) -> int:
-    from onnx import helper
-
-    return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
-
-
-def _run(dims: Sequence[Dim], place: int, holds: Callable[[Dim], bool]) -> int:
-    while place < len(dims) and holds(dims[place]):
-        place += 1
-    return place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.operations.input_size.size_nodes import Samples, SizeNodes
@@ -43,9 +43,7 @@ class TableNodes:
         for axis in table.moving:
             size = self._sizes.one(table.dims[axis], self._label)
             last = self._builder.add("Equal", self._positions_up_to(size), self._builder.add("Sub", size, self._one()))
-            made = self._builder.add(
-                "Gather", made, self._builder.add("Cast", last, to=_type(np.dtype(np.int64))), axis=axis
-            )
+            made = self._builder.add("Gather", made, self._builder.as_type(last, np.int64), axis=axis)
         return self._merged(made, table)
 
     def _positions(self, table: Positions) -> str:
@@ -87,7 +85,7 @@ class TableNodes:
         size = self._sizes.vector(dims, self._label)
         if use.less:
             size = add("Sub", size, value([use.less], "less", np.int64))
-        made = add("Cast", size, to=_type(dtype)) if dtype != np.int64 else size
+        made = self._builder.as_type(size, dtype) if dtype != np.int64 else size
         if use.form.startswith("minus"):
             made = add("Neg", made)
         if use.form.endswith("half"):
@@ -100,13 +98,10 @@ class TableNodes:
         return self._builder.reshape(made, shape) if shape != (len(dims),) else made
 
     def _grid(self, grid: Grid) -> str:
-        lengths = None
         if grid.merged:
-            made = self._line(grid, 0, grid.channels[0].sequence, count=self._whole(grid))
-            made = self._cast(made, grid)
-            shape = [grid.dims[axis] for axis in range(len(grid.dims))]
-            made = self._builder.add("Reshape", made, self._sizes.vector(shape, self._label))
-            return made if not any(len(factors) != 1 for factors in grid.shape) else self._merged(made, grid)
+            made = self._cast(self._line(grid, 0, grid.channels[0].sequence, count=self._whole(grid)), grid)
+            made = self._builder.add("Reshape", made, self._sizes.vector(list(grid.dims), self._label))
+            return self._merged(made, grid)
         terms = [self._term(grid, at) for at in range(len(grid.moving)) if self._channels_along(grid, at)]
         made = terms[0] if terms else ""
         for term in terms[1:]:
@@ -188,18 +183,17 @@ class TableNodes:
         size = self._sizes.one(grid.dims[grid.moving[at]], self._label)
         last = add("Sub", size, self._one())
         begin, end, span = self._ends(sequences[0], size, last, kind)
-        step = add("Div", span, add("Cast", last, to=_type(kind)))
+        cast = self._builder.as_type
+        step = add("Div", span, cast(last, kind))
         if sequences[0].form in FUSED:
             return self._chosen_channels(grid, at, self._fused(grid, at, sequences[0], (positions, size, last, step)))
-        up, down = (
-            add("Mul", step, add("Cast", count, to=_type(kind))) for count in (positions, add("Sub", last, positions))
-        )
+        up, down = (add("Mul", step, cast(count, kind)) for count in (positions, add("Sub", last, positions)))
         first = add("Less", positions, add("Div", size, value([2], "two", np.int64)))
         return self._chosen_channels(grid, at, add("Where", first, add("Add", begin, up), add("Sub", end, down)))
 
     def _fused(self, grid: Grid, at: int, sequence: Sequence, parts: tuple[str, str, str, str]) -> str:
         """The same with products and sums that are rounded once: float64 holds the product of two float32."""
-        add, value, double = self._builder.add, self._builder.value, np.dtype(np.float64)
+        add, value, cast, double = self._builder.add, self._builder.value, self._builder.as_type, np.dtype(np.float64)
         positions, size, last, step = parts
         first = positions
         if sequence.form == "vectors":
@@ -209,17 +203,13 @@ class TableNodes:
             first = add("Where", add("Less", positions, whole), started, positions)
         begin = np.float32(sequence.offset)
         ends = [value([float(one)], "end", double) for one in (begin, begin + np.float32(sequence.factor))]
-        wide = add("Cast", step, to=_type(double))
-        up, down = (
-            add("Mul", wide, add("Cast", count, to=_type(double))) for count in (first, add("Sub", last, first))
-        )
+        wide = cast(step, double)
+        up, down = (add("Mul", wide, cast(count, double)) for count in (first, add("Sub", last, first)))
         half = add("Less", first, add("Div", size, value([2], "two", np.int64)))
-        made = add("Where", half, add("Add", ends[0], up), add("Sub", ends[1], down))
-        made = add("Cast", made, to=_type(np.dtype(np.float32)))
+        made = cast(add("Where", half, add("Add", ends[0], up), add("Sub", ends[1], down)), np.float32)
         if first == positions:
             return made
-        rest = add("Cast", add("Sub", positions, first), to=_type(np.dtype(np.float32)))
-        return add("Add", made, add("Mul", step, rest))
+        return add("Add", made, add("Mul", step, cast(add("Sub", positions, first), np.float32)))
 
     def _chosen_channels(self, grid: Grid, at: int, made: str) -> str:
         """A line for those channels that count along this axis, 0 for the others."""
@@ -234,14 +224,14 @@ class TableNodes:
         """The first and last number of a linspace, and what lies between them."""
         add, value = self._builder.add, self._builder.value
         if sequence.form == "inner":
-            end = add("Div", add("Cast", last, to=_type(kind)), add("Cast", size, to=_type(kind)))
+            end = add("Div", self._builder.as_type(last, kind), self._builder.as_type(size, kind))
             return add("Neg", end), end, add("Add", end, end)
         begin, span = kind.type(sequence.offset), kind.type(sequence.factor)
         return value([begin], "begin", kind), value([begin + span], "end", kind), value([span], "span", kind)
 
     def _last(self, grid: Grid, at: int, kind: np.dtype[np.generic]) -> str:
         size = self._sizes.one(grid.dims[grid.moving[at]], self._label)
-        return self._builder.add("Cast", self._builder.add("Sub", size, self._one()), to=_type(kind))
+        return self._builder.as_type(self._builder.add("Sub", size, self._one()), kind)
 
     def _one(self) -> str:
         return self._builder.value([1], "one", np.int64)
@@ -254,11 +244,11 @@ class TableNodes:
         made = self._positions_up_to(size)
         kind = np.dtype(sequence.dtype)
         if kind != np.int64:
-            made = add("Cast", made, to=_type(kind))
+            made = self._builder.as_type(made, kind)
         if sequence.form == "shares":
             if sequence.centre:
                 made = add("Add", made, value(sequence.centre, "centre", kind))
-            made = add("Div", made, add("Cast", size, to=_type(kind)))
+            made = add("Div", made, self._builder.as_type(size, kind))
         elif sequence.form == "span":
             made = add("Div", made, self._last(grid, at, kind))
         if count is not None:
@@ -278,8 +268,4 @@ class TableNodes:
         kinds = {c.sequence.dtype for c in grid.channels if c.sequence is not None}
         if not kinds or np.dtype(kinds.pop()) == grid.dtype:
             return made
-        return self._builder.add("Cast", made, to=_type(grid.dtype))
-
-
-def _type(dtype: np.dtype[np.generic]) -> int:
-    return int(helper.np_dtype_to_tensor_dtype(dtype))
+        return self._builder.as_type(made, grid.dtype)

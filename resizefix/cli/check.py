@@ -7,43 +7,16 @@ from typing import Any
 
 import click
 
-from resizefix.cli.envelope import Answer, output_mode, run_command
+from resizefix.cli.envelope import Answer, answering, output_mode
 from resizefix.cli.many import many_read
-from resizefix.cli.options import F, subcommand, target_option
+from resizefix.cli.option_types import SHAPES
+from resizefix.cli.options import F, number_option, runtime_python, subcommand, target_option
 from resizefix.cli.piped_model import model_argument, shown
-from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
-from resizefix.cli.runtime_options import runtime_python
-from resizefix.diagnostics import Diagnostic
-
-
-class ShapesOption(click.ParamType):  # type: ignore[type-arg]
-    """`NAME:1x3x224x224,OTHER:2`, as trtexec writes shapes; `NAME:1,3,224,224` means the same."""
-
-    name = "NAME:DxD…"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> dict[str, tuple[int, ...]]:
-        """Input names with their sizes, or their values where those decide shapes."""
-        if isinstance(value, dict):
-            return value
-        shapes: dict[str, tuple[int, ...]] = {}
-        name = ""
-        for piece in str(value).split(","):
-            before, separator, sizes = piece.rpartition(":")
-            name = before if separator else name
-            try:
-                numbers = tuple(int(size) for size in sizes.strip("[] ").split("x"))
-            except ValueError:
-                numbers = (-1,)
-            if not name or any(number < 0 for number in numbers):
-                self.fail(Diagnostic("cli.no-shape", value=repr(value), example="input:1x3x224x224"), param, ctx)
-            shapes[name] = shapes.get(name, ()) + numbers
-        return shapes
+from resizefix.cli.report_files import report_files_of, reporting
 
 
 def _shapes(*names: str, text: str) -> Callable[[F], F]:
-    return click.option(*names, type=ShapesOption(), multiple=True, help=text)
+    return click.option(*names, type=SHAPES, multiple=True, help=text)
 
 
 @subcommand("check", example="resizefix check x3.onnx --target tensorrt-8.0")
@@ -68,27 +41,18 @@ def _shapes(*names: str, text: str) -> Callable[[F], F]:
 @_shapes(
     "--max-shapes", "--maxShapes", text="Largest shapes for --build; where none are given, ranges are chosen and shown."
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300,
-    show_default=True,
-    metavar="SECONDS",
-    help="Wait this long for one answer of --live.",
+@number_option(
+    "--timeout", click.FloatRange(min=0, min_open=True), 300, "Wait this long for one answer of --live.", "SECONDS"
 )
 @reporting
-def command(model: str, targets: tuple[str, ...], **options: Any) -> None:
+@answering
+def command(model: str, targets: tuple[str, ...], **options: Any) -> Answer:
     """Say whether TARGET accepts the Upsample/Resize nodes of MODEL, rule by rule.
 
     Exit code 0: every target accepts them, and with --live the real parser accepts the whole model. Exit code 1: one
     does not.
     """
-    reports = report_files_of(options)
-    run_command(model, lambda: _work(model, targets, reports, options))
-
-
-def _work(model: str, targets: tuple[str, ...], reports: ReportFiles, options: dict[str, Any]) -> Answer:
-    reports.require_free([model])
+    reports = report_files_of(options, model)
     from resizefix.library.check import check_all
     from resizefix.library.repair import known_faults
     from resizefix.reports.json import fault_json, verdict_json
@@ -113,11 +77,11 @@ def _work(model: str, targets: tuple[str, ...], reports: ReportFiles, options: d
         from resizefix.reports.terminal import show_step
         from resizefix.reports.text import show_faults, show_matrix, show_verdicts
 
-        if not reports.on_stdout:
-            show_faults(faults)
         if reports.on_stdout:
-            pass
-        elif targets or output_mode().verbose:
+            reports.announce()
+            return
+        show_faults(faults)
+        if targets or output_mode().verbose:
             show_verdicts(verdicts, chosen=None)
             show_step(after_check(shown(model), Document.open(model), verdicts))
         else:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from resizefix.cli.envelope import Answer, run_command
+from resizefix.cli.envelope import Answer, answering
 from resizefix.cli.options import bounds, subcommand
 from resizefix.cli.piped_model import model_argument, require_whole
-from resizefix.cli.report_files import ReportFiles, pages_of_two, report_files_of, reporting
+from resizefix.cli.report_files import pages_of_two, report_files_of, reporting
 
 if TYPE_CHECKING:
     from resizefix.reports.comparison import Comparison
@@ -18,17 +18,13 @@ if TYPE_CHECKING:
 @model_argument("after")
 @reporting
 @bounds
-def command(before: str, after: str, **options: Any) -> None:
+@answering
+def command(before: str, after: str, **options: Any) -> Answer:
     """Show what changed between BEFORE and AFTER, node by node; what is not listed is the same.
 
     Exit code 0: the models are the same; 1: they differ. Reports are written in both cases.
     """
-    reports = report_files_of(options)
-    run_command(before, lambda: _work(before, after, reports))
-
-
-def _work(before: str, after: str, reports: ReportFiles) -> Answer:
-    reports.require_free([before, after])
+    reports = report_files_of(options, before, after)
     require_whole(before, after)
     from resizefix.document.document import Document
     from resizefix.operations.diff import diff

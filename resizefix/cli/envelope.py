@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import traceback
@@ -97,11 +98,7 @@ def run_command(model: str, work: Callable[[], Answer], mode: OutputMode | None 
             step = after_no(command, model, answer.fields["outcomes"], call.typed, unchanged=answer.unchanged)
     except ResizefixError as error:
         step = after_error(error, command, model, call.typed)
-        answer = Answer(
-            error=str(error),
-            exit_code=error.exit_code,
-            fields=dict(getattr(error, "fields", {})),
-        )
+        answer = Answer(error=str(error), exit_code=error.exit_code)
     except Exception as error:  # the last resort, for files that no rule foresees: the one place that catches all
         answer = Answer(error=f"{model}: {why_unforeseen(error)}", exit_code=2)
         if mode.verbose:
@@ -119,6 +116,16 @@ def run_command(model: str, work: Callable[[], Answer], mode: OutputMode | None 
     if answer.error is not None:
         show_error(f"resizefix {command}: {printable(answer.error)}", None if mode.as_json or mode.quiet else step)
     raise click.exceptions.Exit(answer.exit_code)
+
+
+def answering(function: Callable[..., Answer]) -> Callable[..., None]:
+    """Makes a command of what finds its answer; the first model that it is given stands in the envelope."""
+
+    @functools.wraps(function)
+    def call(**params: Any) -> None:
+        run_command(params["model"] if "model" in params else params["before"], lambda: function(**params))
+
+    return call
 
 
 def emit_usage_error(error: click.ClickException, call: Call, commands: Sequence[str]) -> int:

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.feed_options import FeedOption
-from resizefix.cli.image_sizes import size_option
-from resizefix.cli.many import many_written
-from resizefix.cli.options import running, shared_options, subcommand, writing
-from resizefix.cli.piped_model import model_argument
-from resizefix.cli.written import why_not_all, written
+from resizefix.cli.envelope import Answer, answering
+from resizefix.cli.option_types import FEED
+from resizefix.cli.options import own_options, size_option, writing
+from resizefix.cli.written import calling, why_not_all, writes, written
 from resizefix.diagnostics import Diagnostic
 
-if TYPE_CHECKING:
-    from resizefix.library.result import Result
 
-
-@subcommand("freeze-scales", example="resizefix freeze-scales any.onnx x2.onnx --set scales=1,1,2,2")
-@model_argument(metavar="IN")
-@click.argument("out", required=False, type=click.Path())
-@many_written
+@writes("freeze-scales", example="resizefix freeze-scales any.onnx x2.onnx --set scales=1,1,2,2")
 @click.option(
-    "--set", "values", type=FeedOption(), multiple=True, help="Freeze this input at this value, INPUT=2,2 (repeatable)."
+    "--set", "values", type=FEED, multiple=True, help="Freeze this input at this value, INPUT=2,2 (repeatable)."
 )
 @size_option
 @writing
-@running
-def command(model: str, **options: Any) -> None:
+@answering
+def command(model: str, **options: Any) -> Answer:
     """Turn scales that are fed or computed at run time into constants: the way back from promote-scales."""
-    run_command(model, lambda: _work(model, options))
-
-
-def _work(model: str, options: dict[str, Any]) -> Answer:
-    def make() -> Result:
-        from resizefix.library.freeze_scales import freeze_scales
-
-        return freeze_scales(model, set=dict(options["values"]), size=options["size"], **shared_options(options))
-
-    why_not = why_not_all(options, "frozen", Diagnostic("cli.nothing-to-freeze"))
-    return written(model, options, make, why_not)
+    make = calling("freeze_scales", model, set=dict(options["values"]), **own_options(options, "size"))
+    return written(model, options, make, why_not_all(options, "frozen", Diagnostic("cli.nothing-to-freeze")))

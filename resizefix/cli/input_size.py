@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.image_sizes import BatchType, SizeType
-from resizefix.cli.options import run_options, running, subcommand, writing
-from resizefix.cli.piped_model import model_argument
-from resizefix.cli.written import More, No, written
+from resizefix.cli.option_types import BATCH, SIZE_OR_ANY
+from resizefix.cli.options import run_options, writing
+from resizefix.cli.written import More, No, calling, writes, written
 from resizefix.diagnostics import Diagnostic
 from resizefix.printable import printable
 
@@ -18,11 +17,9 @@ if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-@subcommand("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280")
-@model_argument(metavar="IN")
-@click.argument("out", required=False, type=click.Path())
+@writes("input-size", example="resizefix input-size model_640.onnx model_720p.onnx 720x1280", several=False)
 @click.argument("size", required=False, metavar="SIZE")
-@click.option("--batch", type=BatchType(), help="Also set the batch: a number, or any.")
+@click.option("--batch", type=BATCH, help="Also set the batch: a number, or any.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="Only these image inputs (repeatable).")
 @click.option("--keep", multiple=True, metavar="PATTERN", help="Keep the sizes in these nodes (repeatable).")
 @click.option(
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
     "--interpolate-positions", is_flag=True, help="Interpolate learned tables of positions: an approximation."
 )
 @writing
-@running
 def command(model: str, **options: Any) -> None:
     """Give IN another input resolution: SIZE is height x width, or `any`.
 
@@ -44,26 +40,14 @@ def command(model: str, **options: Any) -> None:
     if options["size"] is None:  # OUT is left out where -o, --in-place or --dry-run stand for it
         options["out"], options["size"] = None, options["out"]
     param = next(param for param in context.command.params if param.name == "size")
-    options["size"] = SizeType().convert(options["size"], param, context)
+    options["size"] = SIZE_OR_ANY.convert(options["size"], param, context)
     run_command(model, lambda: _work(model, options))
 
 
 def _work(model: str, options: dict[str, Any]) -> Answer:
-    def make() -> Result:
-        from resizefix.library.input_size import input_size
-
-        return input_size(
-            model,
-            size=options["size"],
-            batch=options["batch"],
-            input=options["inputs"],
-            keep=options["keep"],
-            follow_input=options["follow"],
-            interpolate_positions=options["interpolate_positions"],
-            verify=not options["no_verify"],
-            **run_options(options),
-        )
-
+    own = {name: options[name] for name in ("size", "batch", "keep", "interpolate_positions")}
+    renamed = {"input": options["inputs"], "follow_input": options["follow"], "verify": not options["no_verify"]}
+    make = calling("input_size", model, **own, **renamed, **run_options(options))
     return written(model, options, make, _why_not, more=_more)
 
 

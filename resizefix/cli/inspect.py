@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from resizefix.cli.envelope import Answer, output_mode, run_command
+from resizefix.cli.envelope import Answer, answering, output_mode
 from resizefix.cli.many import many_read
 from resizefix.cli.options import bounds, subcommand
 from resizefix.cli.piped_model import model_argument, shown
-from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
+from resizefix.cli.report_files import report_files_of, reporting
 
 
 @subcommand("inspect", example="resizefix inspect x3.onnx --html x3.html")
@@ -16,14 +16,10 @@ from resizefix.cli.report_files import ReportFiles, report_files_of, reporting
 @many_read
 @reporting
 @bounds
-def command(model: str, **options: Any) -> None:
+@answering
+def command(model: str, **options: Any) -> Answer:
     """Show every Upsample/Resize of MODEL: what it computes, where its scales come from, what can be done with it."""
-    reports = report_files_of(options)
-    run_command(model, lambda: _work(model, reports))
-
-
-def _work(model: str, reports: ReportFiles) -> Answer:
-    reports.require_free([model])
+    reports = report_files_of(options, model)
     from resizefix.document.document import Document
     from resizefix.reports.json import site_json
     from resizefix.reports.resolution import resolution_json

@@ -6,22 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.image_sizes import size_option
-from resizefix.cli.many import many_written
+from resizefix.cli.envelope import Answer, answering
 from resizefix.cli.options import (
     opset_option,
-    rewrite_options,
+    own_options,
     rewriting,
-    running,
-    shared_options,
-    subcommand,
+    runtime_python,
+    size_option,
     target_option,
     writing,
 )
-from resizefix.cli.piped_model import model_argument
-from resizefix.cli.runtime_options import runtime_python
-from resizefix.cli.written import More, why_not_all, written
+from resizefix.cli.written import More, calling, why_not_all, writes, written
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 
@@ -29,10 +24,10 @@ if TYPE_CHECKING:
     from resizefix.library.result import Result
 
 
-@subcommand("legalize", example="resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
-@model_argument(metavar="IN")
-@click.argument("out", required=False, type=click.Path())
-@many_written
+_OWN = ("target", "fastest", "opset", "live", "size", "allow_inexact", "lower")
+
+
+@writes("legalize", example="resizefix legalize x3.onnx x3_trt8.onnx --target tensorrt-8.0")
 @target_option("--target", help="The runtime that must accept the result; `list` prints the names.")
 @click.option(
     "--fastest",
@@ -50,25 +45,16 @@ if TYPE_CHECKING:
 @size_option
 @rewriting
 @writing
-@running
-def command(model: str, **options: Any) -> None:
+@answering
+def command(model: str, **options: Any) -> Answer:
     """Rewrite those Upsample/Resize nodes of IN that TARGET refuses into ones it accepts, which compute the same."""
-    run_command(model, lambda: _work(model, options))
-
-
-def _work(model: str, options: dict[str, Any]) -> Answer:
     if options["target"] is None:
         if not options["fastest"]:
             raise UsageError("cli.no-target", rule="target")
         options = {**options, "target": "onnxruntime"}
 
-    def make() -> Result:
-        from resizefix.library.rewrite import legalize
-
-        own = {name: options[name] for name in ("target", "fastest", "opset", "live", "size")}
-        own["runtime_python"] = dict(options["runtime_python"])
-        return legalize(model, **own, **rewrite_options(options), **shared_options(options))
-
+    pythons = dict(options["runtime_python"])
+    make = calling("legalize", model, runtime_python=pythons, **own_options(options, *_OWN))
     nothing = "cli.nothing-faster" if options["fastest"] else "cli.nothing-to-legalize"
     why_not = why_not_all(options, "rewritten", Diagnostic(nothing, target=options["target"]))
 

@@ -19,6 +19,7 @@ import click
 from resizefix import process
 from resizefix.cli.envelope import Call
 from resizefix.cli.next_command import after_error, show_error
+from resizefix.cli.options import number_option
 from resizefix.cli.piped_model import DASH, ModelArgument, PipedModel, shown, with_dash
 from resizefix.cli.target_file import require_apart
 from resizefix.diagnostics import Diagnostic
@@ -39,10 +40,10 @@ def many_read(function: F) -> F:
 
 def many_written(function: F) -> F:
     """Lets a command that writes take several models where `--output-dir` says where to."""
-    wrapped = _many(function, writes=True)
-    return click.option("--output-dir", metavar="DIR", help="Take several models, and write each result into DIR.")(
-        wrapped
+    output_dir = click.option(
+        "--output-dir", metavar="DIR", help="Take several models, and write each result into DIR."
     )
+    return output_dir(_many(function, writes=True))
 
 
 def _many(function: F, *, writes: bool) -> F:
@@ -69,14 +70,7 @@ def _many(function: F, *, writes: bool) -> F:
             show_error(f"resizefix {command}: {printable(str(error))}", step)
             raise click.exceptions.Exit(UsageError.exit_code) from error
 
-    counted = click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        metavar="NUMBER",
-        help="Work on this many models at a time.",
-    )(call)
+    counted = number_option("--jobs", click.IntRange(min=1), 1, "Work on this many models at a time.")(call)
     metavar = "" if writes else "[MODEL]..."  # Subcommand.format_usage writes another line for commands that write
     return cast(
         F,
@@ -196,13 +190,9 @@ def _violations(answer: dict[str, Any]) -> Iterator[str]:
     checked = {} if "outcomes" in answer else answer.get("targets", {})
     for verdict in checked.values():
         if not verdict["accepted"]:
-            said.update(
-                (f"{v['node']}: {v['because']} [{v['rule']}]; {v['mend']}", None) for v in verdict["violations"]
-            )
-            said.update(
-                (Diagnostic("cli.real-parser-says", why=error), None)
-                for error in (verdict["live"] or {}).get("errors", ())
-            )
+            lines = [f"{v['node']}: {v['because']} [{v['rule']}]; {v['mend']}" for v in verdict["violations"]]
+            errors = (verdict["live"] or {}).get("errors", ())
+            said |= dict.fromkeys([*lines, *(Diagnostic("cli.real-parser-says", why=error) for error in errors)])
     yield from said
 
 

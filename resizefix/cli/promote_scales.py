@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.many import many_written
-from resizefix.cli.options import NumbersOption, opset_option, running, shared_options, subcommand, writing
-from resizefix.cli.piped_model import DASH, model_argument, shown
-from resizefix.cli.written import More, why_not_all, written
+from resizefix.cli.envelope import Answer, answering
+from resizefix.cli.option_types import SCALES
+from resizefix.cli.options import opset_option, own_options, writing
+from resizefix.cli.piped_model import DASH, shown
+from resizefix.cli.written import More, calling, why_not_all, writes, written
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 _OWN = ("form", "opset", "input_name", "shared", "keep_default", "for_", "denominator", "allow_coupled", "at")
 
 
-@subcommand("promote-scales", example="resizefix promote-scales x3.onnx any.onnx --input-name scales")
-@model_argument(metavar="IN")
-@click.argument("out", required=False, type=click.Path())
-@many_written
+@writes("promote-scales", example="resizefix promote-scales x3.onnx any.onnx --input-name scales")
 @click.option(
     "--form",
     type=click.Choice(["scales", "spatial", "factor", "sizes"]),
@@ -47,25 +44,16 @@ _OWN = ("form", "opset", "input_name", "shared", "keep_default", "for_", "denomi
     help="The number that TensorRT's factor is divided by.  [default: 1, or 1000 for a fraction]",
 )
 @opset_option
-@click.option("--at", type=NumbersOption(), multiple=True, help="Also verify at this scale (repeatable).")
+@click.option("--at", type=SCALES, multiple=True, help="Also verify at this scale (repeatable).")
 @click.option("--allow-coupled", is_flag=True, help="Also promote nodes that another scale would break.")
 @writing
-@running
-def command(model: str, **options: Any) -> None:
+@answering
+def command(model: str, **options: Any) -> Answer:
     """Turn the constant scales of IN's Upsample/Resize nodes into graph inputs, verify the result, and write OUT.
 
     Without -n, every node is promoted whose scale can change alone.
     """
-    run_command(model, lambda: _work(model, options))
-
-
-def _work(model: str, options: dict[str, Any]) -> Answer:
-    def make() -> Result:
-        from resizefix.library.promote_scales import promote_scales
-
-        own = {name: options[name] for name in _OWN}
-        return promote_scales(model, **own, **shared_options(options))
-
+    make = calling("promote_scales", model, **own_options(options, *_OWN))
     why_not = why_not_all(options, "promoted", Diagnostic("cli.nothing-to-promote"))
 
     def more(result: Result, path: str | None, made: bool) -> More | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from resizefix.cli.envelope import output_mode
+from resizefix.cli.options import together
 from resizefix.cli.piped_model import shown
 from resizefix.cli.target_file import require_free
 from resizefix.diagnostics import Diagnostic
@@ -19,26 +20,22 @@ if TYPE_CHECKING:
     from resizefix.reports.comparison import Comparison
     from resizefix.verification.verification import Verification
 
-F = TypeVar("F", bound=Callable[..., Any])
 _STDOUT = "-"
 _MOST_IN_A_COMMENT = 65536  # characters that GitHub takes in a pull request or a comment
 
 
-def reporting(function: F) -> F:
-    """The options of commands that can write a report."""
-    for decorate in (
-        click.option("--force", is_flag=True, help="Replace report files that exist."),
-        click.option(
-            "--markdown",
-            is_flag=False,
-            flag_value=_STDOUT,
-            metavar="[FILE]",
-            help="Write a report for a pull request; to stdout without FILE or with -.",
-        ),
-        click.option("--html", metavar="FILE", help="Write a page with every node drawn."),
-    ):
-        function = decorate(function)
-    return function
+reporting = together(
+    click.option("--html", metavar="FILE", help="Write a page with every node drawn."),
+    click.option(
+        "--markdown",
+        is_flag=False,
+        flag_value=_STDOUT,
+        metavar="[FILE]",
+        help="Write a report for a pull request; to stdout without FILE or with -.",
+    ),
+    click.option("--force", is_flag=True, help="Replace report files that exist."),
+)
+"""The options of commands that can write a report."""
 
 
 class ReportFiles(NamedTuple):
@@ -113,6 +110,8 @@ def pages_of_two(
     return html, markdown
 
 
-def report_files_of(options: dict[str, Any]) -> ReportFiles:
-    """The options of `reporting` as one value."""
-    return ReportFiles(options["html"], options["markdown"], options["force"])
+def report_files_of(options: dict[str, Any], *models: str) -> ReportFiles:
+    """The options of `reporting` as one value. Raises UsageError where a report cannot go there, as `require_free`."""
+    reports = ReportFiles(options["html"], options["markdown"], options["force"])
+    reports.require_free(models)
+    return reports

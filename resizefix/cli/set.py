@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.feed_options import FileFeedOption, fed_once
-from resizefix.cli.many import many_written
-from resizefix.cli.options import (
-    Subcommand,
-    opset_option,
-    running,
-    shared_options,
-    subcommand,
-    writing,
-)
+from resizefix.cli.envelope import Answer, answering
+from resizefix.cli.option_types import FILE_FEED
+from resizefix.cli.options import Subcommand, fed_once, opset_option, own_options, writing
 from resizefix.cli.piped_model import ModelArgument, shown
 from resizefix.cli.report_files import ReportFiles
-from resizefix.cli.written import More, why_not_all, written
+from resizefix.cli.written import More, calling, why_not_all, writes, written
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UsageError
 
@@ -57,25 +49,23 @@ class _WithSettings(Subcommand):
         return [*super().collect_usage_pieces(ctx), "KEY=VALUE..."]
 
 
-@subcommand(
+@writes(
     "set",
     example="resizefix set x3.onnx nearest.onnx mode=nearest coordinates=asymmetric nearest_mode=floor",
     cls=_WithSettings,
+    model=click.argument("model", metavar="IN", type=click.Path()),
 )
-@click.argument("model", metavar="IN", type=click.Path())
-@click.argument("out", required=False, type=click.Path())
-@many_written
 @opset_option
 @click.option(
     "--feed",
-    type=FileFeedOption(),
+    type=FILE_FEED,
     multiple=True,
     help="Also measure on a picture or a .npy file; INPUT=V,… feeds numbers (repeatable).",
 )
 @click.option("--html", metavar="FILE", help="Write a page with pictures: before, after and their difference.")
 @writing
-@running
-def command(model: str, **options: Any) -> None:
+@answering
+def command(model: str, **options: Any) -> Answer:
     """Change the interpolation of IN's Upsample/Resize nodes on purpose, measure what it changes, and write OUT.
 
     Keys: mode (nearest, linear, cubic), coordinates, nearest_mode, cubic_coeff_a, antialias, exclude_outside, and
@@ -83,20 +73,16 @@ def command(model: str, **options: Any) -> None:
     specification. A change that keeps what a node computes is verified bit for bit, or within a stated bound.
     For any other change, the difference at the node and at the outputs is measured.
     """
-    run_command(model, lambda: _work(model, options))
-
-
-def _work(model: str, options: dict[str, Any]) -> Answer:
     settings, feed = _once(options["settings"]), fed_once(options["feed"])
     page = ReportFiles(options["html"], None, options["force"])
     _require_page_free(page, model, options["out"] or options["output_option"])
     made: list[Result] = []
 
     def make() -> Result:
-        from resizefix.library.set_interpolation import set_interpolation
+        from resizefix.operations.settings import settings_of
 
-        _require_keys(settings)
-        made.append(set_interpolation(model, **settings, opset=options["opset"], feed=feed, **shared_options(options)))
+        settings_of(settings)  # a key that is no option of the call is an error before Python complains of it
+        made.append(calling("set_interpolation", model, **settings, feed=feed, **own_options(options, "opset"))())
         return made[-1]
 
     why_not = why_not_all(options, "changed", Diagnostic("cli.nothing-to-set"))
@@ -107,18 +93,13 @@ def _work(model: str, options: dict[str, Any]) -> Answer:
     from resizefix.reports.set_page import set_page
 
     page.write(lambda: set_page(shown(model), answer.output, options["settings"], made[-1]), lambda: "")
-    return replace(
-        answer, fields={**answer.fields, "html": page.html}, show=_both(answer.show, lambda: page.announce())
-    )
 
-
-def _both(first: Callable[[], None] | None, then: Callable[[], None]) -> Callable[[], None]:
     def show() -> None:
-        if first is not None:
-            first()
-        then()
+        if answer.show is not None:
+            answer.show()
+        page.announce()
 
-    return show
+    return replace(answer, fields={**answer.fields, "html": page.html}, show=show)
 
 
 def _require_page_free(page: ReportFiles, model: str, out: str | None) -> None:
@@ -137,10 +118,3 @@ def _once(words: Sequence[str]) -> dict[str, Any]:
             raise UsageError("operations.set-twice", key=key)
         found[key] = value
     return found
-
-
-def _require_keys(settings: dict[str, Any]) -> None:
-    """Raises UsageError for a key that is no option of the call, before Python complains of it."""
-    from resizefix.operations.settings import settings_of
-
-    settings_of(settings)

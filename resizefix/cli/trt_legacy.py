@@ -7,20 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.image_sizes import size_option
-from resizefix.cli.many import many_written
-from resizefix.cli.options import (
-    rewrite_options,
-    rewriting,
-    running,
-    shared_options,
-    subcommand,
-    target_option,
-    writing,
-)
-from resizefix.cli.piped_model import DASH, PipedModel, model_argument, shown
-from resizefix.cli.written import More, No, written
+from resizefix.cli.envelope import Answer, answering
+from resizefix.cli.options import own_options, rewriting, size_option, target_option, writing
+from resizefix.cli.piped_model import DASH, PipedModel, shown
+from resizefix.cli.written import More, No, calling, writes, written
 from resizefix.diagnostics import Diagnostic
 from resizefix.outcome import Status
 
@@ -30,10 +20,7 @@ if TYPE_CHECKING:
 _TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "tensorrt-7.1", "tensorrt-7.2")
 
 
-@subcommand("trt-legacy", example="resizefix trt-legacy bisenet.onnx bisenet_legacy.onnx")
-@model_argument(metavar="IN")
-@click.argument("out", required=False, type=click.Path())
-@many_written
+@writes("trt-legacy", example="resizefix trt-legacy bisenet.onnx bisenet_legacy.onnx")
 @target_option(
     "--target",
     only=_TARGETS,
@@ -49,22 +36,12 @@ _TARGETS = ("tensorrt-5.0", "tensorrt-5.1", "tensorrt-6.0", "tensorrt-7.0", "ten
 @size_option
 @rewriting
 @writing
-@running
-def command(model: str, **options: Any) -> None:
+@answering
+def command(model: str, **options: Any) -> Answer:
     """Write IN as TensorRT's first ONNX parsers read it: Upsample-7 with a `scales` attribute, opset 8, IR 3.
 
     OUT defaults to IN's name with the suffix .trt-legacy.onnx, or to - for a model on stdin.
     """
-    run_command(model, lambda: _work(model, options))
-
-
-def _work(model: str, options: dict[str, Any]) -> Answer:
-    def make() -> Result:
-        from resizefix.library.rewrite import trt_legacy
-
-        return trt_legacy(
-            model, hybrid=options["hybrid"], size=options["size"], **rewrite_options(options), **shared_options(options)
-        )
 
     def verdicts(result: Result, path: str | None, made: bool) -> More:
         from resizefix.library.check import check_all
@@ -89,6 +66,7 @@ def _work(model: str, options: dict[str, Any]) -> Answer:
         return More(answer, show)
 
     out = DASH if isinstance(model, PipedModel) else os.path.splitext(model)[0] + ".trt-legacy.onnx"
+    make = calling("trt_legacy", model, **own_options(options, "hybrid", "size", "allow_inexact", "lower"))
     return written(model, options, make, _why_not, out=out, more=verdicts)
 
 

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.cli.envelope import Answer, run_command
-from resizefix.cli.feed_options import FileFeedOption, fed_once
-from resizefix.cli.options import run_options, running, subcommand
+from resizefix.cli.envelope import Answer, answering
+from resizefix.cli.option_types import FILE_FEED
+from resizefix.cli.options import fed_once, number_option, run_options, running, runtime_python, subcommand
 from resizefix.cli.piped_model import model_argument, require_whole, shown
-from resizefix.cli.report_files import ReportFiles, pages_of_two, report_files_of, reporting
-from resizefix.cli.runtime_options import runtime_python
+from resizefix.cli.report_files import pages_of_two, report_files_of, reporting
 
 if TYPE_CHECKING:
     from resizefix.reports.comparison import Comparison
@@ -28,63 +27,30 @@ if TYPE_CHECKING:
 @runtime_python
 @click.option(
     "--feed",
-    type=FileFeedOption(),
+    type=FILE_FEED,
     multiple=True,
     help="Feed an input a picture or a .npy file, whose outputs --html shows; or numbers, INPUT=V,… (repeatable).",
 )
-@click.option(
-    "--atol",
-    type=click.FloatRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="NUMBER",
-    help="Absolute difference allowed.",
-)
-@click.option(
-    "--rtol",
-    type=click.FloatRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="NUMBER",
-    help="Relative difference allowed.",
-)
-@click.option(
-    "--runs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="NUMBER",
-    help="Compare on this many feeds.",
-)
+@number_option("--atol", click.FloatRange(min=0), 0, "Absolute difference allowed.")
+@number_option("--rtol", click.FloatRange(min=0), 0, "Relative difference allowed.")
+@number_option("--runs", click.IntRange(min=1), 1, "Compare on this many feeds.")
 @reporting
 @running
-def command(before: str, after: str | None, **options: Any) -> None:
+@answering
+def command(before: str, after: str | None, **options: Any) -> Answer:
     """Run BEFORE and AFTER in onnxruntime on the same feeds and compare their outputs.
 
     Outputs must be equal bit for bit unless --atol or --rtol allow a difference. Exit code 0: they are; 1: they are
     not, or a model cannot be run. Reports are written in both cases.
     """
-    reports = report_files_of(options)
-    run_command(before, lambda: _work(before, after, reports, options))
-
-
-def _work(before: str, after: str | None, reports: ReportFiles, options: dict[str, Any]) -> Answer:
-    reports.require_free([before] if after is None else [before, after])
+    reports = report_files_of(options, before, *([] if after is None else [after]))
     require_whole(before, after or before)
     from resizefix.library.verify import verify
     from resizefix.reports.json import drift_json, verification_json
 
-    verification = verify(
-        before,
-        after,
-        **run_options(options),
-        runs=options["runs"],
-        atol=options["atol"],
-        rtol=options["rtol"],
-        feed=fed_once(options["feed"]),
-        runtime=options["runtime"],
-        runtime_python=dict(options["runtime_python"]),
-    )
+    own = {name: options[name] for name in ("runs", "atol", "rtol", "runtime")}
+    fed, pythons = fed_once(options["feed"]), dict(options["runtime_python"])
+    verification = verify(before, after, **own, feed=fed, runtime_python=pythons, **run_options(options))
 
     def html() -> str:
         from resizefix.reports.html import runtime_page
@@ -109,10 +75,7 @@ def _work(before: str, after: str | None, reports: ReportFiles, options: dict[st
 
     fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(*pages)}
     if options["runtime"] is not None:
-        fields |= {
-            "runtime": verification.runtime,
-            "sites": [drift_json(site) for site in verification.sites],
-        }
+        fields |= {"runtime": verification.runtime, "sites": [drift_json(site) for site in verification.sites]}
     if verification.passed:
         return Answer(fields, show)
     return Answer(fields, show, error=verification.reason, exit_code=1)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
+
+import resizefix
 from resizefix.cli.envelope import Answer, output_mode
-from resizefix.cli.piped_model import DASH, ModelOnStdout, require_whole
+from resizefix.cli.many import many_written
+from resizefix.cli.options import Subcommand, subcommand
+from resizefix.cli.piped_model import DASH, ModelOnStdout, model_argument, require_whole
 from resizefix.cli.target_file import target_file_of
 from resizefix.diagnostics import Diagnostic
 from resizefix.outcome import Status
@@ -30,6 +35,29 @@ class More(NamedTuple):
 
     fields: dict[str, Any]
     show: Callable[[], None]
+
+
+def writes(
+    name: str,
+    *,
+    example: str,
+    cls: type[Subcommand] = Subcommand,
+    model: Callable[[Any], Any] | None = None,
+    several: bool = True,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command that reads IN (by the argument `model`) and writes OUT; with `several`, also many models at once."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        function = many_written(function) if several else function
+        function = click.argument("out", required=False, type=click.Path())(function)
+        return subcommand(name, example=example, cls=cls)((model or model_argument(metavar="IN"))(function))
+
+    return decorate
+
+
+def calling(call: str, model: str, **options: Any) -> Callable[[], Result]:
+    """A call of the library, which is imported when it is made."""
+    return lambda: getattr(resizefix, call)(model, **options)
 
 
 def written(
@@ -81,7 +109,7 @@ def written(
         result.model.save(target.path, overwrite=target.overwrite, as_external_data=as_external_data)
     if made or no is None:
         return Answer(fields, show, target.path)
-    return Answer(fields, show, None, no.reason, 1, unchanged=no.unchanged)
+    return Answer(fields, show, error=no.reason, exit_code=1, unchanged=no.unchanged)
 
 
 def _fields(result: Result, further: More | None) -> dict[str, Any]:
@@ -101,24 +129,22 @@ def why_not_all(options: dict[str, Any], done: str, nothing: str) -> Callable[[R
 
     `done` is what happens to a site ("promoted"), `nothing` what to say where every site is as it should be already.
     """
-    return lambda result: _why_not_all(result, bool(options["node"]), done, nothing)
 
+    def why_not(result: Result) -> No | None:
+        from resizefix.reports.wording import reason
 
-def _why_not_all(result: Result, named: bool, done: str, nothing: str) -> No | None:
-    from resizefix.reports.wording import reason
-
-    if not result.outcomes:
-        return No(Diagnostic("cli.no-resize-to-do", done=done), True)
-    missed = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
-    if not result.changed:
-        if all(outcome.status is Status.UNCHANGED for outcome in result.outcomes):
-            if result.resolution is not None:  # the input has another size than before
-                return None
+        if not result.outcomes:
+            return No(Diagnostic("cli.no-resize-to-do", done=done), True)
+        missed = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
+        refused = next((outcome for outcome in missed if outcome.status is Status.REFUSED), None)
+        if result.changed and missed and options["node"]:
+            names = ", ".join(outcome.node for outcome in missed)
+            return No(Diagnostic("cli.named-not-changed", names=names, done=done))
+        if result.changed or (refused is None and result.resolution is not None):  # the input has another size
+            return None
+        if refused is None:
             return No(nothing, True)
-        refused = next(outcome for outcome in missed if outcome.status is Status.REFUSED)
         why = Diagnostic("cli.nothing-done", done=done, node=refused.node, why=reason(refused))
         return No(why, outcome=refused)
-    if named and missed:
-        names = ", ".join(outcome.node for outcome in missed)
-        return No(Diagnostic("cli.named-not-changed", names=names, done=done))
-    return None
+
+    return why_not

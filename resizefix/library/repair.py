@@ -115,7 +115,8 @@ def _repaired(
     verification, largest = prove_repair(Repair(document, made.document, alone, keeps, left), rules)
     if not verification.passed:
         named = ", ".join(outcome.node for outcome in changed[:3])
-        raise failed(Result(document, made.outcomes, (), verification), "library.verification-failed-at", named=named)
+        result, why = Result(document, made.outcomes, (), verification), verification.reason
+        raise failed(result, "library.verification-failed-at", named=named, why=why)
     difference = largest if math.isfinite(largest) else None  # another shape: no number says it
     at = verification.runs[0].shapes if verification.runs and difference else None
     outcomes = tuple(

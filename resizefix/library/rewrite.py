@@ -236,7 +236,7 @@ def _proven(
     if not verification.passed:
         advice = _if_inexact_passes(verification, allowed) if is_lowered else ""
         result = Result(before, with_measures, (), verification)
-        raise failed(result, "library.verification-failed-advice", advice=advice)
+        raise failed(result, "library.verification-failed-advice", why=verification.reason, advice=advice)
     return Result(after, with_measures, (), verification)
 
 

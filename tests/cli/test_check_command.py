@@ -193,9 +193,9 @@ def test_what_cannot_be_meant_is_exit_2_with_a_sentence(check, arguments: list[s
 
 
 def test_several_shapes_may_stand_in_one_value() -> None:
-    from resizefix.cli.check import ShapesOption
+    from resizefix.cli.option_types import SHAPES
 
-    read = ShapesOption().convert("a:1x3x8x8,tower/b:0:2,c:1,3,[4]", None, None)
+    read = SHAPES.convert("a:1x3x8x8,tower/b:0:2,c:1,3,[4]", None, None)
     assert read == {"a": (1, 3, 8, 8), "tower/b:0": (2,), "c": (1, 3, 4)}
 
 

@@ -7,7 +7,7 @@ hold for axes up to 2²² long, where a coordinate still has two binary digits b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cache, lru_cache
 
@@ -26,18 +26,24 @@ ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL = NearestMode.ROUND_PREFER_FLOOR, NearestM
 
 LONGEST = 2**22
 LARGEST_FACTOR = 4096
+Alike = Callable[[Axis, Form, Interpolation], frozenset[Form]]
+"""The forms that sample the axis as this form does; none where it is not known."""
 NOTHING: frozenset[Form] = frozenset()
 
-_THREE_HALF_PIXELS = (HALF_PIXEL, PYTORCH_HALF_PIXEL, HALF_PIXEL_SYMMETRIC)
+THREE_HALF_PIXELS = (HALF_PIXEL, PYTORCH_HALF_PIXEL, HALF_PIXEL_SYMMETRIC)
 _ROUNDS = (ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL)
 _GROWING = frozenset({(ASYMMETRIC, SIMPLE), (ASYMMETRIC, FLOOR)})
 _SHRINKING = frozenset({(ASYMMETRIC, SIMPLE), (ASYMMETRIC, CEIL)})
-_REPEATS = frozenset(
-    {(coordinates, rounding) for coordinates in _THREE_HALF_PIXELS for rounding in _ROUNDS}
+# The p-th copy of sample m lies at m + (p + ½)/s − ½, at least 1/(2s) from a tie; asymmetric is an integer division,
+# where `simple` is `floor`; and (i + ½)/s = m + (p + ½)/s lies strictly between m and m + 1.
+REPEATS = frozenset(
+    {(coordinates, rounding) for coordinates in THREE_HALF_PIXELS for rounding in _ROUNDS}
     | {(ASYMMETRIC, FLOOR), (ASYMMETRIC, SIMPLE), (TF_HALF_PIXEL_FOR_NN, FLOOR)}
 )
-_DOUBLES = _REPEATS | {(ASYMMETRIC, ROUND_PREFER_FLOOR)}
-_UPPER_HALVES = frozenset({(coordinates, CEIL) for coordinates in _THREE_HALF_PIXELS}) | {
+"""The forms under which a factor of 2 or more repeats every sample, whatever the size."""
+DOUBLES = REPEATS | {(ASYMMETRIC, ROUND_PREFER_FLOOR)}
+"""At factor 2 i/2 is whole or a tie, too, and the tie goes to the floor."""
+_UPPER_HALVES = frozenset({(coordinates, CEIL) for coordinates in THREE_HALF_PIXELS}) | {
     (TF_HALF_PIXEL_FOR_NN, ROUND_PREFER_FLOOR)
 }
 _STRIDES = frozenset({(ASYMMETRIC, rounding) for rounding in _ROUNDS})
@@ -83,14 +89,21 @@ def _if_member(form: Form, family: Iterable[Form]) -> frozenset[Form]:
     return alike if form in alike else NOTHING
 
 
-def legacy_growing(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
-    """E2."""
-    return _if_member(form, _GROWING) if axis.scale is not None and axis.scale >= 1 else NOTHING
+def _family(family: frozenset[Form], holds: Callable[[Axis], bool]) -> Alike:
+    """The forms of a family sample alike an axis of which this holds."""
+    return lambda axis, form, interpolation: _if_member(form, family) if holds(axis) else NOTHING
 
 
-def legacy_shrinking(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
-    """E3."""
-    return _if_member(form, _SHRINKING) if axis.scale is not None and axis.scale < 1 else NOTHING
+def _symmetric(holds: Callable[[Axis], bool]) -> Alike:
+    """half_pixel and half_pixel_symmetric do, whatever the rounding is."""
+    pair = HALF_PIXEL, HALF_PIXEL_SYMMETRIC
+    return lambda axis, form, interpolation: _swapped(form, *pair) if holds(axis) else NOTHING
+
+
+legacy_growing = _family(_GROWING, lambda axis: axis.scale is not None and axis.scale >= 1)
+"""E2."""
+legacy_shrinking = _family(_SHRINKING, lambda axis: axis.scale is not None and axis.scale < 1)
+"""E3."""
 
 
 def unscaled(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
@@ -104,19 +117,12 @@ def _on_the_grid(mode: Mode) -> frozenset[Form]:
     return frozenset(form for form in forms_of(mode) if form[0] is not TF_HALF_PIXEL_FOR_NN or form[1] in back)
 
 
-def repeats(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
-    """E5 and, at a factor of two, E6."""
-    return _if_member(form, _REPEATS) if factor(axis) is not None else NOTHING
-
-
-def doubles(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
-    """E6."""
-    return _if_member(form, _DOUBLES) if factor(axis) == 2 else NOTHING
-
-
-def upper_halves(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
-    """E7."""
-    return _if_member(form, _UPPER_HALVES) if factor(axis) is not None else NOTHING
+repeats = _family(REPEATS, lambda axis: factor(axis) is not None)
+"""E5 and, at a factor of two, E6."""
+doubles = _family(DOUBLES, lambda axis: factor(axis) == 2)
+"""E6."""
+upper_halves = _family(_UPPER_HALVES, lambda axis: factor(axis) is not None)
+"""E7."""
 
 
 def strides(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
@@ -133,10 +139,8 @@ def strides(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[F
     return _if_member(form, family)
 
 
-def centres(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
-    """E9."""
-    k = divisor(axis)
-    return _if_member(form, _CENTRES) if k is not None and k % 2 == 1 else NOTHING
+centres = _family(_CENTRES, lambda axis: (divisor(axis) or 0) % 2 == 1)
+"""E9."""
 
 
 def not_one_long(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
@@ -147,9 +151,8 @@ def not_one_long(axis: Axis, form: Form, interpolation: Interpolation) -> frozen
     return _swapped(form, HALF_PIXEL, PYTORCH_HALF_PIXEL) if longer or grown else NOTHING
 
 
-def grown_by_a_power_of_two(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
-    """E11."""
-    return _swapped(form, HALF_PIXEL, HALF_PIXEL_SYMMETRIC) if _is_power_of_two(factor(axis)) else NOTHING
+grown_by_a_power_of_two = _symmetric(lambda axis: _is_power_of_two(factor(axis)))
+"""E11."""
 
 
 def for_nn_by_a_power_of_two(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
@@ -176,9 +179,8 @@ def _by_samples(mode: Mode, antialias: bool, scale: float, size: int, out: int) 
     return found
 
 
-def grown_by_an_integer(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:
-    """E20."""
-    return _swapped(form, HALF_PIXEL, HALF_PIXEL_SYMMETRIC) if factor(axis) is not None else NOTHING
+grown_by_an_integer = _symmetric(lambda axis: factor(axis) is not None)
+"""E20."""
 
 
 def for_nn(axis: Axis, form: Form, interpolation: Interpolation) -> frozenset[Form]:

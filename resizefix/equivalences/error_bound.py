@@ -66,10 +66,8 @@ def spelling_bound(before: ResizeSpec, after: ResizeSpec) -> tuple[float | None,
 
 def _sampled(interpolation: Interpolation, axis: Axis) -> _Doubles:
     """The coordinates that the kernel arrives at; the antialias kernel adds half a pixel to them in float32."""
-    assert axis.scale is not None
-    assert axis.size is not None
-    assert axis.out is not None
-    position = coordinates(interpolation.coordinate_transformation_mode, axis.scale, axis.size, axis.out)
+    size, out, scale = axis.known
+    position = coordinates(interpolation.coordinate_transformation_mode, scale, size, out)
     if not interpolation.antialias:
         return position.astype(np.float64)
     return np.asarray((position + np.float32(0.5)).astype(np.float64) - 0.5)

@@ -78,33 +78,23 @@ def scales_to_sizes(subject: ResizeSpec) -> Rewritten:
         return reason
     sizes: list[float | None] = []
     for position, axis in enumerate(subject.listed):
-        assert axis.size is not None
-        assert axis.out is not None
-        assert axis.scale is not None
-        if axis.out < 1:
-            return Diagnostic("equivalences.scale-leaves-nothing", scale=axis.scale, axis=position)
-        by_size = sampled_scale(axis.size, axis.out)
-        if by_size != axis.scale and not _same_samples(subject, axis, by_size):
-            return Diagnostic(
-                "equivalences.sampled-by-size",
-                scale=axis.scale,
-                size=axis.size,
-                out=axis.out,
-                axis=position,
-                by_size=by_size,
-            )
-        sizes.append(axis.out)
+        size, out, scale = axis.known
+        if out < 1:
+            return Diagnostic("equivalences.scale-leaves-nothing", scale=scale, axis=position)
+        by_size = sampled_scale(size, out)
+        if by_size != scale and not _same_samples(subject, axis, by_size):
+            sampled = {"scale": scale, "size": size, "out": out, "by_size": by_size}
+            return Diagnostic("equivalences.sampled-by-size", axis=position, **sampled)
+        sizes.append(out)
     return (replace(subject, extent=ExtentKind.SIZES, values=tuple(sizes)),)
 
 
 def sizes_to_scales(subject: ResizeSpec) -> Rewritten:
     """E17: a float32 scale with the right length under every rule and the same samples."""
 
-    def same(axis: Axis) -> float | None:
-        assert axis.size is not None
-        assert axis.out is not None
+    def same(size: int, out: int) -> float | None:
         interpolation = subject.interpolation
-        return scale_for_size(axis.size, axis.out, interpolation.mode, subject.form, antialias=interpolation.antialias)
+        return scale_for_size(size, out, interpolation.mode, subject.form, antialias=interpolation.antialias)
 
     return _sizes_to_scales(subject, same, without="equivalences.no-scale-samples-alike")
 
@@ -115,16 +105,10 @@ def sizes_to_near_scales(subject: ResizeSpec) -> Rewritten:
         return Diagnostic("equivalences.nearest-reads-others")
     if subject.element_type not in _FLOATS:
         return Diagnostic("equivalences.bound-of-floats")
-
-    def near(axis: Axis) -> float | None:
-        assert axis.size is not None
-        assert axis.out is not None
-        return robust_scale(axis.size, axis.out)
-
-    return _sizes_to_scales(subject, near, without="equivalences.no-scale")
+    return _sizes_to_scales(subject, robust_scale, without="equivalences.no-scale")
 
 
-def _sizes_to_scales(subject: ResizeSpec, choose: Callable[[Axis], float | None], *, without: str) -> Rewritten:
+def _sizes_to_scales(subject: ResizeSpec, choose: Callable[[int, int], float | None], *, without: str) -> Rewritten:
     reason = _cannot_change_extent(subject, ExtentKind.SIZES)
     if reason:
         return reason
@@ -132,9 +116,10 @@ def _sizes_to_scales(subject: ResizeSpec, choose: Callable[[Axis], float | None]
         return Diagnostic("equivalences.policy-first")
     scales: list[float | None] = []
     for position, axis in enumerate(subject.listed):
-        scale = choose(axis)
+        size, out, _ = axis.known
+        scale = choose(size, out)
         if scale is None:
-            return Diagnostic(without, size=axis.size, out=axis.out, axis=position)
+            return Diagnostic(without, size=size, out=out, axis=position)
         scales.append(scale)
     return (replace(subject, extent=ExtentKind.SCALES, values=tuple(scales)),)
 
@@ -155,11 +140,9 @@ def _cannot_change_extent(subject: ResizeSpec, extent: ExtentKind) -> Diagnostic
 
 
 def _same_samples(subject: ResizeSpec, axis: Axis, scale: float) -> bool:
-    assert axis.size is not None
-    assert axis.out is not None
-    assert axis.scale is not None
+    size, out, own = axis.known
     mode, antialias = subject.interpolation.mode, subject.interpolation.antialias
-    by_this, by_other = (samples(mode, antialias, subject.form, s, axis.size, axis.out) for s in (axis.scale, scale))
+    by_this, by_other = (samples(mode, antialias, subject.form, s, size, out) for s in (own, scale))
     return by_this == by_other
 
 

@@ -33,6 +33,13 @@ class Axis:
         return self.scale == 1
 
     @property
+    def known(self) -> tuple[int, int, float]:
+        """Both lengths and the scale of an axis of which all are known. Raises ValueError of another."""
+        if self.size is None or self.out is None or self.scale is None:
+            raise ValueError(f"axis {self.index} is not known: {self}")
+        return self.size, self.out, self.scale
+
+    @property
     def factor(self) -> int | None:
         """The scale where it is a whole number ≥ 1."""
         whole = self.scale is not None and self.scale >= 1 and self.scale.is_integer()

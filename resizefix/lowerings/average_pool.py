@@ -10,25 +10,22 @@ from resizefix.equivalences.error_bound import slope
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import CoordinateTransformationMode, Mode
-from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding
+from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding, why_off_lattice
 from resizefix.lowerings.conditions import LONGEST_CHECKED, why_not_divided, why_not_image_axes, why_not_mode
 from resizefix.lowerings.lowering import Lowering
 
 
 def _why_not(subject: ResizeSpec) -> str | None:
     interpolation = subject.interpolation
-    if interpolation.mode is not Mode.LINEAR or interpolation.antialias:
-        return why_not_mode(interpolation, Mode.LINEAR)
     mode = interpolation.coordinate_transformation_mode
-    if mode not in LATTICE:
-        return Diagnostic("lowerings.weights-differ", mode=mode.value)
-    reason = why_not_image_axes(subject)
+    reason = why_not_mode(interpolation, Mode.LINEAR) or why_off_lattice(mode) or why_not_image_axes(subject)
     for axis in subject.scaled:
-        reason = reason or why_not_divided(axis) or _why_off_lattice(mode, axis)
+        reason = reason or why_not_divided(axis) or _why_not_there(mode, axis)
     return reason
 
 
-def _why_off_lattice(mode: CoordinateTransformationMode, axis: Axis) -> str | None:
+def _why_not_there(mode: CoordinateTransformationMode, axis: Axis) -> str | None:
+    """Where output samples lie off the lattice of `mode`."""
     if mode is CoordinateTransformationMode.PYTORCH_HALF_PIXEL and (axis.out is None or axis.out == 1):
         return Diagnostic("lowerings.length-one", axis=axis.index)
     if mode is CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC and (
@@ -51,15 +48,11 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
         ends = [-tails[k] if tails[k] else TO_THE_END for k in cut]
         x = builder.slice(x, [k + 2 for k in cut], [starts[k] for k in cut], ends)
     builder.add("AveragePool", x, kernel_shape=widths, strides=strides)
-    return ErrorBound(exact=False, bound=_bound(subject), conditions=_conditions(subject))
-
-
-def _conditions(subject: ResizeSpec) -> tuple[str, ...]:
-    least = [axis.divisor or 1 for axis in subject.scaled if axis.size is None]
-    if not least:
-        return finite_and_short(subject)
-    lengths = Diagnostic("lowerings.for-lengths", least=max(least), most=LONGEST_CHECKED)
-    return (*finite_and_short(subject), lengths)
+    conditions = finite_and_short(subject)
+    least = max((axis.divisor or 1 for axis in subject.scaled if axis.size is None), default=None)
+    if least is not None:
+        conditions = (*conditions, Diagnostic("lowerings.for-lengths", least=least, most=LONGEST_CHECKED))
+    return ErrorBound(exact=False, bound=_bound(subject), conditions=conditions)
 
 
 def _bound(subject: ResizeSpec) -> float:
@@ -69,10 +62,5 @@ def _bound(subject: ResizeSpec) -> float:
 
 
 AVERAGE_POOL = Lowering(
-    name="average_pool",
-    operators=frozenset({"Slice", "AveragePool"}),
-    computes=True,
-    condition=_why_not,
-    write=_write,
-    first_full_axis=1,
+    "average_pool", frozenset({"Slice", "AveragePool"}), _why_not, _write, computes=True, first_full_axis=1
 )

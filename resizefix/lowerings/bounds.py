@@ -30,6 +30,11 @@ LATTICE: dict[CoordinateTransformationMode, tuple[float, float]] = {
 where the output length is exactly scale · size; align_corners has no such form."""
 
 
+def why_off_lattice(mode: CoordinateTransformationMode) -> str | None:
+    """None where the coordinates of `mode` have the form of `LATTICE`."""
+    return None if mode in LATTICE else Diagnostic("lowerings.weights-differ", mode=mode.value)
+
+
 def drift(interpolation: Interpolation, axis: Axis) -> float:
     """The largest error of the kernel's coordinates on an axis scaled by a whole number or its inverse, in pixels.
 

@@ -42,10 +42,13 @@ def why_not_image_axes(subject: ResizeSpec) -> str | None:
     """Convolutions and pools read N × C × 1 to 3 spatial axes and leave N and C alone."""
     if not 3 <= len(subject.axes) <= 5:
         return Diagnostic("lowerings.rank-not-convolved", rank=len(subject.axes))
-    for axis in subject.scaled[:1]:
-        if axis.index < 2:
-            return Diagnostic("lowerings.axis-not-spatial", axis=axis.index)
-    return None
+    return why_not_spatial(subject)
+
+
+def why_not_spatial(subject: ResizeSpec) -> str | None:
+    """None where neither the first axis nor the second is scaled."""
+    first = next((axis.index for axis in subject.scaled), 2)
+    return Diagnostic("lowerings.axis-not-spatial", axis=first) if first < 2 else None
 
 
 def why_no_channel_count(subject: ResizeSpec) -> str | None:
@@ -59,7 +62,7 @@ def up_to(subject: ResizeSpec, longest: int) -> tuple[str, ...]:
     return (Diagnostic("lowerings.for-axes-up-to", longest=longest),) if is_open else ()
 
 
-def why_not_static(axes: tuple[Axis, ...]) -> str | None:
+def why_not_static(axes: Iterable[Axis]) -> str | None:
     """The index map or the weights are constants only if the size is."""
     for axis in axes:
         if axis.size is None or axis.out is None or axis.scale is None:

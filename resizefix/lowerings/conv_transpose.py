@@ -19,7 +19,7 @@ from resizefix.equivalences.index_map import Floats
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import Interpolation, Mode
-from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding
+from resizefix.lowerings.bounds import LATTICE, drift, finite_and_short, rounding, why_off_lattice
 from resizefix.lowerings.conditions import why_no_channel_count, why_not_image_axes, why_not_whole, why_too_large
 from resizefix.lowerings.lowering import Lowering
 
@@ -49,6 +49,7 @@ class Kernel:
         return begin, (self.before + self.after - 1) * self.stride + len(self.taps) - begin
 
 
+TAPS = {Mode.LINEAR: 2, Mode.CUBIC: 4}
 COPY = Kernel(np.ones(1, np.float32), 0, 1)
 """An axis that is not scaled."""
 
@@ -78,14 +79,10 @@ def _why_not(subject: ResizeSpec) -> str | None:
     if interpolation.antialias or interpolation.exclude_outside:
         option = "antialias" if interpolation.antialias else "exclude_outside"
         return Diagnostic("lowerings.border-is-normalised", option=option)
-    if interpolation.coordinate_transformation_mode not in LATTICE:
-        return Diagnostic("lowerings.weights-differ", mode=interpolation.coordinate_transformation_mode.value)
-    reason = why_not_whole(subject.scaled) or why_not_image_axes(subject) or why_no_channel_count(subject)
-    if reason:
-        return reason
-    taps = 2 if interpolation.mode is Mode.LINEAR else 4
-    per_channel = math.prod(taps * (axis.factor or 1) for axis in subject.scaled)
-    return why_too_large((subject.axes[1].size or 1) * per_channel)
+    reason = why_off_lattice(interpolation.coordinate_transformation_mode) or why_not_whole(subject.scaled)
+    reason = reason or why_not_image_axes(subject) or why_no_channel_count(subject)
+    per_channel = math.prod(TAPS[interpolation.mode] * (axis.factor or 1) for axis in subject.scaled)
+    return reason or why_too_large((subject.axes[1].size or 1) * per_channel)
 
 
 def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
@@ -111,8 +108,7 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
 def _bound(subject: ResizeSpec) -> float:
     interpolation = subject.interpolation
     gains = [gain(interpolation)] * len(subject.scaled)
-    taps = 2 if interpolation.mode is Mode.LINEAR else 4
-    bound = rounding(subject, gains, taps ** len(gains) + len(gains))
+    bound = rounding(subject, gains, TAPS[interpolation.mode] ** len(gains) + len(gains))
     for axis in subject.scaled:
         pixels = drift(interpolation, axis)
         weights = slope(interpolation) * pixels + (2 * noise(interpolation) if pixels else 0.0)
@@ -121,10 +117,10 @@ def _bound(subject: ResizeSpec) -> float:
 
 
 CONV_TRANSPOSE = Lowering(
-    name="conv_transpose",
-    operators=frozenset({"Slice", "Concat", "ConvTranspose"}),
+    "conv_transpose",
+    frozenset({"Slice", "Concat", "ConvTranspose"}),
+    _why_not,
+    _write,
     computes=True,
-    condition=_why_not,
-    write=_write,
     first_full_axis=1,
 )

@@ -32,10 +32,5 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
 
 
 DEPTHWISE_CONV_TRANSPOSE = Lowering(
-    name="depthwise_conv_transpose",
-    operators=frozenset({"ConvTranspose"}),
-    computes=True,
-    condition=_why_not,
-    write=_write,
-    first_full_axis=1,
+    "depthwise_conv_transpose", frozenset({"ConvTranspose"}), _why_not, _write, computes=True, first_full_axis=1
 )

@@ -13,28 +13,23 @@ from resizefix.lowerings.lowering import Lowering
 
 def why_not_gathered(subject: ResizeSpec) -> str | None:
     """Why there is no constant list of the samples that are copied; None: there is."""
-    if subject.interpolation.mode is not Mode.NEAREST:
-        return why_not_mode(subject.interpolation, Mode.NEAREST)
-    return why_not_static(subject.scaled)
+    return why_not_mode(subject.interpolation, Mode.NEAREST) or why_not_static(subject.scaled)
 
 
-def growth(axis: Axis) -> float:
-    """How many times as long a static axis gets."""
-    assert axis.out is not None
-    assert axis.size is not None
-    return axis.out / axis.size
+def shrinking_first(subject: ResizeSpec) -> list[Axis]:
+    """The static axes that are scaled, those that grow the most last."""
+
+    def growth(axis: Axis) -> float:
+        size, out, _ = axis.known
+        return out / size
+
+    return sorted(subject.scaled, key=growth)
 
 
 def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
-    for axis in sorted(subject.scaled, key=growth):  # shrink first
+    for axis in shrinking_first(subject):
         x = builder.add("Gather", x, builder.value(index_map(subject, axis), "indices"), axis=axis.index)
     return copied(subject)
 
 
-GATHER = Lowering(
-    name="gather",
-    operators=frozenset({"Gather"}),
-    computes=False,
-    condition=why_not_gathered,
-    write=_write,
-)
+GATHER = Lowering("gather", frozenset({"Gather"}), why_not_gathered, _write)

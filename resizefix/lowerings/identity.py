@@ -18,10 +18,4 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     return ErrorBound(note=Diagnostic("lowerings.copy"))
 
 
-IDENTITY = Lowering(
-    name="identity",
-    operators=frozenset({"Identity"}),
-    computes=False,
-    condition=_why_not,
-    write=_write,
-)
+IDENTITY = Lowering("identity", frozenset({"Identity"}), _why_not, _write)

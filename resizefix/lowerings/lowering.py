@@ -41,9 +41,9 @@ class Lowering:
 
     name: str
     operators: frozenset[str]
-    computes: bool
     condition: Callable[[ResizeSpec], str | None]
     write: Callable[[ResizeSpec, str, NodeBuilder], ErrorBound]
+    computes: bool = False
     since_opset: int = 7
     first_full_axis: int | None = None
 

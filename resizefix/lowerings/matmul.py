@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.index_map import Floats
-from resizefix.equivalences.resize_spec import Axis, ResizeSpec
+from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import Mode
 from resizefix.lowerings.bounds import FINITE, rounding
@@ -27,25 +28,20 @@ SMALL = {Mode.NEAREST: 2**14, Mode.LINEAR: 2**14, Mode.CUBIC: 2**18}
 
 
 def _why_not_small(subject: ResizeSpec) -> str | None:
-    reason = _why_not(subject)
-    if reason:
-        return reason
-    for axis in subject.scaled:
+    reason, most = _why_not(subject), SMALL[subject.interpolation.mode]
+    for axis in () if reason else subject.scaled:
         elements = (axis.size or 0) * (axis.out or 0)
-        most = SMALL[subject.interpolation.mode]
         if elements > most:
             return Diagnostic("lowerings.matrix-too-large", axis=axis.index, elements=elements, most=most)
-    return None
+    return reason
 
 
 def _why_not(subject: ResizeSpec) -> str | None:
     reason = why_not_static(subject.scaled)
+    for axis in subject.scaled:
+        reason = reason or why_too_large((axis.size or 0) * max(axis.size or 0, axis.out or 0))
     if reason:
         return reason
-    for axis in subject.scaled:
-        reason = why_too_large((axis.size or 0) * max(axis.size or 0, axis.out or 0))
-        if reason:
-            return reason
     first = subject.scaled[0].index
     if first >= len(subject.axes) - 2:
         return None
@@ -55,30 +51,15 @@ def _why_not(subject: ResizeSpec) -> str | None:
     return None
 
 
-def _matrix(subject: ResizeSpec, axis: Axis) -> Floats:
-    assert axis.size is not None
-    assert axis.out is not None
-    assert axis.scale is not None
-    return matrix(subject.interpolation, axis.size, axis.out, axis.scale)
-
-
 Multiply = Callable[[str, Floats, int, list[int | None], NodeBuilder], str]
 """Writes the product of a value with a matrix along an axis."""
 
 
-def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
-    return _write_by(_multiply, subject, x, builder)
-
-
-def _write_transposed(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
-    return _write_by(_multiply_transposed, subject, x, builder)
-
-
-def _write_by(multiply: Multiply, subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
+def _write(multiply: Multiply, subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     sizes = [axis.size for axis in subject.axes]
     gains, taps = [], []
     for axis in reversed(subject.scaled):  # the last axis first, as the cubic and antialias kernels do
-        weights = _matrix(subject, axis)
+        weights = matrix(subject.interpolation, *axis.known)
         x = multiply(x, weights, axis.index, sizes, builder)
         sizes[axis.index] = axis.out
         gains.append(float(np.abs(weights).sum(axis=1).max()))
@@ -119,28 +100,23 @@ def _why_not_transposed(subject: ResizeSpec) -> str | None:
 
 
 SMALL_MATMUL = Lowering(
-    name="small_matmul",
-    operators=frozenset({"MatMul", "Reshape"}),
+    "small_matmul",
+    frozenset({"MatMul", "Reshape"}),
+    _why_not_small,
+    partial(_write, _multiply),
     computes=True,
-    condition=_why_not_small,
-    write=_write,
     first_full_axis=0,
 )
 
 MATMUL = Lowering(
-    name="matmul",
-    operators=frozenset({"MatMul", "Reshape"}),
-    computes=True,
-    condition=_why_not,
-    write=_write,
-    first_full_axis=0,
+    "matmul", frozenset({"MatMul", "Reshape"}), _why_not, partial(_write, _multiply), computes=True, first_full_axis=0
 )
 
 TRANSPOSED_MATMUL = Lowering(
-    name="transposed_matmul",
-    operators=frozenset({"MatMul", "Transpose"}),
+    "transposed_matmul",
+    frozenset({"MatMul", "Transpose"}),
+    _why_not_transposed,
+    partial(_write, _multiply_transposed),
     computes=True,
-    condition=_why_not_transposed,
-    write=_write_transposed,
     first_full_axis=0,
 )

@@ -12,6 +12,7 @@ import dataclasses
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import NodeBuilder
+from resizefix.equivalences.axis_forms import THREE_HALF_PIXELS
 from resizefix.equivalences.error_bound import slope
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.error_bound import ErrorBound
@@ -21,32 +22,23 @@ from resizefix.lowerings.conditions import why_not_image_axes, why_not_mode, why
 from resizefix.lowerings.lowering import Lowering
 from resizefix.lowerings.resize_node import resize_node
 
-_CENTRES = frozenset(
-    {
-        CoordinateTransformationMode.HALF_PIXEL,
-        CoordinateTransformationMode.PYTORCH_HALF_PIXEL,
-        CoordinateTransformationMode.HALF_PIXEL_SYMMETRIC,
-    }
-)
-"""Equal to one another at whole factors of 2 and more."""
-
 _ASYMMETRIC = Interpolation(Mode.LINEAR, CoordinateTransformationMode.ASYMMETRIC)
 
 
 def _why_not(subject: ResizeSpec) -> str | None:
     interpolation = subject.interpolation
-    if interpolation.mode is not Mode.LINEAR or interpolation.antialias:
-        return why_not_mode(interpolation, Mode.LINEAR)
-    if interpolation.coordinate_transformation_mode not in _CENTRES:
-        return Diagnostic("lowerings.not-at-centres", mode=interpolation.coordinate_transformation_mode.value)
-    return why_not_whole(subject.scaled) or why_not_image_axes(subject)
+    mode, reason = interpolation.coordinate_transformation_mode, why_not_mode(interpolation, Mode.LINEAR)
+    if reason is None and mode not in THREE_HALF_PIXELS:  # equal to one another at whole factors of 2 and more
+        reason = Diagnostic("lowerings.not-at-centres", mode=mode.value)
+    return reason or why_not_whole(subject.scaled) or why_not_image_axes(subject)
 
 
 def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     scaled = [(axis.index, axis.factor or 1) for axis in subject.scaled]
     for index, _ in scaled:
         x = builder.repeat_edges(x, index, 1, 1)
-    x = _upsample(subject, x, builder)
+    scales = tuple(axis.scale or 1.0 for axis in subject.axes)
+    x = resize_node(_ASYMMETRIC, ExtentKind.SCALES, scales, x, builder)
     widths = [2 if axis.factor and axis.factor % 2 == 0 and not axis.is_copied else 1 for axis in subject.axes[2:]]
     if max(widths) == 2:
         x = builder.add("AveragePool", x, kernel_shape=widths, strides=[1] * len(widths))
@@ -54,12 +46,6 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     ends = [start - 2 * s if s % 2 else start + 1 - 2 * s for start, (_, s) in zip(starts, scaled, strict=True)]
     builder.slice(x, [index for index, _ in scaled], starts, ends)
     return ErrorBound(exact=False, bound=_bound(subject), conditions=finite_and_short(subject))
-
-
-def _upsample(subject: ResizeSpec, x: str, builder: NodeBuilder) -> str:
-    """The asymmetric linear node."""
-    scales = tuple(axis.scale or 1.0 for axis in subject.axes)
-    return resize_node(_ASYMMETRIC, ExtentKind.SCALES, scales, x, builder)
 
 
 def _bound(subject: ResizeSpec) -> float:
@@ -73,10 +59,10 @@ def _bound(subject: ResizeSpec) -> float:
 
 
 PAD_UPSAMPLE_SLICE = Lowering(
-    name="pad_upsample_slice",
-    operators=frozenset({"Slice", "Concat", "Upsample", "Resize", "AveragePool"}),
+    "pad_upsample_slice",
+    frozenset({"Slice", "Concat", "Upsample", "Resize", "AveragePool"}),
+    _why_not,
+    _write,
     computes=True,
-    condition=_why_not,
-    write=_write,
     first_full_axis=1,
 )

@@ -10,38 +10,17 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.node_builder import NodeBuilder
+from resizefix.equivalences.axis_forms import DOUBLES, REPEATS
 from resizefix.equivalences.index_map import nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
-from resizefix.interpolation import CoordinateTransformationMode as Coordinates
-from resizefix.interpolation import Interpolation, Mode, NearestMode
+from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.conditions import why_not_mode, why_not_whole
 from resizefix.lowerings.copies import copied
 from resizefix.lowerings.lowering import Lowering
 
-REPEATING: frozenset[tuple[Coordinates, NearestMode]] = frozenset(
-    {
-        # The p-th copy of sample m lies at m + (p + ½)/s − ½: at least 1/(2s) from a tie.
-        (Coordinates.HALF_PIXEL, NearestMode.ROUND_PREFER_FLOOR),
-        (Coordinates.HALF_PIXEL, NearestMode.ROUND_PREFER_CEIL),
-        (Coordinates.PYTORCH_HALF_PIXEL, NearestMode.ROUND_PREFER_FLOOR),
-        (Coordinates.PYTORCH_HALF_PIXEL, NearestMode.ROUND_PREFER_CEIL),
-        (Coordinates.HALF_PIXEL_SYMMETRIC, NearestMode.ROUND_PREFER_FLOOR),
-        (Coordinates.HALF_PIXEL_SYMMETRIC, NearestMode.ROUND_PREFER_CEIL),
-        # Integer division; `simple` is `floor` here.
-        (Coordinates.ASYMMETRIC, NearestMode.FLOOR),
-        (Coordinates.ASYMMETRIC, NearestMode.SIMPLE),
-        # (i + ½)/s = m + (p + ½)/s lies strictly between m and m + 1.
-        (Coordinates.TF_HALF_PIXEL_FOR_NN, NearestMode.FLOOR),
-    }
-)
-"""The ways to sample under which a factor of 2 or more repeats every sample, whatever the size."""
-
 LONGEST_REPEATED = 2**21 - 1
 """Up to here float32 coordinates tell neighbours apart."""
-
-REPEATING_TWICE = (Coordinates.ASYMMETRIC, NearestMode.ROUND_PREFER_FLOOR)
-"""At factor 2 alone: the coordinate i/2 is whole or a tie, and the tie goes to the floor."""
 
 
 def repeats(interpolation: Interpolation, axis: Axis) -> bool:
@@ -52,18 +31,19 @@ def repeats(interpolation: Interpolation, axis: Axis) -> bool:
     """
     if interpolation.nearest_mode is None or axis.factor is None:
         return False
-    mode, nearest_mode = interpolation.coordinate_transformation_mode, interpolation.nearest_mode
+    form = interpolation.coordinate_transformation_mode, interpolation.nearest_mode
     if axis.size is None:
-        return (mode, nearest_mode) in REPEATING or ((mode, nearest_mode) == REPEATING_TWICE and axis.factor == 2)
-    indices = nearest_indices((mode, nearest_mode), float(axis.factor), axis.size, axis.size * axis.factor)
+        return form in (DOUBLES if axis.factor == 2 else REPEATS)
+    indices = nearest_indices(form, float(axis.factor), axis.size, axis.size * axis.factor)
     return bool(np.all(indices == np.arange(len(indices)) // axis.factor))
 
 
 def why_not_repeated(subject: ResizeSpec) -> str | None:
     """None where the whole subject is a repetition of samples; else the reason why it is not."""
     interpolation = subject.interpolation
-    if interpolation.mode is not Mode.NEAREST:
-        return why_not_mode(interpolation, Mode.NEAREST)
+    reason = why_not_mode(interpolation, Mode.NEAREST)
+    if reason:
+        return reason
     for axis in subject.scaled:
         if axis.factor is None:
             return why_not_whole([axis])
@@ -96,10 +76,5 @@ def _merge(subject: ResizeSpec, x: str, copies: str, builder: NodeBuilder) -> st
 
 
 REPEAT = Lowering(
-    name="repeat",
-    operators=frozenset({"Unsqueeze", "Concat", "Reshape", "Shape", "Mul"}),
-    computes=False,
-    condition=why_not_repeated,
-    write=_write,
-    first_full_axis=1,
+    "repeat", frozenset({"Unsqueeze", "Concat", "Reshape", "Shape", "Mul"}), why_not_repeated, _write, first_full_axis=1
 )

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.lowerings.copies import copied, index_map
-from resizefix.lowerings.gather import growth, why_not_gathered
+from resizefix.lowerings.gather import shrinking_first, why_not_gathered
 from resizefix.lowerings.lowering import Lowering
 
 
 def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
-    for axis in sorted(subject.scaled, key=growth):  # shrink first
-        assert axis.size is not None
-        indices = index_map(subject, axis)
-        samples = builder.split(x, axis.index, [1] * axis.size) if axis.size > 1 else [x]
-        x = builder.add("Concat", *(samples[index] for index in np.asarray(indices).tolist()), axis=axis.index)
+    for axis in shrinking_first(subject):
+        size, *_ = axis.known
+        samples = builder.split(x, axis.index, [1] * size) if size > 1 else [x]
+        x = builder.add("Concat", *(samples[index] for index in index_map(subject, axis).tolist()), axis=axis.index)
     return copied(subject)
 
 
-SPLIT_CONCAT = Lowering(
-    name="split_concat",
-    operators=frozenset({"Split", "Concat"}),
-    computes=False,
-    condition=why_not_gathered,
-    write=_write,
-)
+SPLIT_CONCAT = Lowering("split_concat", frozenset({"Split", "Concat"}), why_not_gathered, _write)

@@ -20,13 +20,10 @@ _SIZE_DEPENDENT = frozenset(
 
 
 def _why_not(subject: ResizeSpec) -> str | None:
-    if subject.interpolation.mode is not Mode.NEAREST:
-        return why_not_mode(subject.interpolation, Mode.NEAREST)
+    reason = why_not_mode(subject.interpolation, Mode.NEAREST)
     for axis in subject.scaled:
-        reason = why_not_divided(axis) or _why_not_regular(subject, axis)
-        if reason:
-            return reason
-    return None
+        reason = reason or why_not_divided(axis) or _why_not_regular(subject, axis)
+    return reason
 
 
 def _why_not_regular(subject: ResizeSpec, axis: Axis) -> str | None:
@@ -58,11 +55,4 @@ def _write(subject: ResizeSpec, x: str, builder: NodeBuilder) -> ErrorBound:
     return copied(subject)
 
 
-STRIDED_SLICE = Lowering(
-    name="strided_slice",
-    operators=frozenset({"Slice"}),
-    computes=False,
-    condition=_why_not,
-    write=_write,
-    since_opset=10,
-)
+STRIDED_SLICE = Lowering("strided_slice", frozenset({"Slice"}), _why_not, _write, since_opset=10)

@@ -16,7 +16,7 @@ from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.error_bound import ErrorBound
 from resizefix.interpolation import ExtentKind, Mode
 from resizefix.lowerings.bounds import FINITE, rounding
-from resizefix.lowerings.conditions import why_not_static
+from resizefix.lowerings.conditions import why_not_spatial, why_not_static
 from resizefix.lowerings.copies import copied
 from resizefix.lowerings.lowering import Lowering
 from resizefix.lowerings.resize_node import resize_node
@@ -30,10 +30,7 @@ def _why_not(subject: ResizeSpec) -> str | None:
         return Diagnostic("lowerings.rank-not-5", rank=len(subject.axes))
     if interpolation.antialias or interpolation.keep_aspect_ratio_policy is not None:
         return Diagnostic("lowerings.all-axes-at-once")
-    for axis in subject.scaled[:1]:
-        if axis.index < 2:
-            return Diagnostic("lowerings.axis-not-spatial", axis=axis.index)
-    reason = why_not_static(subject.axes[1:])
+    reason = why_not_spatial(subject) or why_not_static(subject.axes[1:])
     if reason is not None:
         return reason
     for stage in (subject.axes[3:], subject.axes[2:3]):
@@ -81,10 +78,5 @@ def _resized(subject: ResizeSpec, axes: Sequence[Axis], channels: list[int], x: 
 
 
 TWO_4D_RESIZES = Lowering(
-    name="two_4d_resizes",
-    operators=frozenset({"Reshape", "Upsample", "Resize"}),
-    computes=True,
-    condition=_why_not,
-    write=_write,
-    first_full_axis=0,
+    "two_4d_resizes", frozenset({"Reshape", "Upsample", "Resize"}), _why_not, _write, computes=True, first_full_axis=0
 )

@@ -7,6 +7,7 @@ changed here is written back byte for byte by `Document.save`. None of them know
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, MutableSequence, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto, helper
@@ -110,33 +111,39 @@ def replace_nodes(body: GraphProto | FunctionProto, instead: Mapping[str, Sequen
             last.metadata_props.extend(old.metadata_props)
 
 
-def apply_around(
-    model: ModelProto,
-    body: GraphProto | FunctionProto,
-    index: int,
-    *,
-    node: NodeProto | None = None,
-    before: Sequence[NodeProto] = (),
-    after: Sequence[NodeProto] = (),
-    others: Mapping[int, NodeProto] | None = None,
-    initializers: Sequence[TensorProto] = (),
-    types: Mapping[str, int] | None = None,
-) -> None:
-    """Put `node` in the place of the node at `index`, others of the same body in theirs, and nodes beside it.
+@dataclass(frozen=True)
+class Change:
+    """An edit around one node. Every part is optional.
 
-    `types` sets the stored element types of values of the body. Nodes before `index` keep their positions.
+    `node` takes the place of the node; `before` and `after` are put beside it. `initializers` are added to the main
+    graph. `others` replaces nodes of the same scope, by the position in its list. `types` sets the stored element type
+    of tensors of the same scope. `opset` is the version of ai.onnx that the model imports afterwards. `resized`: the
+    output may be of another size than the file states.
     """
-    for tensor in initializers:
+
+    node: NodeProto | None = None
+    before: Sequence[NodeProto] = ()
+    after: Sequence[NodeProto] = ()
+    initializers: Sequence[TensorProto] = ()
+    others: Mapping[int, NodeProto] = field(default_factory=dict)
+    types: Mapping[str, int] = field(default_factory=dict)
+    opset: int | None = None
+    resized: bool = False
+
+
+def apply_around(model: ModelProto, body: GraphProto | FunctionProto, index: int, change: Change) -> None:
+    """Make the change of the node at `index`, but for the opset. Nodes before `index` keep their positions."""
+    for tensor in change.initializers:
         add_initializer(model, tensor)
-    for place, other in (others or {}).items():
+    for place, other in change.others.items():
         body.node[place].CopyFrom(other)
-    if node is not None:
-        body.node[index].CopyFrom(node)
-    insert_nodes(body, index + 1, after)
-    insert_nodes(body, index, before)
+    if change.node is not None:
+        body.node[index].CopyFrom(change.node)
+    insert_nodes(body, index + 1, change.after)
+    insert_nodes(body, index, change.before)
     for value in body.value_info:
-        if types and value.name in types:
-            value.type.tensor_type.elem_type = types[value.name]
+        if value.name in change.types:
+            value.type.tensor_type.elem_type = change.types[value.name]
 
 
 def set_input(node: NodeProto, position: int, name: str) -> None:

@@ -10,8 +10,9 @@ from onnx import AttributeProto
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import DIALECTS, dialect_of
 from resizefix.dialects.row import FLOAT, FLOATS, INT, INTS, STRING, Dialect
+from resizefix.document.edits import Change
 from resizefix.errors import RefusedError
-from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import SINCE_11, SINCE_18
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.interpolation import CoordinateTransformationMode, KeepAspectRatioPolicy, NearestMode

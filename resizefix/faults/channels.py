@@ -6,8 +6,9 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.edits import Change
 from resizefix.document.scopes import DEFAULT_DOMAINS
-from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import integers, shape_of_input
 from resizefix.faults.resize_node import INT64, Operand, ResizeNode
 

@@ -9,7 +9,8 @@ from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import is_resize
-from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.document.edits import Change
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import SINCE_11, simple_rounding
 from resizefix.faults.resize_node import ResizeNode
 

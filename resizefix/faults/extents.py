@@ -14,9 +14,10 @@ from onnx import helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import inference_length, kernel_length, sampled_scale
+from resizefix.document.edits import Change
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
-from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import empty_tensor, integers, shape_of_input
 from resizefix.faults.output_sizes import met
 from resizefix.faults.resize_node import Operand, ResizeNode

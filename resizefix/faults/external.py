@@ -8,9 +8,10 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.edits import Change
 from resizefix.document.payloads import THRESHOLD
 from resizefix.document.scopes import Definition
-from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import ResizeNode
 
 EXTERNAL_EXTENT = "external-extent"

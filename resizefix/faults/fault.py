@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnx import NodeProto, TensorProto
-
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.edits import Change
 
 if TYPE_CHECKING:
     from resizefix.faults.resize_node import ResizeNode
-
-
-@dataclass(frozen=True)
-class Change:
-    """An edit around one resize node. Every part is optional.
-
-    `node` takes the place of the resize; `before` and `after` are put beside it. `initializers` are added to the main
-    graph. `others` replaces nodes of the same scope, by the position in its list. `types` sets the stored element type
-    of tensors of the same scope. `opset` is the version of ai.onnx that the model imports afterwards. `resized`: the
-    output may be of another size than the file states.
-    """
-
-    node: NodeProto | None = None
-    before: Sequence[NodeProto] = ()
-    after: Sequence[NodeProto] = ()
-    initializers: Sequence[TensorProto] = ()
-    others: Mapping[int, NodeProto] = field(default_factory=dict)
-    types: Mapping[str, int] = field(default_factory=dict)
-    opset: int | None = None
-    resized: bool = False
 
 
 @dataclass(frozen=True)

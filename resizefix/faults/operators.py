@@ -12,9 +12,10 @@ import numpy as np
 from onnx import NodeProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.edits import Change
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array
-from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import FLOAT, INT64, ResizeNode
 
 WRONG_OPSET = "wrong-opset"

@@ -12,10 +12,11 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import kernel_length
+from resizefix.document.edits import Change
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
 from resizefix.faults.conversions import QUANTISED_EXTENT
-from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import Operand, ResizeNode
 from resizefix.faults.types import stored_pair
 

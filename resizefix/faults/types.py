@@ -13,10 +13,11 @@ from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.resized_length import kernel_length
+from resizefix.document.edits import Change
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
-from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import empty_tensor
 from resizefix.faults.resize_node import FLOAT, FLOAT16, INT64, ONE_TYPE, SAME_TYPE, Operand, ResizeNode
 

@@ -11,9 +11,10 @@ from typing import Any
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.document.edits import Change
 from resizefix.document.scopes import is_operator
 from resizefix.document.values import Array, Dims
-from resizefix.faults.fault import Change, Fault, Preferences
+from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import OPERAND_SPELLING, empty_roi, empty_tensor
 from resizefix.faults.resize_node import Operand, ResizeNode
 

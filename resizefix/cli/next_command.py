@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from resizefix.beside import beside
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import ResizefixError, UnreadableModelError, UsageError
-from resizefix.reports.next_step import FIX, NextStep
+from resizefix.reports.next_step import NextStep, repairing
 
 _TARGETS = NextStep("see the names of all targets", ("check", "--target", "list"))
 _WITH_TARGETS = frozenset({"check", "legalize", "trt-legacy"})
@@ -51,7 +50,7 @@ def after_no(
     if command not in _CHANGING:
         return None
     if not unchanged and command != "repair" and _repair_helps(model, outcomes):
-        return NextStep(FIX, ("repair", model, beside(model, "repaired")))
+        return repairing(model)
     retry = next((outcome["retry_args"] for outcome in outcomes if outcome["retry_args"]), None)
     if retry and typed and tuple(retry) != ("--allow-coupled",):  # which gives a model for the old scale only
         return NextStep("change what can be changed with these options", (*typed, *retry))

@@ -12,7 +12,6 @@ from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.neighbourhood import Neighbourhood
 from resizefix.reports.survey import Broken, Surveyed
 from resizefix.reports.wording import (
-    FROZEN,
     Standing,
     coupling,
     extent,
@@ -74,13 +73,12 @@ def _names(names: Sequence[tuple[str, str]]) -> Markup | None:
 def row(surveyed: Surveyed) -> list[Markup | str]:
     """A site in one line."""
     site = surveyed.site
-    accepted = sum(verdict.accepted for verdict in surveyed.verdicts)
     return [
         operator(site),
         meaning(site.interpolation),
         f"{extent(site.extent)}, {origin_kind(site.origin)}",
         stands(surveyed),
-        f"accepted by {accepted} of {counted(len(surveyed.verdicts), 'target')}",
+        f"accepted by {sum(surveyed.accepted)} of {counted(len(surveyed.verdicts), 'target')}",
     ]
 
 
@@ -88,11 +86,6 @@ def stands(surveyed: Surveyed) -> Markup:
     """What can be done with its scales, in words and colour."""
     word = standing(surveyed.site)
     return element("span", word.value, class_="care" if word in (Standing.FIXED, Standing.COUPLED) else "yes")
-
-
-def rejected_by(surveyed: Surveyed) -> list[str]:
-    """The names of the targets that do not take the site."""
-    return [verdict.target.name for verdict in surveyed.verdicts if not verdict.accepted]
 
 
 def picture(found: Neighbourhood | None, identity: str, title: str) -> Markup:
@@ -207,7 +200,7 @@ def _sentence(text: str, *, raised: bool = True) -> str:
 
 def _open(site: Site) -> str:
     kind = site.extent.kind.value
-    return f"{kind} that are not valid" if site.origin.kind in FROZEN else f"{kind}, known when the model runs"
+    return f"{kind} that are not valid" if site.origin.kind.is_constant else f"{kind}, known when the model runs"
 
 
 def _code(name: str) -> Markup:

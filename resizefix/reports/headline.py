@@ -10,7 +10,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Extent
 from resizefix.origins.origin import OriginKind
 from resizefix.reports.markup import Markup, element, join
-from resizefix.reports.wording import FROZEN, Standing, runs_of_targets, standing, times
+from resizefix.reports.wording import Standing, runs_of_targets, standing, times
 
 if TYPE_CHECKING:
     from resizefix.reports.survey import Survey, Surveyed
@@ -101,7 +101,7 @@ def _faults(broken: int, sites: int) -> str:
 
 
 def _extents(sites: Sequence[Surveyed]) -> str:
-    frozen = [one for one in sites if one.site.origin.kind in FROZEN]
+    frozen = [one for one in sites if one.site.origin.kind.is_constant]
     scales = list(dict.fromkeys(filter(None, (scale_of(one.site.extent) for one in frozen))))
     named = f"{len(scales)} scales" if len(scales) > _MOST_SCALES else listed(scales) if scales else ""
     kinds = {one.site.origin.kind for one in sites}

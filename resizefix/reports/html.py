@@ -11,13 +11,13 @@ from resizefix.printable import printable
 from resizefix.reports import card as cards
 from resizefix.reports import proof
 from resizefix.reports.comparison import Comparison, Fate, Pair, labelled, sizes_after
-from resizefix.reports.headline import Headline, headline, large, moved_targets, scale_of
+from resizefix.reports.headline import Headline, headline, moved_targets, scale_of
 from resizefix.reports.markup import Markup, element, join
 from resizefix.reports.next_step import NextStep, next_step, steps_of
-from resizefix.reports.page import page
+from resizefix.reports.page import NOTHING, header, page, wide_table
 from resizefix.reports.pictures import pictures
 from resizefix.reports.survey import Survey, Surveyed, grouped
-from resizefix.reports.wording import Standing, numbered, place, runs_of_targets, standing
+from resizefix.reports.wording import Standing, numbered, place, runs_of_targets, standing, titled
 from resizefix.targets.catalogue import TARGETS
 from resizefix.verification.verification import Status, Verification
 
@@ -32,20 +32,16 @@ def inspect_page(model: str, survey: Survey) -> str:
     name = PurePath(model).name
     sites = survey.sites
     facts = [f"opset {survey.opset}", f"IR version {survey.ir_version}"]
-    header = element(
-        "header",
-        element("h1", element("bdi", name)),
-        large(headline(survey)) if sites else None,
-        element("p", "resizefix inspect · " + " · ".join(facts), class_="quiet"),
-    )
+    title, line = f"{name} – resizefix inspect", "resizefix inspect · " + " · ".join(facts)
+    begun = header([element("bdi", name)], headline(survey) if sites else None, line)
     if not sites:
-        return page(f"{name} – resizefix inspect", header, element("main", _nothing(), id="sites"))
+        return page(title, begun, element("main", NOTHING, id="sites"))
     step = next_step(model, survey)
     following = None if step is None else element("section", element("h2", "Next"), _commands([step]))
-    groups = grouped(sites, lambda one: (one.looks, tuple(verdict.accepted for verdict in one.verdicts)))
+    groups = grouped(sites, lambda one: (one.looks, one.accepted))
     cards_of = [_card(model, group, survey, is_open=len(groups) <= _MOST_OPEN) for group in groups]
     content = element("main", _list(cards_of, _STANDINGS), following, _targets({"accepts": survey}))
-    return page(f"{name} – resizefix inspect", header, content)
+    return page(title, begun, content)
 
 
 def diff_page(before: str, after: str, comparison: Comparison, verification: Verification | None = None) -> str:
@@ -53,20 +49,17 @@ def diff_page(before: str, after: str, comparison: Comparison, verification: Ver
     names = PurePath(before).name, PurePath(after).name
     changes, pairs = comparison.changes, comparison.pairs
     command = "resizefix diff" if verification is None else "resizefix verify"
-    header = element(
-        "header",
-        element("h1", element("bdi", names[0]), " → ", element("bdi", names[1])),
-        large(_verdict(comparison, verification)),
-        element("p", f"{command} · what is not listed below is the same", class_="quiet"),
-    )
+    heading = element("bdi", names[0]), " → ", element("bdi", names[1])
+    line = f"{command} · what is not listed below is the same"
+    begun = header(heading, _verdict(comparison, verification), line)
     title = f"{names[0]} → {names[1]} – {command}"
     groups = grouped(list(enumerate(pairs)), lambda numbered: _looks(numbered[1]))
     open_ones = sum(group[0][1].is_touched for group in groups) <= _MOST_OPEN
     cards_of = [_pair(group, is_open=group[0][1].is_touched and open_ones) for group in groups]
     surveys = {"before": comparison.before, "after": comparison.after}
-    found = [_list(cards_of, _FATES), _targets(surveys)] if pairs else [element("div", _nothing(), id="sites")]
+    found = [_list(cards_of, _FATES), _targets(surveys)] if pairs else [element("div", NOTHING, id="sites")]
     banners = _banners(comparison) if pairs else []
-    return page(title, header, element("main", *banners, proof_section(verification), *found, _changes(changes)))
+    return page(title, begun, element("main", *banners, proof_section(verification), *found, _changes(changes)))
 
 
 def _verdict(comparison: Comparison, verification: Verification | None) -> Headline:
@@ -114,28 +107,22 @@ def _banners(comparison: Comparison) -> list[Markup]:
     """The targets that the change lost, and those that it gained."""
     moved = moved_targets(comparison.before, comparison.after)
     said = {
-        "lost": ("no", "Lost", "accepted every resize before, and {} not now"),
-        "gained": ("yes", "Gained", "{} every resize now, and did not before"),
+        "lost": ("no", "Lost", "accepted every resize before, and {} not now", ("does", "do")),
+        "gained": ("yes", "Gained", "{} every resize now, and did not before", ("accepts", "accept")),
     }
-    verbs = {"lost": ("does", "do"), "gained": ("accepts", "accept")}
     banners = []
     for kind, targets in moved.items():
         if targets:
-            style, word, text = said[kind]
+            style, word, text, verbs = said[kind]
             names = listed(runs_of_targets([target.name for target in targets]))
-            sentence = text.format(verbs[kind][len(targets) > 1])
-            line = element("p", element("strong", f"{word}: {names}"), f" {sentence}.")
+            line = element("p", element("strong", f"{word}: {names}"), f" {text.format(verbs[len(targets) > 1])}.")
             banners.append(element("div", line, class_=f"banner {style}", role="note"))
     return banners
 
 
 def _looks(pair: Pair) -> Hashable:
-    sides = [None if side is None else side.looks for side in (pair.before, pair.after)]
-    verdicts = [
-        None if side is None else tuple(verdict.accepted for verdict in side.verdicts)
-        for side in (pair.before, pair.after)
-    ]
-    return (pair.fate, *sides, *verdicts)
+    sides = [None if side is None else (side.looks, side.accepted) for side in (pair.before, pair.after)]
+    return (pair.fate, *sides)
 
 
 _STANDINGS = {standing.name.lower(): standing.value for standing in Standing}
@@ -144,15 +131,14 @@ _FATES = {fate.value: fate.value for fate in Fate}
 
 def runtime_page(model: str, verification: Verification) -> str:
     """One model in another runtime, compared with onnxruntime resize by resize."""
-    title = f"{PurePath(model).name} in {verification.runtime or 'another runtime'}"
-    heading = element("h1", element("bdi", PurePath(model).name), f" in {verification.runtime or 'another runtime'}")
+    name, where = PurePath(model).name, f" in {verification.runtime or 'another runtime'}"
     compared = {Status.PASSED: "the same", Status.FAILED: "not the same", Status.SKIPPED: "not compared"}
     what = f"{compared[verification.status]} in onnxruntime and in {verification.runtime or 'the other runtime'}"
     first = next((site.node for site in verification.sites if site.first), None)
-    begun = [f"{printable(first)} is the first that differs"] if first else []
-    verdict = Headline((what, *begun), _TONES[verification.status])
-    header = element("header", heading, large(verdict), element("p", "resizefix verify", class_="quiet"))
-    return page(f"{title} – resizefix verify", header, element("main", proof_section(verification)))
+    differing = [f"{printable(first)} is the first that differs"] if first else []
+    verdict = Headline((what, *differing), _TONES[verification.status])
+    begun = header([element("bdi", name), where], verdict, "resizefix verify")
+    return page(f"{name}{where} – resizefix verify", begun, element("main", proof_section(verification)))
 
 
 def proof_section(verification: Verification | None, where: str | None = None) -> Markup | None:
@@ -195,17 +181,7 @@ def _rows(label: str, caption: str, headings: Sequence[str], rows: Sequence[Sequ
     def cells(row: Sequence[str]) -> list[Markup]:
         return [element("td", cell, data_label=word) for word, cell in zip(headings, row, strict=True)]
 
-    table = element(
-        "table",
-        element("caption", caption),
-        element("thead", element("tr", *(element("th", word, scope="col") for word in headings))),
-        element("tbody", *(element("tr", *cells(row)) for row in rows)),
-    )
-    return element("div", table, class_="wide runs", role="region", tabindex="0", aria_label=label)
-
-
-def _nothing() -> Markup:
-    return element("p", "There is no Upsample or Resize node in this model.")
+    return wide_table("runs", label, headings, (element("tr", *cells(row)) for row in rows), caption)
 
 
 def _list(sites: Sequence[Markup], kinds: Mapping[str, str]) -> Markup:
@@ -240,21 +216,15 @@ def _targets(surveys: Mapping[str, Survey]) -> Markup:
     for number, target in enumerate(TARGETS):
         cells = []
         for label, survey in surveys.items():
-            taken = sum(surveyed.verdicts[number].accepted for surveyed in survey.sites)
+            taken = survey.taken(number)
             every = taken == len(survey.sites)
             text = f"✓ all {taken}" if every else f"✕ {taken} of {len(survey.sites)}"
             cells.append(element("td", text, class_="yes" if every else "no", data_label=label))
         name = element("th", element("code", target.name), scope="row")
         rows.append(element("tr", name, *cells, element("td", target.parser, class_="quiet", data_label="rules of")))
-    headings = [element("th", word, scope="col") for word in ("target", *surveys, "rules of")]
-    table = element(
-        "table",
-        element("caption", "How many of the resizes each target accepts and computes as ONNX says."),
-        element("thead", element("tr", *headings)),
-        element("tbody", *rows),
-    )
+    caption = "How many of the resizes each target accepts and computes as ONNX says."
+    wide = wide_table("targets", "Targets", ("target", *surveys, "rules of"), rows, caption)
     summary = element("summary", element("h2", "Targets"), element("p", _taken_whole(surveys)))
-    wide = element("div", table, class_="wide targets", role="region", tabindex="0", aria_label="Targets")
     return element("section", element("details", summary, wide, class_="folds"))
 
 
@@ -272,11 +242,11 @@ def _card(model: str, group: Sequence[Surveyed], survey: Survey, *, is_open: boo
     surveyed = group[0]
     site = surveyed.site
     identity = f"site-{site.index}"
-    first = f"#{site.index} {place(site)}" if site.node.name else place(site)
+    first = titled(site) if site.node.name else place(site)
     title, row, names = first, cards.row(surveyed), []
     if len(group) > 1:
         title, row = _of_many(surveyed, len(group)), [*row, numbered([one.site.index for one in group])]
-        names = [(f"site-{one.site.index}", f"#{one.site.index} {place(one.site)}") for one in group]
+        names = [(f"site-{one.site.index}", titled(one.site)) for one in group]
         identity = f"sites-{site.index}"
     content = element(
         "div",
@@ -288,8 +258,9 @@ def _card(model: str, group: Sequence[Surveyed], survey: Survey, *, is_open: boo
         class_="inside one",
     )
     kind = standing(site).name.lower()
-    refusing = cards.rejected_by(surveyed)
-    return cards.card(identity, title, row, content, is_open=is_open, kind=kind, rejected=refusing, names=names)
+    return cards.card(
+        identity, title, row, content, is_open=is_open, kind=kind, rejected=surveyed.refusing, names=names
+    )
 
 
 def _of_many(surveyed: Surveyed, number: int) -> str:
@@ -346,7 +317,7 @@ def _pair(group: Sequence[tuple[int, Pair]], *, is_open: bool) -> Markup:
     content = element("div", *sides, class_="inside two")
     colour = {Fate.SAME: "quiet", Fate.REMOVED: "no"}.get(pair.fate, "care")
     told_row = [element("span", pair.fate.value, class_=colour), *_moved(pair)]
-    refusing = [] if pair.after is None else cards.rejected_by(pair.after)
+    refusing = [] if pair.after is None else pair.after.refusing
     return cards.card(
         identity, title, told_row, content, is_open=is_open, kind=pair.fate.value, rejected=refusing, names=names
     )

@@ -26,6 +26,7 @@ from resizefix.reports.wording import (
     place,
     runs_of_targets,
     standing,
+    titled,
 )
 from resizefix.targets.catalogue import TARGETS
 from resizefix.verification.verification import Verification
@@ -46,7 +47,7 @@ def inspect_markdown(model: str, survey: Survey) -> str:
     if step is not None:
         parts.append(f"To {step.purpose}:\n\n{fenced('console', step.command)}")
     for surveyed in sites:
-        line = summary(f"#{surveyed.site.index} {place(surveyed.site)}")
+        line = summary(titled(surveyed.site))
         parts.append(folded(line, f"{_diagram(surveyed.picture)}\n\n{_details(surveyed)}"))
     return "\n\n".join(parts) + "\n"
 
@@ -95,7 +96,6 @@ def _proof(verification: Verification | None) -> list[str]:
 
 def _row(surveyed: Surveyed) -> list[str]:
     site = surveyed.site
-    accepted = sum(verdict.accepted for verdict in surveyed.verdicts)
     return [
         str(site.index),
         code(place(site)),
@@ -103,7 +103,7 @@ def _row(surveyed: Surveyed) -> list[str]:
         prose(extent(site.extent)),
         f"{origin_kind(site.origin)} {code(site.origin.name)}" if site.origin.name else origin_kind(site.origin),
         standing(site).value,
-        f"{accepted} of {len(TARGETS)}",
+        f"{sum(surveyed.accepted)} of {len(TARGETS)}",
     ]
 
 
@@ -115,7 +115,7 @@ def _rules(survey: Survey) -> str:
     for surveyed in survey.sites:
         for broken in surveyed.broken:
             found.setdefault(broken, []).append(str(surveyed.site.index))
-    lines = [f"{_rule(broken)} {_numbered(indices)}." for broken, indices in found.items()]
+    lines = [f"{rule_line(broken)} {_numbered(indices)}." for broken, indices in found.items()]
     refused = (
         f"Not accepted by {listed([summary(run) for run in runs_of_targets(survey.refusing)])}"
         if survey.refusing
@@ -142,9 +142,10 @@ def _details(surveyed: Surveyed) -> str:
     return "\n".join(lines)
 
 
-def _rule(broken: Broken) -> str:
+def rule_line(broken: Broken, where: str = "") -> str:
+    """A rule that is broken, with its targets, as an item of a list; `where` stands before it."""
     names = listed([code(run) for run in runs_of_targets(broken.targets)])
-    return f"- {code(broken.rule)} ({names}): {prose(broken.because)}. Fix: {prose(broken.fix)}."
+    return f"- {where}{code(broken.rule)} ({names}): {prose(broken.because)}. Fix: {prose(broken.fix)}."
 
 
 def _diagram(picture: Neighbourhood | None) -> str:
@@ -152,9 +153,7 @@ def _diagram(picture: Neighbourhood | None) -> str:
 
 
 def _taken(comparison: Comparison, number: int) -> list[str]:
-    surveys = comparison.before, comparison.after
-    taken = [sum(surveyed.verdicts[number].accepted for surveyed in survey.sites) for survey in surveys]
-    return [f"{some} of {len(survey.sites)}" for some, survey in zip(taken, surveys, strict=True)]
+    return [f"{one.taken(number)} of {len(one.sites)}" for one in (comparison.before, comparison.after)]
 
 
 def _pair(pair: Pair, *, is_open: bool) -> str:
@@ -167,7 +166,7 @@ def _pair(pair: Pair, *, is_open: bool) -> str:
         parts += ["Before:", _diagram(pair.before.picture), _details(pair.before)]
     parts += ["After:", _diagram(pair.after_picture)]
     if pair.after is not None:
-        lines = [_details(pair.after), *(_rule(broken) for broken in new if broken not in old)]
+        lines = [_details(pair.after), *(rule_line(broken) for broken in new if broken not in old)]
         fixed = [code(broken.rule) for broken in old if broken not in new]
         parts.append("\n".join([*lines, *([f"- Rules no longer broken: {listed(fixed)}."] if fixed else [])]))
     elif pair.fate is Fate.REPLACED:

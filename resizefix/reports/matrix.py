@@ -7,15 +7,16 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from resizefix.document.document import Document
-from resizefix.document.text import counted, listed
+from resizefix.document.text import counted
 from resizefix.library.verdict import Verdict
 from resizefix.reports import card as cards
 from resizefix.reports.gfm import code, prose, table
-from resizefix.reports.headline import Headline, large
+from resizefix.reports.headline import Headline
+from resizefix.reports.markdown import rule_line
 from resizefix.reports.markup import Markup, element
-from resizefix.reports.page import page
+from resizefix.reports.page import NOTHING, header, page, wide_table
 from resizefix.reports.survey import Survey, broken_rules
-from resizefix.reports.wording import live_verdict, place, runs_of_targets
+from resizefix.reports.wording import live_verdict, titled
 
 
 class Row(NamedTuple):
@@ -28,7 +29,7 @@ class Row(NamedTuple):
 def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[Row]:
     """The resizes in the order of `inspect`, then other nodes that some target refuses as resizes."""
     sites = Survey(document, targets=[verdict.target for verdict in verdicts]).sites
-    rows = [Row(f"#{surveyed.site.index} {place(surveyed.site)}", surveyed.verdicts) for surveyed in sites]
+    rows = [Row(titled(surveyed.site), surveyed.verdicts) for surveyed in sites]
     known = {violation.node for row in rows for verdict in row.verdicts for violation in verdict.violations}
     others = dict.fromkeys(violation.node for verdict in verdicts for violation in verdict.violations)
     return rows + [
@@ -41,38 +42,25 @@ def rows_of(document: Document, verdicts: Sequence[Verdict]) -> list[Row]:
 def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> str:
     """The page; `model` is how the user named the file."""
     name = PurePath(model).name
-    header = element(
-        "header",
-        element("h1", element("bdi", name)),
-        large(_headline(rows, verdicts)),
-        element("p", "resizefix check", class_="quiet"),
-    )
     names = (element("span", one.target.name) for one in verdicts)  # which stand upright, for 26 of them to fit
-    headings = [element("th", word, scope="col") for word in ("node", *names)]
     body = [
         element("tr", element("th", element("bdi", row.title), scope="row"), *(_cell(each) for each in row.verdicts))
         for row in rows
     ]
-    matrix = element(
-        "table",
-        element("caption", "Whether each target takes each node and computes what ONNX says."),
-        element("thead", element("tr", *headings)),
-        element("tbody", *body),
-    )
+    caption = "Whether each target takes each node and computes what ONNX says."
+    wide = wide_table("matrix", "Targets", ("node", *names), body, caption)
     legend = cards.legend([each for row in rows for each in row.verdicts])
-    wide = element("div", matrix, class_="wide matrix", role="region", tabindex="0", aria_label="Targets")
     reasons = []
     for row in rows:
         broken = broken_rules(row.verdicts)
         if broken:
             heading = element("h3", element("bdi", row.title))
             reasons.append(element("section", heading, cards.rules(broken, is_open=True)))
-    nothing = element("p", "There is no Upsample or Resize node in this model.")
     parsers = [element("p", line) for line in _live(verdicts)]
     return page(
         f"{name} – resizefix check",
-        header,
-        element("main", element("section", wide if rows else nothing, legend, *parsers, id="sites"), *reasons),
+        header([element("bdi", name)], _headline(rows, verdicts), "resizefix check"),
+        element("main", element("section", wide if rows else NOTHING, legend, *parsers, id="sites"), *reasons),
     )
 
 
@@ -83,12 +71,7 @@ def matrix_markdown(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]
         headings = ["node", *(one.target.name for one in verdicts)]
         cells = [[code(row.title), *(_mark(one) for one in row.verdicts)] for row in rows]
         parts.append(table(headings, cells))
-    lines = [
-        f"- {code(row.title)}: {code(broken.rule)} ({listed([code(run) for run in runs_of_targets(broken.targets)])}): "
-        f"{prose(broken.because)}. Fix: {prose(broken.fix)}."
-        for row in rows
-        for broken in broken_rules(row.verdicts)
-    ]
+    lines = [rule_line(broken, f"{code(row.title)}: ") for row in rows for broken in broken_rules(row.verdicts)]
     return "\n\n".join([*parts, *(["\n".join(lines)] if lines else []), *map(prose, _live(verdicts))]) + "\n"
 
 

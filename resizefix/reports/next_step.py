@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.beside import beside
@@ -19,7 +19,6 @@ _PROGRAM = "resizefix"
 _MOST_NAMED = 3
 _SHARED = "--shared"
 _MODERN = "tensorrt-10"
-FIX = "fix what a converter broke"
 
 
 class NextStep(NamedTuple):
@@ -43,7 +42,7 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
     """The most useful command for the model in the file `model`; None where none is known to succeed."""
     plans = survey.plans
     if any(fault.change is not None for surveyed in survey.sites for fault in surveyed.faults) and plans.repairs:
-        return NextStep(FIX, ("repair", model, beside(model, "repaired")))
+        return repairing(model)
     options = {surveyed.site.index: plans.promotion(surveyed.site) for surveyed in survey.sites}
     # Named where others stay, and for those that need options of their own: what is not named goes the default way.
     named = [index for index, words in options.items() if words == ()]
@@ -107,9 +106,14 @@ def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:
     return steps
 
 
+def repairing(model: str) -> NextStep:
+    """The command that fixes what it can."""
+    return NextStep("fix what a converter broke", ("repair", model, beside(model, "repaired")))
+
+
 def rewriting(model: str, target: str, sites: Sequence[Site], number: int) -> NextStep:
     """The command that rewrites these sites, or all that it can where none are named; `number` of them."""
-    patterns = [word for site in sites for word in ("-n", f"#{site.index}")]
+    patterns = _only(site.index for site in sites)
     whom = "it" if number == 1 else "them"
     return NextStep(
         f"rewrite {whom} for {target}", ("legalize", model, beside(model, target), "--target", target, *patterns)
@@ -117,10 +121,13 @@ def rewriting(model: str, target: str, sites: Sequence[Site], number: int) -> Ne
 
 
 def _promotion(model: str, named: Sequence[int], number: int, options: tuple[str, ...]) -> NextStep:
-    patterns = [word for index in named for word in ("-n", f"#{index}")]
     many = "one graph input" if _SHARED in options else "graph inputs"
     purpose = "make its scales a graph input" if number == 1 else f"make their scales {many}"
-    return NextStep(purpose, ("promote-scales", model, beside(model, "promoted"), *options, *patterns))
+    return NextStep(purpose, ("promote-scales", model, beside(model, "promoted"), *options, *_only(named)))
+
+
+def _only(indices: Iterable[int]) -> tuple[str, ...]:
+    return tuple(word for index in indices for word in ("-n", f"#{index}"))
 
 
 def _freezing(model: str, surveyed: Surveyed, survey: Survey) -> NextStep | None:
@@ -128,7 +135,7 @@ def _freezing(model: str, surveyed: Surveyed, survey: Survey) -> NextStep | None
     setting = survey.plans.freezing(site)
     if setting is None:
         return None
-    only = () if len(survey.sites) == 1 else ("-n", f"#{site.index}")
+    only = _only([] if len(survey.sites) == 1 else [site.index])
     words = ("freeze-scales", model, beside(model, "frozen"), *setting, *only)
     return NextStep(f"make its {site.extent.kind.value} constant{', for example' if setting else ''}", words)
 

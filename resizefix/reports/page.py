@@ -4,10 +4,33 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable, Sequence
 from importlib import resources
 
+from resizefix.reports.headline import Headline, large
 from resizefix.reports.markup import Markup, element, join
 from resizefix.version import __version__
+
+NOTHING = element("p", "There is no Upsample or Resize node in this model.")
+
+
+def header(title: Sequence[Markup | str], verdict: Headline | None, line: str) -> Markup:
+    """What a page begins with: its title, the verdict in large words, and a quiet line below."""
+    said = None if verdict is None else large(verdict)
+    return element("header", element("h1", *title), said, element("p", line, class_="quiet"))
+
+
+def wide_table(
+    kind: str, label: str, headings: Iterable[Markup | str], rows: Iterable[Markup], caption: str | None = None
+) -> Markup:
+    """A table that scrolls where it is wider than the screen; `kind` is its style class, `label` its name."""
+    table = element(
+        "table",
+        None if caption is None else element("caption", caption),
+        element("thead", element("tr", *(element("th", word, scope="col") for word in headings))),
+        element("tbody", *rows),
+    )
+    return element("div", table, class_=f"wide {kind}", role="region", tabindex="0", aria_label=label)
 
 
 def page(title: str, *content: Markup) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from resizefix.library.resolution import Freedom, InputResolution
 from resizefix.printable import printable
+from resizefix.reports.json import fields
 
 _MOST_NAMED = 3
 
@@ -31,9 +32,7 @@ def resolution_line(found: InputResolution) -> str | None:
 def resolution_json(found: InputResolution) -> dict[str, Any]:
     """The field `resolution` of inspect."""
     return {
-        "freedom": found.freedom.value,
-        "input": found.input,
-        "size": None if found.size is None else list(found.size),
+        **fields(found, "freedom", "input", "size"),
         "nodes": list(found.nodes[:100]),
         "node_count": len(found.nodes),
         "reason": None if found.reason is None else str(found.reason),

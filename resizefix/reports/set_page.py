@@ -9,11 +9,11 @@ from resizefix.document.text import counted
 from resizefix.library.result import Result
 from resizefix.outcome import MeasuredDifference, Outcome, Status
 from resizefix.printable import printable
-from resizefix.reports.headline import Headline, large
+from resizefix.reports.headline import Headline
 from resizefix.reports.html import proof_section
 from resizefix.reports.markup import Markup, element
 from resizefix.reports.measured import difference_text
-from resizefix.reports.page import page
+from resizefix.reports.page import header, page, wide_table
 from resizefix.reports.pictures import pictures
 from resizefix.reports.wording import reason
 from resizefix.verification.views import View
@@ -26,18 +26,13 @@ def set_page(model: str, out: str | None, settings: Sequence[str], result: Resul
     names = PurePath(model).name, PurePath(out).name if out is not None else None
     changed = [outcome for outcome in result.outcomes if outcome.status is Status.CHANGED]
     title = [element("bdi", names[0]), *([" → ", element("bdi", names[1])] if names[1] else [])]
-    header = element(
-        "header",
-        element("h1", *title),
-        large(_verdict(changed, result)),
-        element("p", f"resizefix set · {' '.join(settings)}", class_="quiet"),
-    )
+    begun = header(title, _verdict(changed, result), f"resizefix set · {' '.join(settings)}")
     sections = [_node(outcome, result) for outcome in changed]
     left = [outcome for outcome in result.outcomes if outcome.status is not Status.CHANGED]
     main = element(
         "main", _outputs(changed, result), *sections, _left(left), proof_section(result.verification, _FED), id="sites"
     )
-    return page(f"{names[0]} – resizefix set", header, main)
+    return page(f"{names[0]} – resizefix set", begun, main)
 
 
 # Each run is that of one changed node, beside a model of what was asked for, or that of the model.
@@ -87,14 +82,12 @@ def _key(view: View) -> tuple[str, str]:
 
 
 def _table(differences: Sequence[MeasuredDifference]) -> Markup:
-    headings = (element("th", word, scope="col") for word in ("tensor", "fed", "difference"))
     rows = (
         element("tr", element("td", element("code", found.tensor)), element("td", found.feed), element("td", text))
         for found in differences
         for text in [difference_text(found)]
     )
-    table = element("table", element("thead", element("tr", *headings)), element("tbody", *rows))
-    return element("div", table, class_="wide runs", role="region", tabindex="0", aria_label="Measured differences")
+    return wide_table("runs", "Measured differences", ("tensor", "fed", "difference"), rows)
 
 
 def _left(outcomes: Sequence[Outcome]) -> Markup | None:

@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from resizefix.printable import printable
 from resizefix.reports.screen import screen
 
 if TYPE_CHECKING:
-    from resizefix.library.speed import FormTime, Speed
+    from resizefix.library.speed import Speed
 
 _HEADINGS = ("node", "before", "ms", "after", "ms")
 
 
 def speed_json(speed: Speed) -> dict[str, Any]:
     """What was measured; times are milliseconds."""
-    whole = speed.whole
-    return {
-        "runtime": speed.runtime,
-        "whole": None
-        if whole is None
-        else {"before_ms": whole.before_ms, "after_ms": whole.after_ms, "kept": whole.kept},
-        "nodes": [
-            {
-                "index": row.index,
-                "node": row.node,
-                "before": _form_json(row.before),
-                "after": _form_json(row.after),
-                "measured": [_form_json(each) for each in row.measured],
-            }
-            for row in speed.nodes
-        ],
-    }
-
-
-def _form_json(form: FormTime) -> dict[str, Any]:
-    return {"form": form.form, "ms": form.ms}
+    whole = None if speed.whole is None else asdict(speed.whole)
+    return {"runtime": speed.runtime, "whole": whole, "nodes": [asdict(row) for row in speed.nodes]}
 
 
 def rows(speed: Speed) -> list[tuple[str, str, str, str, str]]:

@@ -50,6 +50,16 @@ class Surveyed:
         """What each target says to it."""
         return self.judged()[self.site.index]
 
+    @property
+    def accepted(self) -> tuple[bool, ...]:
+        """Whether each target takes it."""
+        return tuple(verdict.accepted for verdict in self.verdicts)
+
+    @property
+    def refusing(self) -> list[str]:
+        """The names of the targets that do not take it."""
+        return [verdict.target.name for verdict in self.verdicts if not verdict.accepted]
+
     @cached_property
     def picture(self) -> Neighbourhood | None:
         """What stands around it."""
@@ -104,14 +114,8 @@ class Survey:
             for place in places:
                 label, faults = self.sites[place].site.label, self.sites[place].faults
                 found[place] = tuple(
-                    Verdict(
-                        target,
-                        (
-                            *(replace(violation, node=label) for violation in violations),
-                            *not_loaded(target, label, faults),
-                        ),
-                    )
-                    for target, violations in judged
+                    Verdict(target, (*(replace(one, node=label) for one in broken), *not_loaded(target, label, faults)))
+                    for target, broken in judged
                 )
         return found
 
@@ -144,6 +148,10 @@ class Survey:
         coupled = standings.count(Standing.COUPLED)
         text = f"{standings.count(Standing.PROMOTABLE)} promotable"
         return f"{text}, {coupled} coupled" if coupled else text
+
+    def taken(self, number: int) -> int:
+        """How many sites the target with this number takes."""
+        return sum(surveyed.verdicts[number].accepted for surveyed in self.sites)
 
     @property
     def refusing(self) -> list[str]:

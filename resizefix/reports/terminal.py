@@ -115,7 +115,7 @@ def _show_site(
     if verbose:
         out.below(f"reads {printable(site.input)} {tensor(site.input_dims, site.elem_type)}")
         out.below(f"makes {printable(site.output)} {tensor(site.output_dims, site.elem_type)}")
-        refusing = [verdict.target.name for verdict in surveyed.verdicts if not verdict.accepted]
+        refusing = surveyed.refusing
         out.below(f"not accepted by {listed(runs_of_targets(refusing))}" if refusing else "accepted by every target")
 
 

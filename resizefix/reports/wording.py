@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from onnx import TensorProto
 
@@ -22,6 +22,7 @@ from resizefix.shell_words import joined
 if TYPE_CHECKING:  # only live answers need it
     from resizefix.runtimes.tensorrt import LiveVerdict
 
+T = TypeVar("T")
 _MOST_NAMES = 3
 _MOST_OPERATORS = 6
 _MOST_RUNS = 3  # of targets, in a summary
@@ -37,6 +38,11 @@ def operator(site: Site) -> str:
 def place(site: Site) -> str:
     """The node's name, and the bodies and functions that it stands in, innermost first."""
     return " in ".join([printable(site.label), *(printable(step) for step in reversed(site.scope.path.steps))])
+
+
+def titled(site: Site) -> str:
+    """The node by number and name: `#3 up in loop.body`."""
+    return f"#{site.index} {place(site)}"
 
 
 def meaning(interpolation: Interpolation | None) -> str:
@@ -89,10 +95,6 @@ def reason(outcome: Outcome) -> str:
     if outcome.retry_args == ("--allow-coupled",):
         return f"{why}; with --allow-coupled it is promoted all the same, but runs at the old scale only"
     return f"{why}; it works with {joined(outcome.retry_args)}" if outcome.retry_args else why
-
-
-FROZEN = (OriginKind.ATTRIBUTE, OriginKind.INITIALIZER, OriginKind.CONSTANT)
-"""Where a constant stands that the node itself reads."""
 
 
 def fault_text(fault: Fault) -> str:
@@ -167,12 +169,7 @@ def some_of(names: Sequence[str]) -> str:
 
 def numbered(indices: Sequence[int]) -> str:
     """Sites by number, neighbours as a range: `#1 to #4, #7`."""
-    runs: list[list[int]] = []
-    for index in indices:
-        if runs and index == runs[-1][-1] + 1:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
+    runs = _in_runs(indices, lambda last, index: index == last + 1)
     parts = [f"#{run[0]} to #{run[-1]}" if len(run) > 2 else ", ".join(f"#{index}" for index in run) for run in runs]
     return ", ".join(parts)
 
@@ -196,13 +193,21 @@ def _runs(names: Sequence[str]) -> list[list[str]]:
 
     order = [target.name for target in TARGETS]
     runtimes = {target.name: target.runtime for target in TARGETS}
-    runs: list[list[str]] = []
-    for name in names:
-        last = runs[-1][-1] if runs else None
-        if last is not None and order.index(name) == order.index(last) + 1 and runtimes[name] == runtimes[last]:
-            runs[-1].append(name)
+
+    def follows(last: str, name: str) -> bool:
+        return order.index(name) == order.index(last) + 1 and runtimes[name] == runtimes[last]
+
+    return _in_runs(names, follows)
+
+
+def _in_runs(items: Sequence[T], follows: Callable[[T, T], bool]) -> list[list[T]]:
+    """The items, those together that follow each other."""
+    runs: list[list[T]] = []
+    for item in items:
+        if runs and follows(runs[-1][-1], item):
+            runs[-1].append(item)
         else:
-            runs.append([name])
+            runs.append([item])
     return runs
 
 

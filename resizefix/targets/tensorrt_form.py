@@ -15,16 +15,14 @@ FORM: tuple[Rule, ...] = (
         because="the node names neither scales nor sizes where the parser looks for them at opset {f.opset}",
         source=MEASURED,
         fix="give it scales or sizes",
-        since="6.0",
-    ),
+    ).only(since="6.0"),
     Rule(
         name="upsample-alone",
         holds=lambda f: f.is_upsample,
         because='this parser has no importer for Resize ("No importer registered for op: Resize")',
         source="onnx-tensorrt a9a47bb … 8b52755, builtin_op_importers.cpp",
         fix=_LEGACY,
-        until="5.1",
-    ),
+    ).only(until="5.1"),
     Rule(
         name="scales-attribute",
         holds=lambda f: (
@@ -34,8 +32,7 @@ FORM: tuple[Rule, ...] = (
         'height_scale"',
         source="onnx-tensorrt a9a47bb, importer of Upsample; onnx-tensorrt#77",
         fix=_LEGACY,
-        until="5.0",
-    ),
+    ).only(until="5.0"),
     noted(
         name="hybrid-is-taken-here-alone",
         holds=lambda f: not f.is_hybrid,
@@ -43,8 +40,7 @@ FORM: tuple[Rule, ...] = (
         "because it does not read the opset; ONNX and other parsers forbid it",
         source="onnx-tensorrt a9a47bb, importer of Upsample",
         fix="have the model import opset 8 if its other operators allow",
-        until="5.0",
-    ),
+    ).only(until="5.0"),
     Rule(
         name="upsample-not-hybrid",
         holds=lambda f: not f.is_hybrid,
@@ -53,8 +49,7 @@ FORM: tuple[Rule, ...] = (
         source="onnx-tensorrt 8b52755 … 96e7811, importer of Upsample; " + MEASURED,
         fix="drop the attribute and give the scales as second input, or have the model import opset 8 if its other "
         "operators allow",
-        since="5.1",
-    ),
+    ).only(since="5.1"),
     Rule(
         name="upsample-form-of-its-opset",
         holds=lambda f: (
@@ -66,9 +61,7 @@ FORM: tuple[Rule, ...] = (
         "inputs, an initializer or a Constant node with `value`. At opset {f.opset} they come from {f.source.value}",
         source="onnx-tensorrt 8b52755, importer of Upsample",
         fix=_LEGACY,
-        since="5.1",
-        until="5.1",
-    ),
+    ).only(since="5.1", until="5.1"),
     Rule(
         name="exactly-two-inputs",
         holds=lambda f: f.is_hybrid or (f.n_inputs == 2 and f.opset >= (9 if f.is_upsample else 1)),
@@ -76,9 +69,7 @@ FORM: tuple[Rule, ...] = (
         "{f.opset}. A bug of this version refuses the attribute form for every input with a batch dimension",
         source="onnx-tensorrt 400df73, importers of Upsample and Resize",
         fix="write Upsample-9 or Resize-10",
-        since="6.0",
-        until="6.0",
-    ),
+    ).only(since="6.0", until="6.0"),
     Rule(
         name="upsample-form-of-its-opset",
         holds=lambda f: (
@@ -90,25 +81,21 @@ FORM: tuple[Rule, ...] = (
         "the second of exactly two inputs. At opset {f.opset} the node has {f.counted_inputs}",
         source="onnx-tensorrt 84b5be1 … 96e7811, importer of Upsample; " + MEASURED,
         fix="write the form of the model's opset",
-        since="7.0",
-    ),
+    ).only(since="7.0"),
     Rule(
         name="resize-10-scales-input",
         holds=lambda f: not f.is_old_resize or f.n_inputs >= 2,
         because="Resize at opset {f.opset} has its scales as second input; the node has {f.counted_inputs}",
         source="onnx-tensorrt 400df73 … 96e7811, importer of Resize; " + MEASURED,
         fix="give the scales as an input",
-        since="7.0",
-    ),
+    ).only(since="7.0"),
     Rule(
         name="no-trailing-empty-input",
         holds=lambda f: f.is_upsample or not (f.trailing_empty_input and f.n_inputs >= 4),
         because="the fourth input is '' and this parser takes a fourth input for sizes whatever it is",
         source="onnx-tensorrt 84b5be1 … 1da7332, importer of Resize (fixed by 12eb0d6)",
         fix="drop the trailing ''",
-        since="7.0",
-        until="8.4",
-    ),
+    ).only(since="7.0", until="8.4"),
     Rule(
         name="no-empty-sizes-beside-scales",
         holds=lambda f: not f.empty_sizes,
@@ -116,8 +103,7 @@ FORM: tuple[Rule, ...] = (
         "size",
         source="onnx-tensorrt 84b5be1 … 96e7811, importer of Resize; measured on TensorRT-RTX 1.7.1",
         fix="leave the input out",
-        since="7.0",
-    ),
+    ).only(since="7.0"),
     Rule(
         name="no-empty-constant-node",
         holds=lambda f: not f.empty_constant,
@@ -125,15 +111,12 @@ FORM: tuple[Rule, ...] = (
         '("Assertion failed: ctx->tensors().count(inputName)")',
         source="onnx-tensorrt 84b5be1, ModelImporter.cpp (fixed by ba53ee5); NVIDIA/TensorRT#284",
         fix="make it an initializer",
-        since="7.0",
-        until="7.0",
-    ),
+    ).only(since="7.0", until="7.0"),
     Rule(
         name="initializers-are-inputs",
         holds=lambda f: f.initializers_are_inputs,
         because="an initializer is not listed as a graph input, and this parser finds no other initializers",
         source="onnx-tensorrt a9a47bb … 8b52755, ModelImporter.cpp, importInputs",
         fix="write the model as IR 3, every initializer a graph input too",
-        until="5.1",
-    ),
+    ).only(until="5.1"),
 )

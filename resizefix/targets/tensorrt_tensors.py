@@ -33,8 +33,7 @@ CUBIC_TRAILING_AXES = Rule(
     because="cubic changes axes {f.resized_axes} of {f.rank_name}; the parser takes the last two",
     source="onnx-tensorrt 3b008c4 … 96e7811, canUseNDResize; " + MEASURED,
     fix="move the axes to the end by a Transpose",
-    since="8.5",
-)
+).only(since="8.5")
 
 TENSORS: tuple[Rule, ...] = (
     Rule(
@@ -43,25 +42,21 @@ TENSORS: tuple[Rule, ...] = (
         because="the input is of rank {f.rank_name}; TensorRT has 1 to 8 dimensions",
         source="onnx-tensorrt 84b5be1 … 96e7811, importers of Upsample and Resize; measured on TensorRT-RTX 1.7.1",
         fix=RESHAPE,
-        since="7.0",
-    ),
+    ).only(since="7.0"),
     Rule(
         name="rank-4",
         holds=lambda f: f.rank in (None, 4),
         because="the input is of rank {f.rank_name}; the plugin takes NCHW",
         source="onnx-tensorrt a9a47bb … 8b52755, importer of Upsample",
         fix="reshape to rank 4 around the node",
-        until="5.1",
-    ),
+    ).only(until="5.1"),
     Rule(
         name="upsample-rank",
         holds=lambda f: not f.is_upsample or f.rank in (None, 4, 5),
         because="the input is of rank {f.rank_name}; this parser upsamples rank 4 and 5",
         source="onnx-tensorrt 400df73, importer of Upsample",
         fix="write Resize-10",
-        since="6.0",
-        until="6.0",
-    ),
+    ).only(since="6.0", until="6.0"),
     Rule(
         name="upsample-linear-rank",
         holds=lambda f: not f.is_upsample or f.mode != "linear" or f.rank is None or f.rank <= 3,
@@ -69,9 +64,7 @@ TENSORS: tuple[Rule, ...] = (
         '("Assertion failed: (nbDims >= 1) && (nbDims <= 3)")',
         source="onnx-tensorrt 84b5be1, importer of Upsample (fixed by 0c3a957)",
         fix="write Resize-10",
-        since="7.0",
-        until="7.0",
-    ),
+    ).only(since="7.0", until="7.0"),
     Rule(
         name="linear-last-three-axes",
         holds=lambda f: f.mode not in ("linear", "bilinear") or f.source is S.FOLDED or trailing_ones(f, 3),
@@ -79,8 +72,7 @@ TENSORS: tuple[Rule, ...] = (
         "most",
         source="onnx-tensorrt 1cf89dd … 96e7811, canUseLinearResize/canUseNDResize; " + MEASURED,
         fix="split the node in two, or move the axes to the end by a Transpose",
-        since="7.1",
-    ),
+    ).only(since="7.1"),
     differs(
         name="linear-by-a-tensor-is-not-checked",
         holds=lambda f: f.mode not in ("linear", "bilinear") or f.source is not S.FOLDED or trailing_ones(f, 3),
@@ -88,8 +80,7 @@ TENSORS: tuple[Rule, ...] = (
         "TensorRT has linear along the last three axes at most",
         source="NvInfer.h, ResizeMode; parsed and built on TensorRT-RTX 1.7.1, never run",
         fix="split the node in two, or move the axes to the end by a Transpose",
-        since="8.4",
-    ),
+    ).only(since="8.4"),
     CUBIC_TRAILING_AXES,
     differs(
         name="cubic-elsewhere-is-not-checked",
@@ -98,8 +89,7 @@ TENSORS: tuple[Rule, ...] = (
         "checks; but TensorRT has cubic along the last two axes alone",
         source="NvInfer.h, ResizeMode; parsed and built on TensorRT-RTX 1.4.0 … 1.7.1, never run",
         fix="move the axes to the end by a Transpose",
-        since="8.5",
-    ),
+    ).only(since="8.5"),
     differs(
         name="axes-ignored",
         holds=lambda f: f.axes_are_trivial,
@@ -107,17 +97,14 @@ TENSORS: tuple[Rule, ...] = (
         "{f.axes}",
         source="onnx-tensorrt 84b5be1 … 1def182, importer of Resize",
         fix=EVERY_DIMENSION,
-        since="7.0",
-        until="9",
-    ),
+    ).only(since="7.0", until="9"),
     Rule(
         name="axes-are-unique",
         holds=lambda f: f.axes is None or len(_counted_from_the_front(f)) == len(f.axes),
         because="axes {f.axes} name an axis twice",
         source="onnx-tensorrt 973d68d … 96e7811, checker of Resize; " + MEASURED,
         fix="name each axis once",
-        since="10",
-    ),
+    ).only(since="10"),
     Rule(
         name="axes-of-the-input",
         holds=lambda f: f.axes is None or f.rank is None or all(-f.rank <= axis <= f.rank for axis in f.axes),
@@ -125,8 +112,7 @@ TENSORS: tuple[Rule, ...] = (
         '[0, nbDims]")',
         source="onnx-tensorrt 973d68d … 96e7811, convertAxis; measured on TensorRT-RTX 1.7.1",
         fix="name axes that the input has",
-        since="10",
-    ),
+    ).only(since="10"),
     differs(
         name="axis-behind-the-last",
         holds=lambda f: f.axes is None or f.rank is None or f.rank not in f.axes,
@@ -134,16 +120,14 @@ TENSORS: tuple[Rule, ...] = (
         "more than there are",
         source="onnx-tensorrt 973d68d … 96e7811, convertAxis; parsed and built on TensorRT-RTX 1.7.1, never run",
         fix="name axes that the input has",
-        since="10",
-    ),
+    ).only(since="10"),
     Rule(
         name="axes-with-tensor-scales",
         holds=lambda f: not f.by_scales or f.axes_are_trivial or f.source in WEIGHTS | {S.ATTRIBUTE, S.CONSTANT_LIST},
         because="axes {f.axes} go with constant scales, or with sizes; the scales come from {f.source.value}",
         source="onnx-tensorrt 973d68d … 96e7811, importer of Resize; " + MEASURED,
         fix="give one scale per dimension (Concat), or sizes",
-        since="10",
-    ),
+    ).only(since="10"),
     Rule(
         name="axes-with-constant-sizes",
         holds=lambda f: (
@@ -159,8 +143,7 @@ TENSORS: tuple[Rule, ...] = (
         "{f.shown_input_shape}",
         source="onnx-tensorrt 973d68d … 96e7811, importer of Resize; " + MEASURED,
         fix="give sizes for all axes as Concat(Shape(x)[:2], hw), or scales",
-        since="10",
-    ),
+    ).only(since="10"),
     element_types(_HALF_OR_FLOAT, "onnx-tensorrt a9a47bb … 8b52755, plugin.cpp, supportsFormat").only(until="5.1"),
     element_types(_IMPORTED, "onnx-tensorrt 400df73 … 84b5be1, convert_dtype or convertDtype").only(
         since="6.0", until="7.0"
@@ -183,16 +166,14 @@ TENSORS: tuple[Rule, ...] = (
         because="the tensor is float64, and TensorRT makes the network float32",
         source="onnx-tensorrt 8fea430 … 96e7811, convertDtype; " + MEASURED,
         fix="cast to float32 where that is wanted",
-        since="8.0",
-    ),
+    ).only(since="8.0"),
     noted(
         name="int8-from-1.5",
         holds=lambda f: f.elem_type != TensorProto.INT8,
         because="the tensor is int8, which TensorRT-RTX 1.4 parses and then fails to build",
         source="measured on TensorRT-RTX 1.4.0 (fails), 1.5.0, 1.6.1, 1.7.1 (build)",
         fix="take TensorRT-RTX 1.5 or later",
-        since="rtx",
-    ),
+    ).only(since="rtx"),
     not_inside(
         {"If", "Loop", "Scan", "function"}, "onnx-tensorrt a9a47bb … 400df73, builtin_op_importers.cpp, operators.md"
     ).only(until="6.0"),
@@ -207,6 +188,5 @@ TENSORS: tuple[Rule, ...] = (
         "turn to turn, the model parses but no engine is built (IRecurrenceLayer)",
         source="measured on TensorRT-RTX 1.7.1; NvInfer.h, IRecurrenceLayer",
         fix="unroll the loop, or resize outside of it",
-        since="8.0",
-    ),
+    ).only(since="8.0"),
 )

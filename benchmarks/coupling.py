@@ -22,7 +22,7 @@ from resizefix.document.document import Document
 from resizefix.errors import ResizefixError
 from resizefix.library.coupling import named_in_original, without_coupled
 from resizefix.library.size_coupling import sites_with_coupling
-from resizefix.operations.promote_scales import Naming, Promotion, promote_scales
+from resizefix.operations.promote_scales import NewInputs, Promotion, promote_scales
 from resizefix.operations.site import Site
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
@@ -56,7 +56,7 @@ def answers(path: Path) -> Iterator[Answer]:
         return
     prover = Prover(ModelView(document), conditions(memory_limit=MEMORY))
     for shared in (False, True):
-        made = partial(promoted, document, sites, Naming(shared=shared))
+        made = partial(promoted, document, sites, NewInputs(shared=shared))
 
         def probe(made: Promotion) -> dict[Key, Coupling]:
             return named_in_original(prover.couplings(made.after, made.inputs), made.document, document)
@@ -71,8 +71,8 @@ def answers(path: Path) -> Iterator[Answer]:
                 yield Answer(f"{site.label} with --shared", (Freedom.FREE.value, None), ran)
 
 
-def promoted(document: Document, sites: Sequence[Site], naming: Naming, refused: Mapping[int, str]) -> Promotion:
-    return promote_scales(document, sites, naming=naming, refused=refused)
+def promoted(document: Document, sites: Sequence[Site], wanted: NewInputs, refused: Mapping[int, str]) -> Promotion:
+    return promote_scales(document, sites, wanted, refused=refused)
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
-from resizefix.operations.promote_scales import Integers, Promotion, promote_scales
+from resizefix.operations.promote_scales import Integers, NewInputs, Promotion, promote_scales
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
@@ -62,8 +62,7 @@ class _Kinds:
             self.before += [facts for keys in (promoted, others) if keys]
         first = inputs[0].sites[0]
         self.integers = None if first.denominator is None else Integers(first.denominator)
-        self._form = first.form if self.integers is None else None
-        self._keep_default = inputs[0].optional
+        self._made = NewInputs(first.form if self.integers is None else None, keep_default=inputs[0].optional)
 
     def accepting(self, targets: Sequence[Target], integers: Integers | None) -> list[Target]:
         """Of the targets those that accept every node after the promotion, or after one with these `integers`.
@@ -86,8 +85,9 @@ class _Kinds:
 
     def _promoted(self, view: ModelView, sites: Sequence[Site], integers: Integers | None) -> Promotion:
         if integers is not None:
-            return promote_scales(view.document, sites, integers=integers, target=TENSORRT_TARGETS[-1], view=view)
-        return promote_scales(view.document, sites, form=self._form, keep_default=self._keep_default, view=view)
+            wanted = NewInputs(integers=integers)
+            return promote_scales(view.document, sites, wanted, target=TENSORRT_TARGETS[-1], view=view)
+        return promote_scales(view.document, sites, self._made, view=view)
 
     def _alone(self, integers: Integers | None, *, open_sizes: bool) -> list[SiteFacts] | None:
         """The facts of one node of each kind, promoted apart from the model; None where more of the model counts."""

@@ -18,7 +18,7 @@ from resizefix.library.exactness import measured, without_their_chain
 from resizefix.library.raising import is_later, require_raised_alike
 from resizefix.library.result import NOT_VERIFIED, Result, VerificationFailedError, failed, skipped
 from resizefix.library.tensorrt_profile import profile_of
-from resizefix.operations.promote_scales import Integers, Naming, Promotion
+from resizefix.operations.promote_scales import Integers, NewInputs, Promotion
 from resizefix.operations.promote_scales import promote_scales as promote
 from resizefix.operations.refusal import Refusal
 from resizefix.operations.site import Site
@@ -63,11 +63,10 @@ def promote_scales(
     """Turn constant scales into graph inputs, and verify in onnxruntime that nothing else changed.
 
     Without `node` patterns every node is promoted whose scale can change alone. Another is refused, with the node where
-    the model breaks, unless `allow_coupled`. `form` is "scales" (the
-    default), "spatial", "factor" or "sizes". `for_="tensorrt"` makes int64 inputs that TensorRT takes, numerators over
-    `denominator`, and fills `result.profile`. `opset` raises the model to that version of ai.onnx first; one of opset 7
-    or 8, where the scales are an attribute, is raised to 9 in any case. Options are named as those of
-    `resizefix promote-scales`.
+    the model breaks, unless `allow_coupled`. `form` is "scales" (the default), "spatial", "factor" or "sizes".
+    `for_="tensorrt"` makes int64 inputs that TensorRT takes, numerators over `denominator`, and fills `result.profile`.
+    `opset` raises the model to that version of ai.onnx first; one of opset 7 or 8, where the scales are an attribute,
+    is raised to 9 in any case. Options are named as those of `resizefix promote-scales`.
 
     `timeout` (seconds) and `memory_limit` (bytes of tensors) bound the verification, which then works in a process of
     its own. `progress` is called with the runs made, the runs there are to make, and what was done.
@@ -83,17 +82,9 @@ def promote_scales(
         )
     is_later(document, opset)  # or else an error
     view = ModelView(document)
-    call = _Call(
-        view,
-        select(sites_in(view), node),
-        None if form is None else Form(form),
-        Naming(input_name, shared),
-        keep_default,
-        Integers(denominator) if for_ == "tensorrt" else None,
-        opset or 0,
-        allow_coupled,
-        verify,
-    )
+    integers = Integers(denominator) if for_ == "tensorrt" else None
+    wanted = NewInputs(None if form is None else Form(form), input_name, shared, keep_default, integers)
+    call = _Call(view, select(sites_in(view), node), wanted, opset or 0, allow_coupled, verify)
     candidate = call.promoted({})
     asked = verify and candidate.inputs
     return call.verified(candidate, at, run) if asked else call.unverified(candidate, at, run)
@@ -105,10 +96,7 @@ class _Call:
 
     view: ModelView
     sites: Sequence[Site]
-    form: Form | None
-    naming: Naming
-    keep_default: bool
-    integers: Integers | None
+    wanted: NewInputs
     opset: int
     allow_coupled: bool
     verify: bool
@@ -120,9 +108,9 @@ class _Call:
                 candidate,
                 self.sites,
                 self.promoted,
-                lambda _: _by_sizes_for(self.by_sizes, self.naming.shared),
-                shared=self.naming.shared,
-                retry_args=lambda: _options_by_sizes(self.by_sizes, self.naming.shared),
+                lambda _: _by_sizes_for(self.by_sizes, self.wanted.shared),
+                shared=self.wanted.shared,
+                retry_args=lambda: _options_by_sizes(self.by_sizes, self.wanted.shared),
                 by_sizes=lambda: self.by_sizes,
             )
         asked_trials(candidate.inputs, at)
@@ -146,14 +134,14 @@ class _Call:
         verification = prover.prove(candidate.after, candidate.inputs, coupling)
         if not verification.passed:
             raise failed(Result(document, candidate.outcomes, candidate.inputs, verification))
-        if self.integers is not None:
+        if self.wanted.integers is not None:
             _ask_live(document, candidate, verification)
         ran = verification.runs[0].shapes if verification.runs else {}
         return self._result(candidate, verification, {**ran, **(run.get("shape") or {})})
 
     def _free(self, candidate: Promotion, prover: Prover) -> tuple[Promotion, dict[Key, Coupling]]:
         """The promotion of the free sites alone, and what a run says of each."""
-        document, shared = self.view.document, self.naming.shared
+        document, shared = self.view.document, self.wanted.shared
 
         def probe(made: Promotion, together: bool = shared) -> dict[Key, Coupling]:
             ran = prover.couplings(made.after, made.inputs)
@@ -165,7 +153,7 @@ class _Call:
         def retry_args() -> tuple[str, ...]:
             together = candidate if shared else self.promoted({}, share=True)
             drives_several = not shared and any(len(source.sites) > 1 for source in together.inputs)
-            if self.integers is not None and not _is_taken(together.document):
+            if self.wanted.integers is not None and not _is_taken(together.document):
                 return ()
             if drives_several and all(found.verdict is Freedom.FREE for found in probe(together, True).values()):
                 return ("--shared",)
@@ -188,12 +176,9 @@ class _Call:
         made = promote(
             self.view.document,
             self.sites,
-            form=self.form,
-            naming=self.naming if share is None else replace(self.naming, shared=share),
-            keep_default=self.keep_default,
-            integers=self.integers,
+            self.wanted if share is None else replace(self.wanted, shared=share),
             refused=refused,
-            target=None if self.integers is None else _NEWEST,
+            target=None if self.wanted.integers is None else _NEWEST,
             opset=self.opset,
             view=self.view,
         )
@@ -236,7 +221,7 @@ class _Call:
             return outcome
         if self._broken[site.index]:
             return replace(outcome, retry_args=())
-        for_tensorrt = self.integers is not None and "--for" not in words
+        for_tensorrt = self.wanted.integers is not None and "--for" not in words
         if for_tensorrt and not (self._taken[site.index] and _is_taken(self.view.document)):
             return replace(outcome, retry_args=())
         coupled = not self.allow_coupled and self.by_sizes[site.key].verdict is not Freedom.FREE  # unknown: it may be
@@ -246,10 +231,10 @@ class _Call:
         self, promotion: Promotion, verification: Verification, shapes: Mapping[str, Sequence[int]]
     ) -> Result[Document]:
         profile = None
-        if self.integers is not None and promotion.inputs:
+        if self.wanted.integers is not None and promotion.inputs:
             profile = profile_of(promotion.document.proto, promotion.inputs, shapes)
         # What is resized is read by the product of its shape and an integer, too.
-        moved = self.sites if self.integers is not None else without_their_chain(self.sites)
+        moved = self.sites if self.wanted.integers is not None else without_their_chain(self.sites)
         outcomes = measured(promotion.outcomes, moved, verification)
         seen = self.view, promotion.after
         return Result(promotion.document, outcomes, promotion.inputs, verification, profile=profile, seen=seen)

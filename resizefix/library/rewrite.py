@@ -79,11 +79,9 @@ def legalize(
     none is named. It is kept only if the whole model is 5 % faster, and `speed` of the result has the times. Raises
     UsageError for a target or pattern that does not exist, VerificationFailedError where the verification fails.
     """
-    if target is None:
-        if not fastest:
-            raise UsageError("library.no-target")
-        target = "onnxruntime"
-    wanted = target_named(target)
+    if target is None and not fastest:
+        raise UsageError("library.no-target")
+    wanted = target_named("onnxruntime" if target is None else target)
     base = raised(document, opset)
     view = ModelView(base)
     given = sites = select(sites_in(view), node)

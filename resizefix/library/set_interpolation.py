@@ -51,8 +51,7 @@ def set_interpolation(
     verified bit for bit, or within the bound that its outcome states. For any other change, each outcome says how far
     the node is from what it was (`max_abs_diff`, `node_diffs`), and how far the outputs are (`output_diffs`). They are
     measured on random values and on those of `feed`: for each input an array, numbers, or the path of a .npy file or a
-    picture. `result.views`
-    holds planes of the tensors to look at. `opset` raises the model first.
+    picture. `result.views` holds planes of the tensors to look at. `opset` raises the model first.
 
     Raises UsageError for values that there are not, VerificationFailedError where a changed node does not compute what
     was asked for.
@@ -69,20 +68,12 @@ def set_interpolation(
             "form": form,
         }
     )
-    given = find_sites(document)
-    indices = {site.index for site in select(given, node)}
-    base = raised(document, opset)
-    sites = [site for site in (given if base is document else find_sites(base)) if site.index in indices]
-    made = make(base, sites, settings)
-    before = {site.index: node_text(site.node) for site in given}
-    as_given = (replace(outcome, before=before[outcome.index]) for outcome in made.outcomes)
-    made = replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in as_given))
+    base, made = _made(document, settings, node, opset)
     fed = read_feeds(feed or {}, model_inputs(document.proto))
     if not made.intended:
         return Result(document, made.outcomes, (), skipped("library.nothing-set"))
     if not verify:
         return Result(made.document, made.outcomes, (), NOT_VERIFIED)
-
     rules = conditions(**run)
     if base is not document:
         require_raised_alike(document, base, made.outcomes, rules, fed.numbers)
@@ -95,6 +86,18 @@ def set_interpolation(
     if not verification.passed:
         raise failed(Result(document, outcomes, (), verification), why=why)
     return Result(made.document, outcomes, (), verification, views=measured.views)
+
+
+def _made(document: Document, settings: Settings, node: Sequence[str], opset: int | None) -> tuple[Document, Changed]:
+    """The document raised to `opset`, and its selected nodes changed; outcomes show each node as it was before."""
+    given = find_sites(document)
+    indices = {site.index for site in select(given, node)}
+    base = raised(document, opset)
+    sites = [site for site in (given if base is document else find_sites(base)) if site.index in indices]
+    made = make(base, sites, settings)
+    before = {site.index: node_text(site.node) for site in given}
+    as_given = (replace(outcome, before=before[outcome.index]) for outcome in made.outcomes)
+    return base, replace(made, outcomes=tuple(_advised(document, settings, outcome) for outcome in as_given))
 
 
 def _advised(document: Document, settings: Settings, outcome: Outcome) -> Outcome:

@@ -62,29 +62,32 @@ class Promotion:
 
 
 @dataclass(frozen=True)
-class Naming:
-    """What the new inputs are called: `name` as given where there is one input, with the site's index where there
-    are more."""
-
-    name: str | None = None
-    shared: bool = False
-
-
-@dataclass(frozen=True)
 class Integers:
     """Inputs for TensorRT: int64 numerators over `denominator` (None: 1, or 1000 where a scale is fractional)."""
 
     denominator: int | None = None
 
 
+@dataclass(frozen=True)
+class NewInputs:
+    """What is wanted of the new inputs.
+
+    `form` None is scales, or with `integers` what suits the site. `name` is as given where there is one input, with the
+    site's index where there are more. `shared`: one input for all sites. `keep_default`: the old value is the default.
+    """
+
+    form: Form | None = None
+    name: str | None = None
+    shared: bool = False
+    keep_default: bool = False
+    integers: Integers | None = None
+
+
 def promote_scales(
     document: Document,
     sites: Sequence[Site],
+    wanted: NewInputs | None = None,
     *,
-    form: Form | None = None,
-    naming: Naming | None = None,
-    keep_default: bool = False,
-    integers: Integers | None = None,
     refused: Mapping[int, Refusal] | None = None,
     target: Target | None = None,
     opset: int = 0,
@@ -92,15 +95,14 @@ def promote_scales(
 ) -> Promotion:
     """A copy of the document in which the sites that can be promoted are; `document` stays as it is.
 
-    `form` None is scales, or with `integers` what suits the site. `refused` holds, by site index, reasons found
-    elsewhere (coupled sites); one that `target` would refuse is not promoted. Sites inside If/Loop/Scan bodies read the
-    new input from the outer scope, sites in local functions through an argument that every call passes on. Raises
-    UsageError where the asked-for input name is taken.
+    `refused` holds, by site index, reasons found elsewhere (coupled sites); one that `target` would refuse is not
+    promoted. Sites inside If/Loop/Scan bodies read the new input from the outer scope, sites in local functions through
+    an argument that every call passes on. Raises UsageError where the asked-for input name is taken.
 
     The model is raised to `opset`, and to 9 where scales that are promoted are an attribute. `view` is the document's,
     where there is one already.
     """
-    operation = _Promote(form, naming or Naming(), keep_default, integers, refused or {}, target)
+    operation = _Promote(wanted or NewInputs(), refused or {}, target)
     base, raised = _with_scale_inputs(document, sites, opset)
     before = view if view is not None and base is document else ModelView(base)
     made = rewrite(before, raised, operation)
@@ -130,19 +132,8 @@ def _with_scale_inputs(document: Document, sites: Sequence[Site], opset: int) ->
 
 
 class _Promote(Operation[InputBinding]):
-    def __init__(
-        self,
-        form: Form | None,
-        naming: Naming,
-        keep_default: bool,
-        integers: Integers | None,
-        refused: Mapping[int, Refusal],
-        target: Target | None,
-    ) -> None:
-        self._form = form
-        self._naming = naming
-        self._keep_default = keep_default
-        self._integers = integers
+    def __init__(self, wanted: NewInputs, refused: Mapping[int, Refusal], target: Target | None) -> None:
+        self._wanted = wanted
         self._refused = refused
         self._target = target
         self.inputs: tuple[PromotedInput, ...] = ()
@@ -150,9 +141,9 @@ class _Promote(Operation[InputBinding]):
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[InputBinding | Outcome]:
         plans: list[InputBinding | Outcome] = []
         for site in sites:
-            shared = plans if self._naming.shared else ()
+            shared = plans if self._wanted.shared else ()
             first = next((plan for plan in shared if isinstance(plan, InputBinding)), None)
-            plans.append(_plan(site, self._form, self._integers, self._refused.get(site.index), first))
+            plans.append(_plan(site, self._wanted, self._refused.get(site.index), first))
         return self._without_refused_inputs(view, sites, plans)
 
     def _without_refused_inputs(
@@ -170,7 +161,7 @@ class _Promote(Operation[InputBinding]):
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, InputBinding]]) -> Sequence[Outcome]:
         names = FreshNames(names_in(document.proto))
-        self.inputs = _inputs(plans, self._naming, names, self._keep_default)
+        self.inputs = _inputs(plans, self._wanted, names)
         nodes = _apply(View(document.proto).scopes, plans, self.inputs, names)
         afters = [node_text(node) for node in nodes]
         notes = store_scan_ranks(document, [site.key for site, _ in plans])
@@ -196,15 +187,14 @@ def _is_unchanged(plan: InputBinding | Outcome) -> bool:
     return isinstance(plan, Outcome) and plan.status is Status.UNCHANGED
 
 
-def _plan(
-    site: Site, form: Form | None, integers: Integers | None, refusal: Refusal | None, first: InputBinding | None
-) -> InputBinding | Outcome:
+def _plan(site: Site, wanted: NewInputs, refusal: Refusal | None, first: InputBinding | None) -> InputBinding | Outcome:
     if site.reason is not None or not isinstance(site, ReadSite):
         is_input = isinstance(site, ReadSite) and site.origin.kind is OriginKind.GRAPH_INPUT
         status = Status.UNCHANGED if is_input else Status.REFUSED
         return site.outcome(status, site.reason)
     if refusal is not None:
         return refusal.outcome(site)
+    form, integers = wanted.form, wanted.integers
     try:
         if integers is not None:
             driven = bind_integer_input(site, form, integers.denominator)
@@ -222,19 +212,19 @@ def _plan(
 
 
 def _inputs(
-    plans: Sequence[tuple[Site, InputBinding]], naming: Naming, names: FreshNames, keep_default: bool
+    plans: Sequence[tuple[Site, InputBinding]], wanted: NewInputs, names: FreshNames
 ) -> tuple[PromotedInput, ...]:
-    groups = [plans] if naming.shared and plans else [[plan] for plan in plans]
+    groups = [plans] if wanted.shared and plans else [[plan] for plan in plans]
     inputs = []
     for group in groups:
         site, first = group[0]
-        wanted = f"{site.node.name or f'{site.op_type}_{site.index}'}_scales"
-        if naming.name is not None:
-            wanted = naming.name if len(groups) == 1 else f"{naming.name}_{site.index}"
-            if not names.is_free(wanted):
-                raise UsageError("operations.input-name-taken", wanted=wanted)
+        name = f"{site.node.name or f'{site.op_type}_{site.index}'}_scales"
+        if wanted.name is not None:
+            name = wanted.name if len(groups) == 1 else f"{wanted.name}_{site.index}"
+            if not names.is_free(name):
+                raise UsageError("operations.input-name-taken", wanted=name)
         driven = tuple(driven for _, driven in group)
-        inputs.append(PromotedInput(names.fresh(wanted), first.input_value(first.base), keep_default, driven))
+        inputs.append(PromotedInput(names.fresh(name), first.input_value(first.base), wanted.keep_default, driven))
     return tuple(inputs)
 
 

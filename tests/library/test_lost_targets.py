@@ -10,7 +10,7 @@ from benchmarks.independent_resizes import independent_resizes
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.library.lost_targets import lost_targets
-from resizefix.operations.promote_scales import Integers, promote_scales
+from resizefix.operations.promote_scales import Integers, NewInputs, promote_scales
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
 from resizefix.targets.collect_facts import facts_in
@@ -80,7 +80,7 @@ def looked_at_whole(before, after, outcomes):
     """The same of the whole model, node by node."""
     changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
     sites = [site for site in sites_in(before) if site.index in changed]
-    instead = promote_scales(before.document, sites, integers=Integers(), target=TENSORRT_TARGETS[-1])
+    instead = promote_scales(before.document, sites, NewInputs(integers=Integers()), target=TENSORRT_TARGETS[-1])
     accept = {
         name: [t for t in TENSORRT_TARGETS if all(accepted(judge(t, facts)) for facts in facts_in(view))]
         for name, view in (("before", before), ("after", after), ("instead", instead.after))

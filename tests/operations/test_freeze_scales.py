@@ -9,7 +9,7 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import dims_of
 from resizefix.errors import UsageError
 from resizefix.operations.freeze_scales import Freezing, freeze_scales
-from resizefix.operations.promote_scales import Naming, promote_scales
+from resizefix.operations.promote_scales import NewInputs, promote_scales
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import Status
 from resizefix.promotion import Form
@@ -60,7 +60,7 @@ def statuses(freezing: Freezing) -> list[Status]:
 def test_promoted_and_frozen_at_the_old_values_it_is_the_original(form, keep_default):
     before = model("a = Conv <pads = [1, 1, 1, 1]> (x, W) r = Relu (a) y = Resize (r, , s)", S,
                    "float[1,3,8,8] x, float[3,3,3,3] W")  # fmt: skip
-    promotion = promote_scales(before, find_sites(before), form=form, keep_default=keep_default)
+    promotion = promote_scales(before, find_sites(before), NewInputs(form, keep_default=keep_default))
     (source,) = promotion.inputs
     after = frozen(promotion.document, **({} if keep_default else {source.name: source.value}))
     assert statuses(after) == [Status.CHANGED]
@@ -118,7 +118,7 @@ def test_a_site_that_was_not_selected_keeps_the_shared_input():
 
 def test_sites_that_share_an_input_are_frozen_together():
     before = model("[one] a = Resize (x, , s) [two] y = Resize (a, , s)", S, output="float[1,3,32,32] y")
-    promotion = promote_scales(before, find_sites(before), naming=Naming("f", shared=True))
+    promotion = promote_scales(before, find_sites(before), NewInputs(name="f", shared=True))
     after = frozen(promotion.document, f=[1, 1, 2, 2])
     assert fed(after.document) == ["x"]
     assert [tensor.name for tensor in after.document.proto.graph.initializer] == ["f"]

@@ -5,7 +5,7 @@ import pytest
 
 from resizefix.document.document import Document
 from resizefix.operations.freeze_scales import freeze_scales
-from resizefix.operations.promote_scales import promote_scales
+from resizefix.operations.promote_scales import NewInputs, promote_scales
 from resizefix.operations.sites import find_sites
 from resizefix.outcome import Status
 from resizefix.promotion import Form
@@ -25,7 +25,7 @@ DOUBLED = "h = Shape (x) k = Mul (h, f) y = Resize (x, , , k)", "int64[4] f = {1
 @pytest.mark.parametrize("form", [Form.SCALES, Form.SPATIAL, Form.FACTOR])
 def test_a_chain_that_doubles_is_promoted_and_goes(form):
     before = model(*DOUBLED)
-    promotion = promote_scales(before, find_sites(before), form=form)
+    promotion = promote_scales(before, find_sites(before), NewInputs(form))
     assert [outcome.status for outcome in promotion.outcomes] == [Status.CHANGED]
     (source,) = promotion.inputs
     operators = [node.op_type for node in promotion.document.proto.graph.node]
@@ -60,7 +60,7 @@ def test_at_a_fixed_input_size_the_sizes_of_the_chain_are_promoted():
                    "float[1,3,8,8] x", "float[1,3,16,24] y")  # fmt: skip
     as_scales = promote_scales(before, find_sites(before))
     assert as_scales.inputs[0].value == (1, 1, 2, 3)
-    as_sizes = promote_scales(before, find_sites(before), form=Form.SIZES)
+    as_sizes = promote_scales(before, find_sites(before), NewInputs(Form.SIZES))
     assert as_sizes.inputs[0].value == (1, 3, 16, 24)
 
 

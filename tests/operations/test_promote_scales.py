@@ -6,17 +6,17 @@ import resizefix
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
 from resizefix.operations.freeze_scales import freeze_scales
-from resizefix.operations.promote_scales import Naming, promote_scales
+from resizefix.operations.promote_scales import NewInputs, promote_scales
 from resizefix.operations.sites import find_sites
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Status
 from resizefix.promotion import Form
 
 
-def promoted(text: str, **options):
+def promoted(text: str, wanted: NewInputs | None = None, **options):
     document = Document.from_proto(onnx.parser.parse_model(text))
     before = document.light_bytes()
-    result = promote_scales(document, find_sites(document), **options)
+    result = promote_scales(document, find_sites(document), wanted, **options)
     assert document.light_bytes() == before, "the original was touched"
     onnx.checker.check_model(result.document.proto, full_check=True)
     return result
@@ -44,61 +44,61 @@ def test_scales_are_fed_straight_to_the_node():
 
 
 def test_spatial_scales_are_joined_with_ones():
-    result = promoted(ONE, form=Form.SPATIAL)
+    result = promoted(ONE, NewInputs(Form.SPATIAL))
     assert result.inputs[0].value == (2, 2)
     assert "up_scales_vector = Concat <axis: int = 0> (up_scales_ones, up_scales)" in text_of(result)
 
 
 def test_one_factor_stands_for_every_scaled_axis():
-    result = promoted(ONE, form=Form.FACTOR)
+    result = promoted(ONE, NewInputs(Form.FACTOR))
     assert result.inputs[0].value == (2,)
     assert "Concat <axis: int = 0> (up_scales_ones, up_scales, up_scales)" in text_of(result)
 
 
 def test_scaled_axes_that_are_not_neighbours_are_gathered():
-    result = promoted(model("y = Resize (x, , s)", "<float[4] s = {1, 2, 1, 3}>"), form=Form.SPATIAL)
+    result = promoted(model("y = Resize (x, , s)", "<float[4] s = {1, 2, 1, 3}>"), NewInputs(Form.SPATIAL))
     assert result.inputs[0].value == (2, 3)
     assert "Gather <axis: int = 0>" in text_of(result)
 
 
 def test_channels_last_keeps_batch_and_channels():
-    result = promoted(model("y = Resize (x, , s)", "<float[4] s = {1, 2, 2, 1}>"), form=Form.FACTOR)
+    result = promoted(model("y = Resize (x, , s)", "<float[4] s = {1, 2, 2, 1}>"), NewInputs(Form.FACTOR))
     assert "(float[1,y_dim_1,y_dim_2,8] y)" in text_of(result)
 
 
 def test_different_scales_are_no_single_factor():
-    result = promoted(model("y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 3}>"), form=Form.FACTOR)
+    result = promoted(model("y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 3}>"), NewInputs(Form.FACTOR))
     assert result.outcomes[0].status is Status.REFUSED
     assert result.outcomes[0].retry_args == ("--form", "spatial")
 
 
 def test_scales_of_a_fixed_input_can_be_promoted_as_sizes():
-    result = promoted(ONE, form=Form.SIZES)
+    result = promoted(ONE, NewInputs(Form.SIZES))
     assert (result.inputs[0].elem_type, result.inputs[0].value) == ("int64", (1, 3, 16, 16))
     assert 'Resize (x, "", "", up_scales)' in text_of(result)
 
 
 def test_resize_11_gets_the_empty_scales_it_demands_beside_sizes():
     text = model("y = Resize (x, r, s)", "<float[4] s = {1, 1, 2, 2}, float[0] r = {}>", opset=11)
-    assert "Resize (x, r, no_scales, Resize_0_scales)" in text_of(promoted(text, form=Form.SIZES))
+    assert "Resize (x, r, no_scales, Resize_0_scales)" in text_of(promoted(text, NewInputs(Form.SIZES)))
 
 
 def test_scales_that_no_size_says_are_not_promoted_as_sizes():
     text = model("y = Resize (x, , s)", "<float[4] s = {1, 1, 1.3, 1.3}>")
-    result = promoted(text, form=Form.SIZES)
+    result = promoted(text, NewInputs(Form.SIZES))
     assert "other points are sampled" in (result.outcomes[0].reason or "")
 
 
 @pytest.mark.parametrize("form", [Form.SCALES, Form.SIZES])
 def test_sizes_of_a_fixed_input_can_be_promoted_as_either(form):
-    result = promoted(model("y = Resize (x, , , k)", "<int64[4] k = {1, 3, 16, 24}>"), form=form)
+    result = promoted(model("y = Resize (x, , , k)", "<int64[4] k = {1, 3, 16, 24}>"), NewInputs(form))
     assert result.inputs[0].value == ((1, 1, 2, 3) if form is Form.SCALES else (1, 3, 16, 24))
 
 
 def test_sizes_of_a_dynamic_input_are_promoted_as_sizes_only():
     text = model("y = Resize (x, , , k)", "<int64[4] k = {1, 3, 16, 24}>", x="float[1,3,h,w]")
     assert promoted(text).outcomes[0].retry_args == ("--form", "sizes")
-    assert promoted(text, form=Form.SIZES).inputs
+    assert promoted(text, NewInputs(Form.SIZES)).inputs
 
 
 def test_a_shared_constant_stays_for_its_other_readers():
@@ -117,21 +117,21 @@ def test_two_readers_promoted_together_leave_no_constant_behind():
 def test_one_shared_input_drives_all_sites_and_refuses_another_value():
     text = model("[a] a = Resize (x, , s) [b] b = Resize (a, , t) [c] y = Resize (b, , s)",
                  "<float[4] s = {1, 1, 2, 2}, float[4] t = {1, 1, 3, 3}>")  # fmt: skip
-    result = promoted(text, naming=Naming("zoom", shared=True))
+    result = promoted(text, NewInputs(name="zoom", shared=True))
     assert [source.name for source in result.inputs] == ["zoom"]
     assert [outcome.status for outcome in result.outcomes] == [Status.CHANGED, Status.REFUSED, Status.CHANGED]
     assert "cannot serve both" in (result.outcomes[1].reason or "")
 
 
 def test_a_given_name_is_used_as_it_is_for_one_input_and_numbered_for_more():
-    assert promoted(ONE, naming=Naming("zoom")).inputs[0].name == "zoom"
+    assert promoted(ONE, NewInputs(name="zoom")).inputs[0].name == "zoom"
     two = model("a = Resize (x, , s) y = Resize (a, , s)", "<float[4] s = {1, 1, 2, 2}>")
-    assert [source.name for source in promoted(two, naming=Naming("zoom")).inputs] == ["zoom_0", "zoom_1"]
+    assert [source.name for source in promoted(two, NewInputs(name="zoom")).inputs] == ["zoom_0", "zoom_1"]
 
 
 def test_a_name_that_is_taken_is_an_error_and_a_default_name_gives_way():
     with pytest.raises(UsageError, match="already uses"):
-        promoted(ONE, naming=Naming("x"))
+        promoted(ONE, NewInputs(name="x"))
     taken = model("[up] a = Resize (x, , s) up_scales = Relu (a) y = Relu (up_scales)", "<float[4] s = {1, 1, 2, 2}>")
     assert promoted(taken).inputs[0].name == "up_scales_1"
 
@@ -145,7 +145,7 @@ def test_a_kept_default_needs_ir_4_and_nothing_else_does():
     plain = promote_scales(document, find_sites(document)).document.proto
     assert plain.ir_version == 3
     assert [value.name for value in plain.graph.input] == ["x", "Resize_0_scales"]
-    kept = promote_scales(document, find_sites(document), keep_default=True).document.proto
+    kept = promote_scales(document, find_sites(document), NewInputs(keep_default=True)).document.proto
     assert kept.ir_version == 4
     assert [tensor.name for tensor in kept.graph.initializer] == ["Resize_0_scales"]
 
@@ -160,7 +160,7 @@ def test_sites_in_bodies_read_the_input_from_the_outer_scope():
         else_branch = e () => (float[1,3,24,24] q) <float[4] s = {1, 1, 3, 3}> { [b] q = Resize (x, , s) }
       >
     }
-    """, form=Form.FACTOR)  # fmt: skip
+    """, NewInputs(Form.FACTOR))  # fmt: skip
     assert [(source.name, source.value) for source in result.inputs] == [("a_scales", (2,)), ("b_scales", (3,))]
     graph = result.document.proto.graph
     assert [node.op_type for node in graph.node] == ["Constant", "Concat", "Constant", "Concat", "If"]
@@ -174,7 +174,7 @@ def test_sites_in_bodies_read_the_input_from_the_outer_scope():
 
 def test_a_promoted_model_has_nothing_left_to_do():
     for form in Form:
-        once = promoted(ONE, form=form)
+        once = promoted(ONE, NewInputs(form))
         again = promote_scales(once.document, find_sites(once.document))
         assert [outcome.status for outcome in again.outcomes] == [Status.UNCHANGED], form
         assert again.document.light_bytes() == once.document.light_bytes()
@@ -185,7 +185,7 @@ def test_the_axes_form_takes_a_number_for_each_axis_it_names():
     result = promoted(text)
     assert result.inputs[0].value == (2, 3)
     assert "(float[1,3,y_dim_2,y_dim_3] y)" in text_of(result)
-    assert 'Resize <axes: ints = [2, 3]> (x, "", up_scales)' in text_of(promoted(text, form=Form.SPATIAL))
+    assert 'Resize <axes: ints = [2, 3]> (x, "", up_scales)' in text_of(promoted(text, NewInputs(Form.SPATIAL)))
 
 
 def test_negative_axes_count_from_the_end():
@@ -212,7 +212,7 @@ Outer (v) => (w) { u = d.Up (v) w = Relu (u) }
 
 @pytest.mark.parametrize("form", [Form.SCALES, Form.FACTOR])
 def test_a_site_in_a_function_is_driven_by_an_argument_that_every_call_passes_on(form):
-    model = promoted(CALLS, form=form).document.proto
+    model = promoted(CALLS, NewInputs(form)).document.proto
     assert [list(function.input) for function in model.functions] == [["v", "up_scales"], ["v", "up_scales"]]
     assert list(model.graph.node[0].input) == ["x", "up_scales"]
     assert list(model.graph.node[1].attribute[0].g.node[0].input) == ["a", "up_scales"]
@@ -230,7 +230,7 @@ def test_a_site_in_a_function_is_driven_by_an_argument_that_every_call_passes_on
 @pytest.mark.parametrize("scale", ["1e30", "3e38"])
 def test_a_scale_that_makes_no_possible_size_is_refused_as_sizes(scale):
     (outcome,) = promoted(
-        model("y = Resize (x, , s)", f"<float[4] s = {{1, 1, 2, {scale}}}>"), form=Form.SIZES
+        model("y = Resize (x, , s)", f"<float[4] s = {{1, 1, 2, {scale}}}>"), NewInputs(Form.SIZES)
     ).outcomes
     assert outcome.status is Status.REFUSED
     assert "makes 8 into more than any runtime holds" in outcome.reason

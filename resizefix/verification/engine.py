@@ -97,8 +97,8 @@ class Engine:
         extra_outputs: Sequence[str] = (),
         label: str | None = None,
     ) -> dict[str, Value]:
-        """What the model makes of those of the feeds that it has an input for. Raises what
-        `open` and `Session.run` raise."""
+        """What the model makes of those of the feeds that it has an input for. Raises what `open` and `Session.run`
+        raise."""
         session = self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
         return session.run(session.taken(feeds))
 
@@ -112,8 +112,8 @@ class Engine:
         extra_outputs: Sequence[str] = (),
         label: str | None = None,
     ) -> Fitted:
-        """Feeds that the model runs with, and what it makes of them. Raises what `open`,
-        `Feeder` and `fit_feeds` raise."""
+        """Feeds that the model runs with, and what it makes of them. Raises what `open`, `Feeder` and `fit_feeds`
+        raise."""
         session = self.open(document, optimized=optimized, extra_outputs=extra_outputs, label=label)
         feeder = self.feeder(session.inputs, hints, shapes=shapes)
         return fit_feeds(session, feeder, budget=MemoryBudget(document, self.conditions.limits))

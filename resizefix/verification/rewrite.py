@@ -164,15 +164,10 @@ class _Nodes:
         except UsageError as error:  # the two are fed differently: nothing that the user could mend by an option
             return Verification(Status.FAILED, str(error))
         self._engine.runs.extend(local.runs)
-        if local.passed and _are_bitwise(local.runs):
+        plain = [run for run in local.runs if not run.optimized]
+        if local.passed and plain and all(run.bitwise for run in plain):
             self.bitwise.add(key)
         return local
-
-
-def _are_bitwise(runs: Sequence[Run]) -> bool:
-    """Whether there were runs without optimisation, and all agreed."""
-    plain = [run for run in runs if not run.optimized]
-    return bool(plain) and all(run.bitwise for run in plain)
 
 
 def _fitted(pair: Pair) -> list[Fitted]:

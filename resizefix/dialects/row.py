@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from onnx import AttributeProto
 
@@ -29,8 +30,7 @@ class Input:
     optional: bool = False
 
 
-@dataclass(frozen=True)
-class Operands:
+class Operands(NamedTuple):
     """How a node names its operands; `''` in the file is None here.
 
     A name says nothing about the value: an operand may well be an empty tensor, and where both `scales` and `sizes` are

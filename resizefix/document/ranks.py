@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, node_label, subgraphs
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label, subgraphs
 from resizefix.document.values import known_types
 from resizefix.scope_path import FunctionName
 
@@ -28,25 +28,26 @@ _FIXED = {"Shape": 1, "Size": 0, "NonZero": 2, "Flatten": 2}
 _ONE_MORE = frozenset({"OneHot", "Loop", "Scan", "ConcatFromSequence", "SplitToSequence", "SequenceMap"})
 
 
-def node_of_many_axes(model: ModelProto) -> str | None:
+def node_of_many_axes(scopes: Scopes) -> str | None:
     """The label of a node that makes a tensor of more axes than any has; None where there is none."""
-    if not _may_be_many(model):
+    if not _may_be_many(scopes):
         return None
-    ranks = _Ranks(model)
+    ranks = _Ranks(scopes.model)
     try:
-        ranks.follow(model.graph, {})
+        ranks.follow(scopes.model.graph, {})
     except _FoundError as found:
         return str(found)
     return None
 
 
-def _may_be_many(model: ModelProto) -> bool:
+def _may_be_many(scopes: Scopes) -> bool:
     """Whether ranks need to be followed: most models have no list of so many sizes, and double no rank often."""
     doubling = growing = 0
     most = _USUAL
-    for path, body in bodies(model):
-        if path.function is not None:
+    for scope in scopes.all:
+        if scope.in_function:
             return True
+        body = scope.body
         graph_values = [value.type.tensor_type.shape.dim for value in body.input if isinstance(value, ValueInfoProto)]
         sizes = [len(dims) for dims in graph_values]
         sizes += [

@@ -33,6 +33,7 @@ class Shapes:
     def __init__(self, model: ModelProto, rule: SizeRule | None = None) -> None:
         self._types: dict[ScopePath, dict[str, TypeProto]] = {}
         self._initializers: dict[Key, TensorProto] = {}
+        self._dims: dict[Key, Dims | None] = {}
         for path, body in bodies(inferred(model, rule)):
             self._types[path] = known_types(body)
             if isinstance(body, GraphProto):
@@ -44,6 +45,11 @@ class Shapes:
 
     def dims(self, key: Key) -> Dims | None:
         """Known sizes of a tensor, symbols as text, None where unknown; None altogether if even the rank is unknown."""
+        if key not in self._dims:
+            self._dims[key] = self._dims_of(key)
+        return self._dims[key]
+
+    def _dims_of(self, key: Key) -> Dims | None:
         found = self._type(key)
         if found is None and key in self._initializers:
             return tuple(size if size >= 0 else None for size in self._initializers[key].dims)
@@ -91,7 +97,6 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule
     dependents.add(seeds)
     tainted = dependents.resized
     stored: list[tuple[Key, TypeProto.Tensor, TensorShapeProto]] = []
-    symbols = FreshNames(_symbols(model))
     for scope in scopes.all:
         for value in stored_values(scope.body):
             tensor = tensor_of(value.type)
@@ -99,9 +104,11 @@ def rederive(model: ModelProto, seeds: Mapping[Key, Dims | None], rule: SizeRule
                 old = TensorShapeProto()
                 old.CopyFrom(tensor.shape)
                 stored.append(((scope.path, value.name), tensor, old))
-                tensor.ClearField("shape")
     if not stored:
         return
+    symbols = FreshNames(_symbols(model))
+    for _, tensor, _ in stored:
+        tensor.ClearField("shape")
     derived = _derive_from(model, seeds, rule)
     renamed: dict[str, str] = {}
     known_symbols = _symbols(model) | {size for dims in seeds.values() for size in dims or () if isinstance(size, str)}

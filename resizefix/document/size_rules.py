@@ -176,7 +176,8 @@ class _Known:
         self._nodes: list[tuple[ScopePath, NodeProto]] = []
         self._arrays: dict[Key, Array | None] = {}
         self._constants: dict[Key, NodeProto | TensorProto] = {(MAIN, tensor.name): tensor for tensor in defaults}
-        for path, body in bodies(model):
+        self._bodies = list(bodies(model))
+        for path, body in self._bodies:
             for node in body.node:
                 operator = node.op_type
                 if operator == "Constant":
@@ -192,7 +193,7 @@ class _Known:
     def _types(self, names: Container[str] | None = None) -> dict[Key, TypeProto]:
         return {
             (path, name): value_type
-            for path, body in bodies(self._model)
+            for path, body in self._bodies
             for name, value_type in known_types(body, names).items()
         }
 
@@ -289,7 +290,7 @@ class _Known:
         if function is None:
             return None
         values: list[Array | None] = []
-        for caller, body in bodies(self._model):
+        for caller, body in self._bodies:
             calls = (node for node in body.node if FunctionName.called_by(node) == path.function)
             values += [None if caller.function else given(caller, call) for call in calls]
         known = [value for value in values if value is not None and value.ndim == 1]

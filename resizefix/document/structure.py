@@ -61,7 +61,7 @@ def _why_not(model: ModelProto) -> str | None:
         if count > 1:
             return Diagnostic("document.twice-in-model", path=repr(str(path)), count=count)
     why = _circular_call(scopes) or _circular_data(scopes)
-    if why is None and (label := node_of_many_axes(model)) is not None:
+    if why is None and (label := node_of_many_axes(scopes)) is not None:
         return Diagnostic("document.too-many-axes-made", label=repr(label), most=MOST_AXES)
     return why
 

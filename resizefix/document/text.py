@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,19 +42,36 @@ def numbers_text(values: np.ndarray[Any, Any]) -> str:
 
 def node_text(node: NodeProto) -> str:
     """The node in ONNX's textual syntax; of tensors with more than a few elements only type and shape are shown."""
-    graph = GraphProto(name="g", node=[node])
-    for attribute in graph.node[0].attribute:
-        for tensor in (attribute.t, *attribute.tensors) if attribute.HasField("t") else attribute.tensors:
-            if math.prod(tensor.dims) > _SHOWN_ELEMENTS or tensor.data_location == TensorProto.EXTERNAL:
-                for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data"):
-                    tensor.ClearField(field)
+    lines = _printed([node])
+    if lines is None:
+        # A tensor whose data do not fit its shape, a string attribute that is not UTF-8.
+        return f"{', '.join(node.output)} = {node.op_type} <…> ({', '.join(node.input)})"
+    return _HALF.sub(_as_numbers, " ".join(" ".join(lines).split()))
+
+
+def node_texts(nodes: Sequence[NodeProto]) -> list[str]:
+    """`node_text` of each; thousands of nodes are printed at once."""
+    lines = _printed(nodes) or ()
+    if len(lines) != len(nodes):  # a node that holds a body takes more than one
+        return [node_text(node) for node in nodes]
+    return [_HALF.sub(_as_numbers, " ".join(line.split())) for line in lines]
+
+
+def _printed(nodes: Sequence[NodeProto]) -> list[str] | None:
+    """The lines of the nodes; None where onnx cannot print one of them."""
+    graph = GraphProto(name="g", node=nodes)
+    for node in graph.node:
+        for attribute in node.attribute:
+            for tensor in (attribute.t, *attribute.tensors) if attribute.HasField("t") else attribute.tensors:
+                if math.prod(tensor.dims) > _SHOWN_ELEMENTS or tensor.data_location == TensorProto.EXTERNAL:
+                    for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data"):
+                        tensor.ClearField(field)
     # Printed within a graph: a node alone is printed by newer versions of onnx only.
     try:
         text = onnx.printer.to_text(graph)
     except (onnx.shape_inference.InferenceError, UnicodeDecodeError):
-        # A tensor whose data do not fit its shape, a string attribute that is not UTF-8.
-        return f"{', '.join(node.output)} = {node.op_type} <…> ({', '.join(node.input)})"
-    return _HALF.sub(_as_numbers, " ".join(text[text.index("{") + 1 : text.rindex("}")].split()))
+        return None
+    return text[text.index("{") + 1 : text.rindex("}")].strip("\n").split("\n")
 
 
 def _as_numbers(printed: re.Match[str]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
-from onnx import NodeProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
@@ -18,7 +19,7 @@ from resizefix.document.edits import add_graph_input, insert_nodes, pass_into_fu
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import Scopes, default_opset, names_in
 from resizefix.document.shapes import Key
-from resizefix.document.text import node_text
+from resizefix.document.text import node_text, node_texts
 from resizefix.document.view import View
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
@@ -163,13 +164,13 @@ class _Promote(Operation[InputBinding]):
         names = FreshNames(names_in(document.proto))
         self.inputs = _inputs(plans, self._wanted, names)
         nodes = _apply(View(document.proto).scopes, plans, self.inputs, names)
-        afters = [node_text(node) for node in nodes]
+        befores, afters = node_texts([site.node for site, _ in plans]), node_texts(nodes)
         notes = store_scan_ranks(document, [site.key for site, _ in plans])
         outcomes = []
-        for (site, driven), after in zip(plans, afters, strict=True):
+        for (site, driven), before, after in zip(plans, befores, afters, strict=True):
             inexact = _not_everywhere(driven)
             reason = "; ".join(filter(None, (inexact, notes.get(site.key)))) or None
-            outcomes.append(site.outcome(Status.CHANGED, reason, after=(after,), exact=inexact is None))
+            outcomes.append(site.outcome(Status.CHANGED, reason, before=before, after=(after,), exact=inexact is None))
         return outcomes
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
@@ -250,13 +251,22 @@ def _apply(
         insert_nodes(scopes.by_path[place.path].body, place.position, made)
     remove_unread(model, old_operands)  # first: a raised IR would make the old constants overridable inputs
     for source in inputs:
-        default = numpy_helper.from_array(np.array(source.value, _DTYPES[source.elem_type]), source.name)
-        info = helper.make_tensor_value_info(source.name, default.data_type, source.shape)
-        add_graph_input(model, info, default if source.optional else None)
+        info = ValueInfoProto(name=source.name, type=_tensor_type(source.elem_type, source.shape))
+        add_graph_input(model, info, _default(source) if source.optional else None)
     inside = ((driven.scope.function, by_key[driven.key].name) for _, driven in plans)
     pass_into_functions(model, dict.fromkeys((function, name) for function, name in inside if function is not None))
     rederive(model, {driven.key: driven.output_dims for _, driven in plans})
     return nodes
+
+
+@lru_cache(maxsize=64)
+def _tensor_type(elem_type: str, shape: tuple[int, ...]) -> TypeProto:
+    """Inputs have few types, where there are thousands."""
+    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(np.dtype(_DTYPES[elem_type])), shape)
+
+
+def _default(source: PromotedInput) -> TensorProto:
+    return numpy_helper.from_array(np.array(source.value, _DTYPES[source.elem_type]), source.name)
 
 
 def _rewire(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from onnx import NodeProto, TensorProto, helper
 
@@ -75,7 +76,11 @@ class Replacement:
         parts = (self.description or self.how, self.why, near, self.note, also)
         reason = "; ".join(part for part in parts if part)
         after = tuple(node_text(node) for node in self.nodes)
-        how_near = {"exact": self.exact, "condition": ", ".join(self.conditions) or None, "bound": self.bound}
+        how_near: dict[str, Any] = {
+            "exact": self.exact,
+            "condition": ", ".join(self.conditions) or None,
+            "bound": self.bound,
+        }
         return site.outcome(Status.CHANGED, reason, after=after, **how_near)
 
 

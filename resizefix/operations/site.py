@@ -100,9 +100,9 @@ class Site:
         """The site as a valid node. Raises RefusedError where it is none."""
         raise RefusedError(self.reason or Diagnostic("operations.not-readable"), rule="dialect")
 
-    def outcome(self, status: Status, reason: str | None, **more: Any) -> Outcome:
-        """What happened to the site, whose node is `before` as it stands here; `more` are other fields."""
-        return Outcome(self.index, self.label, status, reason, node_text(self.node), **more)
+    def outcome(self, status: Status, reason: str | None, *, before: str = "", **more: Any) -> Outcome:
+        """What happened to the site, whose node is `before` as it stands here, as text; `more` are other fields."""
+        return Outcome(self.index, self.label, status, reason, before or node_text(self.node), **more)
 
     @property
     def values(self) -> tuple[float, ...] | tuple[int, ...]:

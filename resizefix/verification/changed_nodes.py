@@ -7,7 +7,7 @@ operator, with the operands that it had. A change that keeps the meaning is held
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -192,7 +192,7 @@ class _Work:
         fitted = engine.fit(was, known, shapes={}, extra_outputs=names, label=f"{node.label} as it was")
         before, after = fitted.outputs[output], engine.run(now, fitted.feeds, label=node.label)[output]
         resized = {node.data: fitted.feeds.get(node.data)}
-        operands = replace(node.operands, x=node.data)
+        operands = node.operands._replace(x=node.data)
         intended = intended_model(node.wanted, operands, {**fitted.feeds, **fitted.outputs})
         wanted = engine.run(intended, {"x": resized[node.data]}, label="what was asked for")["y"]
         why = self._disagreement(wanted, after, resized, node.near)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,7 @@ _NUMBERS = "biufcV"  # kinds of numpy types; V: the types of ml_dtypes
 _SMALL = 2**24  # bytes of arrays that are compared as a whole
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """How one output differs. `reason` is None iff `bitwise`.
 
     `max_abs_diff` is infinite where no number can say it: other shape, type or length, NaN against a number, infinity
@@ -76,7 +76,7 @@ def compare(before: Mapping[str, Value], after: Mapping[str, Value], sides: Side
     """Compares outputs by name. An output that only one side has is a difference."""
     alike = before.keys() == after.keys()
     if alike and _are_same_small_arrays(list(before.values()), [after[name] for name in before]):
-        return Comparison(tuple(map(_none_of, before)))
+        return _none_in(tuple(before))
     differences = []
     for name in before if alike else dict.fromkeys((*before, *after)):
         if alike or (name in before and name in after):
@@ -120,10 +120,10 @@ def _difference(output: str, before: Value, after: Value, sides: Sides) -> Diffe
     return worst
 
 
-@lru_cache(maxsize=1024)
-def _none_of(output: str) -> Difference:
-    """No difference: many outputs are compared in run after run."""
-    return Difference(output)
+@lru_cache(maxsize=64)
+def _none_in(outputs: tuple[str, ...]) -> Comparison:
+    """No difference: the same outputs are compared in run after run."""
+    return Comparison(tuple(map(Difference, outputs)))
 
 
 def _are_same_small_arrays(before: Sequence[Value], after: Sequence[Value]) -> bool:

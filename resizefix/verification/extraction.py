@@ -135,9 +135,12 @@ class _Extraction:
                 dims = tuple(None if isinstance(size, int) and size > _MOST_KEPT else size for size in dims)
             self._have.add(data)
             self._feed(helper.make_tensor_value_info(data, elem_type or TensorProto.FLOAT, dims))
-        definition = self._definition(scope, output)
-        assert definition is not None
-        self._bring(definition)
+        if output not in self._have:
+            for name in reversed(node.input):
+                source = self._definition(scope, name) if name and name not in self._have else None
+                if source is not None:
+                    self._bring(source)
+            self._copy(node)
         elem_type = self._elem_types.get(data, TensorProto.UNDEFINED)
         value = self.graph.output.add()
         value.name = output
@@ -175,15 +178,7 @@ class _Extraction:
                 continue
             self._have.add(current.name)
             if current.node is not None:
-                self._have.update(current.node.output)
-                node = self.graph.node.add()
-                node.CopyFrom(current.node)
-                if node.name in self._names:  # onnxruntime refuses two nodes of one name
-                    node.name = ""
-                self._names.add(current.node.name)
-                for attribute in node.attribute:
-                    if attribute.HasField("t"):
-                        attribute.t.CopyFrom(self._inline(attribute.t))
+                self._copy(current.node)
             elif current.tensor is not None:
                 self.graph.initializer.append(self._inline(current.tensor))
                 if current.kind is DefinitionKind.DEFAULTED_INPUT or self._view.document.proto.ir_version < 4:
@@ -192,6 +187,18 @@ class _Extraction:
                     )
             elif not self._passed(current):
                 self._feed(self._declared(current))
+
+    def _copy(self, node: NodeProto) -> None:
+        """Take a node whose operands are there."""
+        self._have.update(node.output)
+        copy = self.graph.node.add()
+        copy.CopyFrom(node)
+        if node.name in self._names:  # onnxruntime refuses two nodes of one name
+            copy.name = ""
+        self._names.add(node.name)
+        for attribute in copy.attribute:
+            if attribute.HasField("t"):
+                attribute.t.CopyFrom(self._inline(attribute.t))
 
     def _passed(self, definition: Definition) -> bool:
         """Whether the definition is a function's argument that is a constant in all its calls: it is one here."""

@@ -74,7 +74,7 @@ class MemoryBudget:
             return None
         if any(self._suffices(known, factors) for known in alike):
             return None
-        peak = peak_bytes(self.references.document(trial.baked()), shapes)
+        peak = peak_bytes(self.references.document(trial.baked), shapes)
         if peak <= self._most:
             self._known.appendleft(_Known(shapes, factors, peak))
             return None

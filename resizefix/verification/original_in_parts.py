@@ -1,12 +1,15 @@
 """What the original makes with other scales, where that is known without running it as a whole.
 
-Without optimisation: node by node (`promoted_nodes`). At the default level: the part behind large weights, fed what the
-nodes before make (`part_behind`). It counts only where its bits are those of the promoted model.
+Without optimisation: node by node (`promoted_nodes`). At the default level: the same, where optimising moves no bit of
+the promoted model; else the part behind large weights, fed what the nodes before make (`part_behind`). A part counts
+only where its bits are those of the promoted model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+
+import numpy as np
 
 from resizefix.document.document import Document
 from resizefix.runtimes.inputs import Feeds, Value
@@ -33,6 +36,14 @@ class OriginalInParts:
         self._feeds = feeds
         self._open = open_
         self._seen: list[tuple[Trial, Seen]] = session.seen_at
+        self._unoptimized: list[tuple[Trial, bytes]] = []  # the bits that both models make
+
+    def agree(self, trial: Trial, outputs: Mapping[str, Value]) -> None:
+        """Both models make these bits without optimisation. They are told from others by their digest: to keep them
+        would take twice the memory."""
+        digest = _digest(outputs)
+        if digest is not None:
+            self._unoptimized.append((trial, digest))
 
     def makes(
         self,
@@ -44,6 +55,8 @@ class OriginalInParts:
     ) -> Mapping[str, Value] | None:
         """What the original makes with the operands of a trial, where it is what was `found` of the promoted model;
         None where only the whole can tell. `reference` gives the original that holds them as constants."""
+        if optimized and any(other is trial and bits == _digest(found) for other, bits in self._unoptimized):
+            return found
         if self._nodes is None or (optimized and not self._before):
             return None
         try:
@@ -69,3 +82,16 @@ class OriginalInParts:
         session = self._open(self._original, part.prepared(self._before), optimized=True)
         made = session.run(session.taken({**self._feeds, **self._before}))
         return made if compare(made, found).bitwise else None
+
+
+def _digest(outputs: Mapping[str, Value]) -> bytes | None:
+    """What tells the outputs from others by their types, shapes and bits; None where one is no tensor of numbers."""
+    from hashlib import blake2b  # costs as much as a small session, and parts do without
+
+    digest = blake2b(digest_size=32)
+    for name, value in outputs.items():
+        if not isinstance(value, np.ndarray) or value.dtype.hasobject:
+            return None
+        digest.update(repr((name, value.dtype.name, value.shape)).encode())
+        digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+    return digest.digest()

@@ -114,7 +114,7 @@ class PromotionComparison:
         asked = asked_trials(inputs, self._conditions.at)
         old = at_old_values(inputs)
         # What a node reads that a trial does not move, also where the original computes it from a size that moves.
-        as_exported = old.baked()
+        as_exported = old.baked
         tried: Tried = []
         for optimized in (False, True):
             if not self._has_baseline(optimized):
@@ -135,8 +135,8 @@ class PromotionComparison:
             for trial, found in tried:
                 expected: Expected = self._outputs[optimized]
                 if trial is not old:
-                    expected = self._at({**as_exported, **trial.baked()}, trial, found, parts, optimized)
-                yield from self._against(found, trial, expected, inputs, as_exported, optimized)
+                    expected = self._at({**as_exported, **trial.baked}, trial, found, parts, optimized)
+                yield from self._against(found, trial, expected, inputs, as_exported, optimized, parts)
         self._references.clear()
         self._note_sizes(promoted, inputs)
 
@@ -319,6 +319,7 @@ class PromotionComparison:
         inputs: Sequence[PromotedInput],
         as_exported: Mapping[Key, ConstantOperand],
         optimized: bool,
+        parts: OriginalInParts,
     ) -> Iterator[Run | str]:
         fed = self._fed(trial, inputs)
         at = _said(fed.values)
@@ -340,13 +341,15 @@ class PromotionComparison:
         bounds = self._bounds if optimized else None
         verdict = judged(self._original, inputs, expected, found, bounds)
         if not verdict.same and trial.by_sizes(inputs):
-            by_sizes: dict[Key, Operand] = {**as_exported, **trial.baked(), **trial.by_sizes(inputs)}
+            by_sizes: dict[Key, Operand] = {**as_exported, **trial.baked, **trial.by_sizes(inputs)}
             sized = self._expected(self._reference(by_sizes), optimized)
             if not isinstance(sized, (CannotRunError, CannotLoadError)):
                 reference, from_scales = Reference.SIZES, verdict.comparison.max_abs_diff
                 self._by_sizes.append((trial, from_scales))
                 verdict = judged(self._original, inputs, sized, found, bounds)
         comparison = verdict.comparison
+        if comparison.bitwise and not (optimized or self._is_alone) and reference is Reference.SCALES:
+            parts.agree(trial, found)  # a session of few nodes costs no more than this
         yield Run(
             fed.values,
             fed.shapes,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
@@ -24,8 +24,7 @@ from resizefix.scope_path import MAIN, Key, ScopePath
 Body = GraphProto | FunctionProto
 
 
-@dataclass(frozen=True)
-class ConstantOperand:
+class ConstantOperand(NamedTuple):
     """The operand to write as a constant: float32 scales or int64 sizes, a number for each entry that the node
     wants."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,7 @@ class Trial:
         chosen = {source.name: value for source, value in self.values}
         return {source.name: promoted_feed(source, chosen.get(source.name, source.value)) for source in inputs}
 
+    @cached_property
     def baked(self) -> dict[Key, ConstantOperand]:
         """The operands that the same values make, for the re-baked original."""
         from resizefix.verification.reference_model import ConstantOperand

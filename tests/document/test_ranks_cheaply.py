@@ -8,13 +8,15 @@ from onnx import TensorProto, helper
 
 from resizefix.document import ranks
 from resizefix.document.ranks import node_of_many_axes
+from resizefix.document.scopes import Scopes
+from resizefix.document.view import View
 
 
-def model(*nodes: onnx.NodeProto) -> onnx.ModelProto:
+def scopes(*nodes: onnx.NodeProto) -> Scopes:
     graph = helper.make_graph(
         list(nodes), "g", [helper.make_tensor_value_info("x", TensorProto.INT64, [1])], [onnx.ValueInfoProto(name="y")]
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)])
+    return View(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)])).scopes
 
 
 def constant(name: str, count: int) -> onnx.NodeProto:
@@ -27,7 +29,7 @@ def test_many_constants_and_few_growing_nodes_are_not_followed(monkeypatch):
     monkeypatch.setattr(ranks, "_Ranks", None)  # what would follow
     constants = [constant(f"c{index}", 4) for index in range(1000)]
     grown = [helper.make_node("Unsqueeze", ["x"], [f"u{index}"], axes=[0]) for index in range(50)]
-    assert node_of_many_axes(model(*constants, *grown)) is None
+    assert node_of_many_axes(scopes(*constants, *grown)) is None
 
 
 @pytest.mark.parametrize(
@@ -43,4 +45,4 @@ def test_what_may_grow_is_followed_and_named(nodes):
     if nodes[0].op_type == "Gather":
         nodes[0].input[:] = ["x2", "x2"]
         nodes.insert(0, helper.make_node("Unsqueeze", ["x"], ["x2"], axes=[0]))
-    assert node_of_many_axes(model(*nodes)) is not None
+    assert node_of_many_axes(scopes(*nodes)) is not None

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import floor
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Lengths = npt.NDArray[np.int64]
+Scales = npt.NDArray[np.floating[Any]]
 _LARGE = 10**38  # below the largest float32
 
 
@@ -44,13 +46,13 @@ def agreed_length(scale: float, size: int | None) -> int | None:
     return length if length == inference_length(scale, size) else None
 
 
-def kernel_lengths(scale: float, sizes: Lengths) -> Lengths:
-    """`kernel_length` of many sizes, whose products are below 2⁶³."""
+def kernel_lengths(scale: float | Scales, sizes: Lengths) -> Lengths:
+    """`kernel_length` of many sizes, by one scale or a scale for each; the products are below 2⁶³."""
     return np.asarray((np.float32(scale) * sizes.astype(np.float32)).astype(np.int64))
 
 
-def inference_lengths(scale: float, sizes: Lengths) -> Lengths:
-    """`inference_length` of many sizes, whose products are below 2⁶³."""
+def inference_lengths(scale: float | Scales, sizes: Lengths) -> Lengths:
+    """`inference_length` of many sizes, by one scale or a scale for each; the products are below 2⁶³."""
     return np.asarray(np.floor(np.float64(np.float32(scale)) * sizes).astype(np.int64))
 
 

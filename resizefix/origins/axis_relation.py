@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.resized_length import Lengths, inference_lengths, kernel_lengths
+from resizefix.dialects.resized_length import inference_lengths, kernel_lengths
 from resizefix.document.operator_semantics.expression import Computed, Expression, Number, Size
 from resizefix.document.text import listed
 from resizefix.equivalences.scale_for_size import robust_scale, scale_for_size
@@ -136,15 +136,11 @@ def _multiple(subject: Subject, entry: Entry, own: Size) -> Multiple | None:
         return fit(values, values, entry.hints)
     if not np.all(np.isfinite(values)):
         return None
-    made = _made(values)
+    made = kernel_lengths(values, EVERY_SIZE)
     product = values.astype(np.float64) * EVERY_SIZE
     meant = np.rint(product)
     aims = bool(np.all(np.abs(product - meant) <= _QUOTIENT * np.abs(product)))
     return fit(meant.astype(np.int64) if aims else made, made, entry.hints)
-
-
-def _made(scales: Values) -> Lengths:
-    return np.asarray((scales.astype(np.float32) * EVERY_SIZE.astype(np.float32)).astype(np.int64))
 
 
 def _of_multiple(
@@ -184,8 +180,8 @@ def _samples_differ_at(subject: Subject, entry: Entry, multiple: Multiple) -> tu
     if quotients:
         differing &= values > 0  # nothing is sampled for an empty output
     if multiple.robust is None:
-        differing |= kernel_lengths(scale, EVERY_SIZE) != (values if quotients else _made(values))
-        differing |= inference_lengths(scale, EVERY_SIZE) != (values if quotients else _made(values))
+        made = values if quotients else kernel_lengths(values, EVERY_SIZE)
+        differing |= (kernel_lengths(scale, EVERY_SIZE) != made) | (inference_lengths(scale, EVERY_SIZE) != made)
     if not differing.any():
         return None
     # A size that is not tiny reads better as an example.

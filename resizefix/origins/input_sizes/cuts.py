@@ -65,5 +65,4 @@ def _cut_off(flow: Flow, choices: Choices, inferred: list[str], *, refusing: boo
 
 def _equal_symbol(sizes: Sizes, dim: Dim, old: int) -> Dim | None:
     """The size of the input that an axis follows, if it is `old`."""
-    names = [name for name in ("height", "width") if sizes.symbols.get(name) == old and sizes.follows(dim, name)]
-    return sizes.symbol(names[0]) if names else None
+    return next((side for side in sizes.sides if side.old == old and sizes.follows(dim, side.data)), None)

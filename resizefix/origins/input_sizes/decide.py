@@ -277,9 +277,9 @@ def _common_factor(sizes: Sizes, moving: Sequence[tuple[int, Dim, Dim]]) -> Frac
 def _symbol(flow: Flow, use: ResizeUse, axis: int, before: Dim) -> Dim | None:
     """The size of the input that an axis follows, or would if it were not fixed on the way."""
     sizes = flow.sizes
-    for name in ("height", "width"):
-        if sizes.follows(before, name):
-            return sizes.symbol(name)
+    for side in sizes.sides:
+        if sizes.follows(before, side.data):
+            return side
     listed = [known for known, _, _ in use.axes]
     place = listed.index(axis) if len(listed) == 2 else None
     if sizes.fixed(before) is None or place is None:
@@ -314,15 +314,14 @@ def _arithmetic(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         if node.op_type not in _ARITHMETIC | _MAKING or not flow.is_read(node.output[0]):
             continue
         open_dims = [dim for dim in use.dims if dim is not None and flow.is_open(dim)]
-        names = [name for name in ("height", "width") if name in sizes.symbols]
         for order, dim in enumerate(open_dims):
-            equal = [name for name in names if sizes.symbols[name] == dim.old]
+            equal = [side for side in sizes.sides if side.old == dim.old]
             if not equal or choices.of(flow.labels[place.node]) == "keep":
                 continue
             if len(equal) > 1 and len(open_dims) == 1 and not sizes.tied:
                 raise refuse(flow.labels[place.node], "origins.input-size-square", old=dim.old)
-            flow.bind(dim, sizes.symbol(equal[min(order, len(equal) - 1)]))
-            inferred.append(f"{flow.labels[place.node]}: {dim.old} is the {equal[0]} of the input")
+            flow.bind(dim, equal[min(order, len(equal) - 1)])
+            inferred.append(f"{flow.labels[place.node]}: {dim.old} is the {equal[0].data} of the input")
 
 
 def _rest(flow: Flow) -> None:

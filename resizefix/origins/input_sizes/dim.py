@@ -258,6 +258,16 @@ class Sizes:
         position = list(_STEPS).index(symbol) + 1
         return symbol in self.symbols and lengths is not None and bool(lengths[position] != lengths[0])
 
+    @property
+    def sides(self) -> list[Dim]:
+        """The height and the width of the input, as far as they may change."""
+        return [self.symbol(name) for name in ("height", "width") if name in self.symbols]
+
+    def are_sides(self, height: Dim, width: Dim) -> bool:
+        """Whether the one follows the input's height alone, and the other its width."""
+        lines = [self.follows(dim, name) for dim in (height, width) for name in ("height", "width")]
+        return lines == [True, False, False, True]
+
     def stride(self, dim: Dim) -> float | None:
         """How many samples of the input one sample of an axis stands for; None where it follows neither size."""
         lengths = self._evaluate(dim, self._apart, self._apart_memo)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from onnx import NodeProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
@@ -21,7 +22,7 @@ from resizefix.origins.input_sizes import (
     window_rows,
 )
 from resizefix.origins.input_sizes.branches import dims_after, only_node, taken
-from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.origins.input_sizes.dim import Dim, Lengths, Sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.node_reading import AttributeUse, DimList, NodeReading, UnknownRankError
 from resizefix.origins.input_sizes.operands import Operands, Place
@@ -73,6 +74,10 @@ class PadRule(NamedTuple):
     dim: Dim
     step: int
     uneven: bool
+
+    def holds(self, lengths: Lengths) -> npt.NDArray[np.bool_]:
+        """Where another size fits."""
+        return np.asarray((lengths - (self.dim.old or 0)) % self.step == 0)
 
     def why(self, new: int) -> Diagnostic:
         """Why another size does not fit."""

@@ -41,7 +41,7 @@ def _outputs(flow: Flow, node: int) -> list[str]:
 
 def _lengths(flow: Flow) -> Iterator[tuple[int, ...]]:
     """The sides of maps that are the image, a share or a multiple of it; together and alone."""
-    sides = [flow.sizes.symbols[name] for name in ("height", "width") if name in flow.sizes.symbols]
+    sides = [flow.sizes.symbols[side.data] for side in flow.sizes.sides]
     for share in _SHARES:
         for made in ([side * share for side in sides], [side // share for side in sides]):
             if min(made, default=0) > _SMALL:

@@ -102,10 +102,9 @@ def even_pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     """As much on both sides in front of a window with strides: where "SAME" pads this size so, the amounts may have
     been computed of it, and are others at a size that leaves another remainder."""
     for node, made in flow.padded_outputs:
-        for name in ("height", "width") if choices.of(node) != "keep" else ():
-            old = flow.sizes.symbols.get(name)
-            wished = [dim for dim in made if dim.old == old and flow.sizes.follows(dim, name)]
-            flow.wished += [(node, dim, flow.sizes.symbol(name)) for dim in wished]
+        for side in flow.sizes.sides if choices.of(node) != "keep" else ():
+            wished = [dim for dim in made if dim.old == side.old and flow.sizes.follows(dim, side.data)]
+            flow.wished += [(node, dim, side) for dim in wished]
     for node, dim in flow.uneven_windows:
         if choices.of(node) != "keep" and flow.sizes.fixed(dim) is None:
             flow.parities.append(PadRule(node, dim, _COARSEST, uneven=False))

@@ -23,7 +23,7 @@ from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.origins.input_sizes.scalar_use import ScalarUse, alike, reading
+from resizefix.origins.input_sizes.scalar_use import ScalarUse, alike, distinct, reading
 from resizefix.origins.input_sizes.taints import Taint
 
 _SMALL = 4
@@ -70,7 +70,7 @@ class PlainNumbers:
         13, 16 of 416."""
         if array is None or array.dtype.kind != "f" or array.size < 2 or np.any(array <= 0) or np.any(array >= 1):
             return False
-        sides = [dim.old or 1 for dim in self._images()]
+        sides = [dim.old or 1 for dim in self.sizes.sides]
         turns = [sides, sides[::-1]] if len(sides) == 2 and array.size % 2 == 0 else []
         for turn in [[side] for side in sides] + turns:
             places = np.resize(turn, array.size)
@@ -139,14 +139,14 @@ class PlainNumbers:
     def _uses(
         self, node: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...], taint: Taint
     ) -> tuple[ScalarUse, ...]:
-        whole, shares = self._images(), self._images()
+        whole, shares = self.sizes.sides, self.sizes.sides
         if node.op_type in _DIVIDING:
             moving = [dim for dim in own if self._moves(dim)]
             area = [self.sizes.product(moving)] if len(moving) > 1 else []
             volume = [self.sizes.product(own[1:])] if area and len(own) > 2 else []
-            shares = [*shares, *moving, *area, *volume, self.sizes.product(self._images())]
+            shares = [*shares, *moving, *area, *volume, self.sizes.product(self.sizes.sides)]
             counts = [*area, *(dim for dim in moving if self.sizes.resolve(dim).kind == "product")]
-            whole = [*self._images(), *counts] if node.op_type == "Mul" else shares
+            whole = [*self.sizes.sides, *counts] if node.op_type == "Mul" else shares
         elif node.op_type not in _SHIFTING:
             return ()
         found: list[ScalarUse] = []
@@ -154,9 +154,8 @@ class PlainNumbers:
             for dim in whole if form in ("whole", "half") else shares:
                 for less in (0, 1):
                     use = reading(dim, less, form, array) if (dim.old or 0) - less > _SMALL else None
-                    if use is not None and not any(alike(self.sizes, use, other) for other in found):
-                        found.append(use)
-        return tuple(found)
+                    found += [] if use is None else [use]
+        return tuple(distinct(self.sizes, found))
 
     def _sides(self, node: NodeProto, array: npt.NDArray[Any], label: str, near: set[Dim]) -> ScalarUse | None:
         """A list that holds the width and the height of one map in turn, as [W, H, W, H]: no other use of two such
@@ -176,11 +175,8 @@ class PlainNumbers:
                         if np.array_equal(use.make(lambda dim: dim.old or 0), array):
                             found.append(use)
         atoms = {atom for dim in near for atom in self.sizes.atoms(dim)}
-        apart: list[ScalarUse] = []
         plain = [use for use in found if use.form in ("whole", "reciprocal")]
-        for use in [use for use in found if atoms.issuperset(use.dims)] or plain or found:
-            if not any(alike(self.sizes, use, other) for other in apart):
-                apart.append(use)
+        apart = distinct(self.sizes, [use for use in found if atoms.issuperset(use.dims)] or plain or found)
         if len(apart) > 1:
             raise refuse(label, "origins.input-size-numbers", numbers=[value.item() for value in array.ravel()])
         return apart[0] if apart else None
@@ -188,14 +184,11 @@ class PlainNumbers:
     @cached_property
     def _maps(self) -> list[tuple[Dim, Dim]]:
         """Height and width of every map of the model, and of the image."""
-        sizes, found = self.sizes, [(*self._images(),)]
+        sizes, found = self.sizes, [(*self.sizes.sides,)]
         for dims in self.flow.dims.values():
             for one, other in zip(dims or (), (dims or ())[1:], strict=False):
                 pair = sizes.resolve(one), sizes.resolve(other)
-                if pair in found or None in (one.old, other.old):
-                    continue
-                sides = [[sizes.follows(dim, name) for name in ("height", "width")] for dim in pair]
-                if sides == [[True, False], [False, True]]:
+                if pair not in found and None not in (one.old, other.old) and sizes.are_sides(*pair):
                     found.append(pair)
         return [pair for pair in found if len(pair) == 2]
 
@@ -213,9 +206,6 @@ class PlainNumbers:
         value, kind = array.flat[0], array.dtype.type
         counts = {length for length in counts if math.isqrt(length) ** 2 != length}
         return any(value in (kind(length**0.5), kind(length**-0.5)) for length in counts)
-
-    def _images(self) -> list[Dim]:
-        return [self.sizes.symbol(name) for name in ("height", "width") if name in self.sizes.symbols]
 
     def _counts(
         self, node: NodeProto, inner: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...], taint: Taint
@@ -265,7 +255,7 @@ class PlainNumbers:
     def _side_by_side(self, node: NodeProto, array: npt.NDArray[Any], taint: Taint) -> list[tuple[list[Dim], bool]]:
         """For each number of a list the sizes that it may be; where it meets one coordinate of several that stand side
         by side, only those that this counts along, and true."""
-        every = [*self._images(), *(() if taint.is_pixel else taint.along)]
+        every = [*self.sizes.sides, *(() if taint.is_pixel else taint.along)]
         own = self.flow.dims.get(node.output[0]) or ()
         known, held = taint.channels, [axis for axis, length in enumerate(array.shape) if length > 1]
         aligned = known is not None and held == [known.axis - len(own) + array.ndim]
@@ -274,7 +264,7 @@ class PlainNumbers:
         made: list[tuple[list[Dim], bool]] = []
         for along in known.along:
             lines = [name for name in self.sizes.symbols for dim in along if self.sizes.follows(dim, name)]
-            images = [dim for dim in self._images() if str(dim.data) in lines]
+            images = [dim for dim in self.sizes.sides if str(dim.data) in lines]
             made.append(([*along, *images], True) if along else (every, False))
         return made
 

@@ -70,8 +70,7 @@ def positions_in(sizes: Sizes, array: Array, dims: tuple[Dim, ...]) -> Positions
 
 def _checked(sizes: Sizes, found: Positions) -> Positions | None:
     """Only where one size follows the height alone, and the other the width."""
-    lines = [[sizes.follows(dim, name) for name in ("height", "width")] for dim in (found.height, found.width)]
-    return found if lines == [[True, False], [False, True]] else None
+    return found if sizes.are_sides(found.height, found.width) else None
 
 
 def _cubic(old: int, new: int) -> Array:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.origins.input_sizes.dim import Dim
+from resizefix.dialects.resized_length import Scales, inference_lengths, kernel_lengths
+from resizefix.origins.input_sizes.dim import Dim, Lengths
 from resizefix.origins.input_sizes.flow import Flow
 
-Lengths = npt.NDArray[np.int64]
 _AROUND = 512  # sizes on each side of the wished one that are looked at
 
 
@@ -33,47 +35,40 @@ class SizeRule:
     text: str
 
 
-def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
-    """The first node that fails at a size of the input; None where none is seen to."""
-    point = {name: np.array([value], np.int64) for name, value in symbols.items()}
-    memo: dict[Dim, Lengths] = {}
+class _Condition(NamedTuple):
+    """What must hold at a node: `holds` says where of the lengths of `dims`, `why` what is wrong with some of them."""
+
+    node: str
+    dims: Sequence[Dim]
+    holds: Callable[..., npt.NDArray[np.bool_]]
+    why: Callable[..., Diagnostic]
+
+
+def _conditions(flow: Flow) -> Iterator[_Condition]:
+    """All that must hold at a size of the input, in the order in which it is said."""
+    apart = _reason("origins.input-size-apart", "one", "other")
     for meeting in flow.solver.meetings:
-        one, other = (flow.sizes.at(dim, point, memo) for dim in meeting.sizes)
-        if one is not None and other is not None and one[0] != other[0]:
-            why = Diagnostic("origins.input-size-apart", one=int(one[0]), other=int(other[0]))
-            return Broken(meeting.node, why)
-    for node, first, second in flow.readings:
-        one, other = (flow.sizes.at(dim, point, memo) for dim in (first, second))
-        if one is not None and other is not None and one[0] != other[0]:
-            return Broken(node, Diagnostic("origins.input-size-two-shares", one=int(one[0]), other=int(other[0])))
-    for node, first, second in flow.wished:
-        one, other = (flow.sizes.at(dim, point, memo) for dim in (first, second))
-        if one is not None and other is not None and one[0] != other[0]:
-            why = Diagnostic("origins.input-size-wished", made=int(one[0]), wished=int(other[0]))
-            return Broken(node, why)
+        yield _Condition(meeting.node, meeting.sizes, np.equal, apart)
+    for node, *pair in flow.readings:
+        yield _Condition(node, pair, np.equal, _reason("origins.input-size-two-shares", "one", "other"))
+    for node, *pair in flow.wished:
+        yield _Condition(node, pair, np.equal, _reason("origins.input-size-wished", "made", "wished"))
     for rule in flow.parities:
-        found = flow.sizes.at(rule.dim, point, memo)
-        if found is not None and (found[0] - (rule.dim.old or 0)) % rule.step:
-            return Broken(rule.node, rule.why(int(found[0])))
-    for node, before, after in flow.quotients:
-        size, made = (flow.sizes.at(dim, point, memo) for dim in (before, after))
-        if size is not None and made is not None and not _makes(size, made)[0]:
-            return Broken(node, Diagnostic("origins.input-size-quotient", size=int(size[0]), made=int(made[0])))
+        yield _Condition(rule.node, [rule.dim], rule.holds, rule.why)
+    for node, *pair in flow.quotients:
+        yield _Condition(node, pair, _makes, _reason("origins.input-size-quotient", "size", "made"))
     for node, dim, most in flow.limits:
-        found = flow.sizes.at(dim, point, memo)
-        if found is not None and not 0 <= found[0] <= most:
-            return Broken(node, Diagnostic("origins.input-size-pad-side", amount=int(found[0])))
+        yield _Condition(node, [dim], partial(_is_up_to, most), _reason("origins.input-size-pad-side", "amount"))
     for dim, node in flow.makers():
-        found = flow.sizes.at(dim, point, memo)
-        if found is not None and found[0] < 1 and (dim.old or 0) >= 1:
-            return Broken(node, Diagnostic("origins.input-size-empty", length=int(found[0])))
+        if (dim.old or 0) >= 1:
+            yield _Condition(node, [dim], partial(np.less_equal, 1), _reason("origins.input-size-empty", "length"))
     for part, node in _quotients(flow):
-        if _leaves(flow, part, point, memo)[0]:
-            whole, divisor = (flow.sizes.at(size, point, memo) for size in part.parts)
-            if whole is not None and divisor is not None:
-                why = Diagnostic("origins.input-size-remainder", whole=int(whole[0]), divisor=int(divisor[0]))
-                return Broken(node, why)
-    return None
+        yield _Condition(node, part.parts, _divides, _reason("origins.input-size-remainder", "whole", "divisor"))
+
+
+def _reason(code: str, *names: str) -> Callable[..., Diagnostic]:
+    """The sentence of `code`, with lengths under these names."""
+    return lambda *lengths: Diagnostic(code, **dict(zip(names, lengths, strict=True)))
 
 
 def _quotients(flow: Flow) -> Iterator[tuple[Dim, str]]:
@@ -93,50 +88,37 @@ def _quotients(flow: Flow) -> Iterator[tuple[Dim, str]]:
 def _makes(size: Lengths, made: Lengths) -> npt.NDArray[np.bool_]:
     """Whether the float32 quotient of two sizes makes the one of the other, in kernel and inference of onnxruntime."""
     with np.errstate(all="ignore"):
-        scales = made.astype(np.float32) / size.astype(np.float32)
-        kernel = (scales * size.astype(np.float32)).astype(np.int64)
-        inferred = np.floor(scales.astype(np.float64) * size).astype(np.int64)
-        return np.asarray((kernel == made) & (inferred == made))
+        scales: Scales = np.divide(made, size, dtype=np.float32)
+        return np.asarray((kernel_lengths(scales, size) == made) & (inference_lengths(scales, size) == made))
 
 
-def _leaves(flow: Flow, dim: Dim, sizes: Mapping[str, Lengths], memo: dict[Dim, Lengths]) -> npt.NDArray[np.bool_]:
-    """Where a division leaves a remainder."""
-    whole, divisor = (flow.sizes.at(part, sizes, memo) for part in dim.parts)
-    if whole is None or divisor is None:
-        return np.zeros(next(iter(sizes.values())).shape, bool)
-    return np.asarray(whole % np.where(divisor == 0, 1, divisor) != 0)
+def _is_up_to(most: int, amount: Lengths) -> npt.NDArray[np.bool_]:
+    return np.asarray((amount >= 0) & (amount <= most))
 
 
-def _fits(flow: Flow, sizes: Mapping[str, Lengths]) -> npt.NDArray[np.bool_]:
+def _divides(whole: Lengths, divisor: Lengths) -> npt.NDArray[np.bool_]:
+    return np.asarray(whole % np.where(divisor == 0, 1, divisor) == 0)
+
+
+def _looked_at(
+    flow: Flow, sizes: Mapping[str, Lengths]
+) -> Iterator[tuple[_Condition, list[Lengths], npt.NDArray[np.bool_]]]:
+    """The conditions whose lengths are known at these sizes of the input, the lengths, and where they hold."""
     memo: dict[Dim, Lengths] = {}
-    good = np.ones(next(iter(sizes.values())).shape, bool)
-    for meeting in flow.solver.meetings:
-        one, other = (flow.sizes.at(dim, sizes, memo) for dim in meeting.sizes)
-        if one is not None and other is not None:
-            good &= one == other
-    for _, first, second in [*flow.readings, *flow.wished]:
-        one, other = (flow.sizes.at(dim, sizes, memo) for dim in (first, second))
-        if one is not None and other is not None:
-            good &= one == other
-    for rule in flow.parities:
-        found = flow.sizes.at(rule.dim, sizes, memo)
-        if found is not None:
-            good &= (found - (rule.dim.old or 0)) % rule.step == 0
-    for _, before, after in flow.quotients:
-        size, made = (flow.sizes.at(dim, sizes, memo) for dim in (before, after))
-        if size is not None and made is not None:
-            good &= _makes(size, made)
-    for _, dim, most in flow.limits:
-        found = flow.sizes.at(dim, sizes, memo)
-        if found is not None:
-            good &= (found >= 0) & (found <= most)
-    for dim, _ in flow.makers():
-        found = flow.sizes.at(dim, sizes, memo)
-        if found is not None and (dim.old or 0) >= 1:
-            good &= found >= 1
-    for part, _ in _quotients(flow):
-        good &= ~_leaves(flow, part, sizes, memo)
-    return good
+    for condition in _conditions(flow):
+        found = [flow.sizes.at(dim, sizes, memo) for dim in condition.dims]
+        lengths = [length for length in found if length is not None]
+        if len(lengths) == len(found):
+            yield condition, lengths, condition.holds(*lengths)
+
+
+def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
+    """The first node that fails at a size of the input; None where none is seen to."""
+    point = {name: np.array([value], np.int64) for name, value in symbols.items()}
+    for condition, lengths, holds in _looked_at(flow, point):
+        if not holds[0]:
+            return Broken(condition.node, condition.why(*(int(length[0]) for length in lengths)))
+    return None
 
 
 def rule_of(flow: Flow, symbols: Mapping[str, int]) -> SizeRule:
@@ -148,7 +130,9 @@ def rule_of(flow: Flow, symbols: Mapping[str, int]) -> SizeRule:
         around = np.arange(max(1, wished - _AROUND), wished + _AROUND + 1, dtype=np.int64)
         sizes = {other: np.full(around.shape, flow.sizes.symbols[other], np.int64) for other in symbols}
         sizes[name] = around
-        fits = _fits(flow, sizes)
+        fits = np.ones(around.shape, bool)
+        for _, _, holds in _looked_at(flow, sizes):
+            fits &= holds
         good = [int(size) for size in around[fits]]
         below = [size for size in good if size <= wished][-1:]
         above = [size for size in good if size >= wished][:1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,15 @@ def reading(dim: Dim, less: int, form: str, array: npt.NDArray[Any]) -> ScalarUs
         return None
     use = ScalarUse((dim,), less, form, array)
     return use if np.array_equal(use.make(lambda one: one.old or 0), array) else None
+
+
+def distinct(sizes: Sizes, uses: Iterable[ScalarUse]) -> list[ScalarUse]:
+    """The first of each that are the same number at every size."""
+    found: list[ScalarUse] = []
+    for use in uses:
+        if not any(alike(sizes, use, other) for other in found):
+            found.append(use)
+    return found
 
 
 def alike(sizes: Sizes, one: ScalarUse, other: ScalarUse) -> bool:

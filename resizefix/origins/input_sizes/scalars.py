@@ -19,7 +19,7 @@ from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.plain_numbers import PlainNumbers
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.origins.input_sizes.scalar_use import FORMS, SHARES, ScalarUse, alike, reading
+from resizefix.origins.input_sizes.scalar_use import FORMS, SHARES, ScalarUse, alike, distinct, reading
 from resizefix.origins.input_sizes.tables import Table
 from resizefix.origins.input_sizes.taints import Taint, channels_after, chosen_along, table_taint
 
@@ -188,10 +188,7 @@ class _Search:
                 raise refuse(label, "origins.input-size-scalar-or", value=value.item())
         if self._may_be_offset(node, uses, float(value)) and said != "follow":
             raise refuse(label, "origins.input-size-scalar-or", value=value.item())
-        different: list[ScalarUse] = []
-        for use in uses:
-            if not any(alike(self.sizes, use, other) for other in different):
-                different.append(use)
+        different = distinct(self.sizes, uses)
         if len(different) > 1:
             raise refuse(label, "origins.input-size-scalar", value=value.item())
         if not different and taint.is_index and said != "follow" and self._may_divide(node, array):
@@ -249,13 +246,8 @@ class _Search:
         sizes = self.sizes
         dims = [] if taint.is_pixel else list(taint.along)
         if (taint.along or taint.is_map) and not taint.is_index:
-            for name in ("height", "width"):
-                if name not in sizes.symbols:
-                    continue
-                symbol = sizes.symbol(name)
-                lined = [dim for dim in taint.along if sizes.follows(dim, name)]
-                if lined or not taint.along:
-                    dims.append(symbol)
+            along = taint.along
+            dims += [s for s in sizes.sides if not along or any(sizes.follows(dim, s.data) for dim in along)]
         for dim in [*dims, *taint.summed]:
             for less in (0, 1):
                 for form in FORMS:

@@ -16,7 +16,7 @@ import numpy as np
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.sequences import Sequence, chosen, readings
-from resizefix.origins.input_sizes.window_masks import WindowMasks, may_be_masks, window_masks
+from resizefix.origins.input_sizes.window_masks import WindowMasks, may_be_masks, merged_lengths, window_masks
 
 Length = Callable[[Dim], int]
 
@@ -65,8 +65,8 @@ class Grid:
                 view[position] = channel.sequence.make(int(np.prod(moved)), self.dtype).reshape(moved)
             else:
                 row = channel.sequence.make(moved[channel.axis], self.dtype)
-                view[position] = row.reshape([-1 if at == channel.axis else 1 for at in range(len(moved))])
-        return made.reshape([int(np.prod([length(dim) for dim in factors])) for factors in self.shape])
+                view[position] = _along(row, channel.axis, len(moved))
+        return made.reshape(merged_lengths(self.shape, length))
 
 
 @dataclass(frozen=True)
@@ -193,12 +193,22 @@ def _multiple(block: Array, axes: set[int | None]) -> Channel:
     for axis in axes:
         if axis is None or block.dtype != np.float32 or block.shape[axis] < _SURE:
             continue
-        row = block[tuple(slice(None) if at == axis else 0 for at in range(block.ndim))]
+        row = _row(block, axis)
         sequence = Sequence("steps", "float32", float(row[1]))
-        around = sequence.make(len(row), block.dtype).reshape([-1 if at == axis else 1 for at in range(block.ndim)])
-        if np.all(block == around):
+        if np.all(block == _along(sequence.make(len(row), block.dtype), axis, block.ndim)):
             return Channel(block.flat[0], axis, sequence)
     raise NoGridError
+
+
+def _row(block: Array, axis: int) -> Array:
+    """The first samples along an axis."""
+    row: Array = block[tuple(slice(None) if at == axis else 0 for at in range(block.ndim))]
+    return row
+
+
+def _along(row: Array, axis: int, rank: int) -> Array:
+    """A row as it is broadcast over a block of this rank, along one of its axes."""
+    return row.reshape([-1 if at == axis else 1 for at in range(rank)])
 
 
 def _counts(rows: Array) -> bool:
@@ -224,9 +234,8 @@ def _channel(
             raise NoGridError
         return Channel(value)
     for axis in range(len(moving)):
-        row = block[tuple(slice(None) if at == axis else 0 for at in range(len(moving)))]
-        around = row.reshape([-1 if at == axis else 1 for at in range(len(moving))])
-        if np.all(block == around):
+        row = _row(block, axis)
+        if np.all(block == _along(row, axis, block.ndim)):
             sequence = chosen(row, known.sequences, kind)
             if sequence is None or not _is_told(sizes, sequence, len(row), factors[moving[axis]], known):
                 raise NoGridError

@@ -6,6 +6,7 @@ which must not see each other. However many windows there are, all others have o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -33,7 +34,12 @@ class WindowMasks:
         for axis in self.moving:
             count = length(self.dims[axis])
             made = made.take(np.arange(count) == count - 1, axis)
-        return made.reshape([int(np.prod([length(dim) for dim in factors])) for factors in self.shape])
+        return made.reshape(merged_lengths(self.shape, length))
+
+
+def merged_lengths(shape: tuple[tuple[Dim, ...], ...], length: Callable[[Dim], int]) -> list[int]:
+    """The lengths of axes that are made of these factors."""
+    return [math.prod(length(dim) for dim in factors) for factors in shape]
 
 
 def window_masks(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[bytes]) -> WindowMasks | None:

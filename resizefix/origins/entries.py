@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,25 +30,6 @@ from resizefix.origins.measure import Chain
 Values = npt.NDArray[Any]
 
 
-class Entry(Protocol):
-    """One number of the operand."""
-
-    @property
-    def depends(self) -> frozenset[Size]:
-        """The sizes that it depends on, each by its meaning."""
-
-    @property
-    def hints(self) -> tuple[float, ...]:
-        """Numbers it is written with."""
-
-    @property
-    def expression(self) -> Expression | None:
-        """How it is written; None if it was only measured."""
-
-    def at(self, sizes: Mapping[Size, Values]) -> Values:
-        """Its value for given sizes, each an array of one length."""
-
-
 class DimResolver:
     """What sizes mean to one resize."""
 
@@ -57,20 +38,20 @@ class DimResolver:
         self._own = own
         self._rank = rank
         self._sources = [axis_sizes.source(own, axis) for axis in range(rank)]
-        self._known: dict[Size, Expression] = {}  # asked again for each of thousands of lengths
+        self._known: dict[Size, Size | Number] = {}  # asked again for each of thousands of lengths
 
     def own(self, axis: int) -> Size:
         """The input's own size on an axis; the same for axes of provably equal size."""
         source = self._sources[axis]
         return Size(self._own, self._sources.index(source) if sizes_in(source) else axis)
 
-    def of(self, size: Size) -> Expression:
+    def of(self, size: Size) -> Size | Number:
         """The input's own size if it is provably that, a number if the file fixes it, else the size as it stands."""
         if size not in self._known:
             self._known[size] = self._meaning(size)
         return self._known[size]
 
-    def _meaning(self, size: Size) -> Expression:
+    def _meaning(self, size: Size) -> Size | Number:
         if size.tensor == self._own and size.axis < self._rank:
             return self.own(size.axis)
         source = self._axis_sizes.source(size.tensor, size.axis)
@@ -88,7 +69,7 @@ class DimResolver:
 
 @dataclass(frozen=True)
 class TracedEntry:
-    """An entry that the walk found."""
+    """One number of the operand, that the walk found."""
 
     expression: Expression
 
@@ -99,18 +80,18 @@ class TracedEntry:
 
     @property
     def depends(self) -> frozenset[Size]:
-        """The sizes it is written with."""
+        """The sizes that it depends on, each by its meaning."""
         return sizes_in(self.expression)
 
     @property
     def hints(self) -> tuple[float, ...]:
-        """Its floating-point numbers first: a factor rather is one than an index."""
+        """The numbers it is written with, floating-point ones first: a factor rather is one than an index."""
         numbers = sorted(numbers_in(self.expression), key=lambda found: not found.dtype.startswith("float"))
         values = [float(found.value) for found in numbers]
         return tuple(dict.fromkeys([*values, *(1 / value for value in values if value)]))
 
     def at(self, sizes: Mapping[Size, Values]) -> Values:
-        """Computed by numpy, in the types of the model."""
+        """Its value for given sizes, each an array of one length: by numpy, in the types of the model."""
         lengths = [np.shape(value) for value in sizes.values()]
         return np.broadcast_to(evaluate(self.expression, sizes), np.broadcast_shapes(*lengths))
 
@@ -121,7 +102,7 @@ _OTHER_LENGTHS = (3, 16, 97, 640, 1025, 4099)
 
 @dataclass(frozen=True)
 class MeasuredEntry:
-    """An entry whose chain onnxruntime runs."""
+    """One number of the operand, whose chain onnxruntime runs."""
 
     chain: Chain
     position: int
@@ -131,7 +112,7 @@ class MeasuredEntry:
     expression: Expression | None = None
 
     def at(self, sizes: Mapping[Size, Values]) -> Values:
-        """One run for each element."""
+        """Its value for given sizes, each an array of one length: one run for each element."""
         arrays = np.broadcast_arrays(*sizes.values())
         shape = arrays[0].shape if arrays else ()
         found = []
@@ -141,23 +122,22 @@ class MeasuredEntry:
         return np.array(found).reshape(shape)
 
 
+Entry = TracedEntry | MeasuredEntry
+
+
 def operand(chain: Chain, meanings: DimResolver, lengths: Mapping[Size, int]) -> Values:
     """The operand where sizes of these meanings have these lengths; others have some length of their own."""
 
     def length(size: Size) -> int:
         meaning = meanings.of(size)
-        return meaning.value if isinstance(meaning, Number) else lengths.get(meaning, _some_length(meaning))  # type: ignore
+        return int(meaning.value) if isinstance(meaning, Number) else lengths.get(meaning, 37 + 4 * meaning.axis)
 
     return chain.run(length)
 
 
-def _some_length(meaning: Any) -> int:
-    return 37 + 4 * int(meaning.axis)
-
-
 def measured_entries(chain: Chain, meanings: DimResolver) -> list[MeasuredEntry]:
     """One entry for each number of the operand, with what it turns out to depend on. Raises UntraceableError."""
-    found = list(dict.fromkeys(meaning for size in chain.sizes if isinstance(meaning := meanings.of(size), Size)))
+    found = dict.fromkeys(meaning for size in chain.sizes if isinstance(meaning := meanings.of(size), Size))
     base = operand(chain, meanings, {})
     if base.ndim != 1:
         raise UntraceableError("origins.chain-not-a-vector", ndim=base.ndim)

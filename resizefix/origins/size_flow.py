@@ -24,8 +24,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, node_label
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.origins.size_reach import SizeReach
-from resizefix.origins.size_rows import PASSING, ConflictError, Dims, UnknownSizesError, resized_by, row_of
-from resizefix.origins.size_view import NodeView
+from resizefix.origins.size_rows import PASSING, ConflictError, Dims, UnknownSizesError, View, resized_by, row_of
 from resizefix.scope_path import Key
 
 OLD = -1  # the case in which every resize keeps its operand
@@ -152,7 +151,7 @@ class SizeFlow:
 
     def _compute(self, node: NodeProto, moved: Moved | None, cases: set[int], label: str) -> None:
         row = row_of(node) if moved is None else None
-        view = NodeView(self, node, self._scope.opset, OLD)
+        view = View(self, node, self._scope.opset, OLD)
 
         def made(case: int) -> Sequence[Dims | None]:
             view.case = case

@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import zip_longest
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from onnx import NodeProto, TypeProto
+from onnx import NodeProto, TypeProto, helper
 
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
@@ -25,7 +25,11 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
 from resizefix.opsets.inference import dims_of, infer
 
+if TYPE_CHECKING:
+    from resizefix.origins.size_flow import SizeFlow
+
 Dims = tuple[int, ...]
+_Known = TypeVar("_Known")
 
 
 class ConflictError(Exception):
@@ -40,35 +44,54 @@ class UnknownSizesError(Exception):
     """It is not known what comes out, or whether anything does."""
 
 
-class View(Protocol):
-    """A node whose inputs have sizes. All raise UnknownSizesError for what is not known."""
+class View:
+    """One node in one case, as the rows see it. What is asked for and not known raises UnknownSizesError."""
 
-    node: NodeProto
-    opset: int
+    def __init__(self, flow: SizeFlow, node: NodeProto, opset: int, case: int) -> None:
+        self._flow = flow
+        self.node = node
+        self.opset = opset
+        self.case = case
+        self._attributes: dict[str, Any] | None = None
 
     def __len__(self) -> int:
-        """How many inputs there are."""
-
-    def has(self, position: int) -> bool:
-        """Whether an input is given."""
+        return len(self.node.input)
 
     def dims(self, position: int) -> Dims:
         """The sizes of an input."""
+        return _known(self._flow.dims(self.node.input[position], self.case) if self.has(position) else None)
+
+    def has(self, position: int) -> bool:
+        """Whether an input is given."""
+        return position < len(self.node.input) and bool(self.node.input[position])
 
     def old(self, position: int) -> Dims:
-        """Its sizes in a case that is known to run."""
+        """The sizes of an input with the old operands, with which the model is known to run."""
+        return _known(self._flow.old(self.node.input[position]))
 
     def value(self, position: int) -> Array:
         """The value of an input that lists sizes."""
+        return _known(self.value_of(self.node.input[position]) if self.has(position) else None)
 
     def value_of(self, name: str) -> Array | None:
-        """The value of an input by its name, None where it is not known."""
+        """The value of an input by its name; None where it is not known."""
+        return self._flow.value(name, self.case)
 
     def type_of(self, name: str) -> TypeProto | None:
-        """The type of an input by its name, None where it is not known."""
+        """The type of an input by its name; None where it is not known."""
+        return self._flow.type_of(name, self.case)
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute's value."""
+        if self._attributes is None:
+            self._attributes = {found.name: helper.get_attribute_value(found) for found in self.node.attribute}
+        return self._attributes.get(name, default)
+
+
+def _known(found: _Known | None) -> _Known:
+    if found is None:
+        raise UnknownSizesError
+    return found
 
 
 Row = Callable[[View], Sequence["Dims | None"]]
@@ -284,11 +307,9 @@ def _chosen(view: View) -> list[Dims | None]:
 def _resize(view: View) -> list[Dims | None]:
     """A resize whose operand does not move: its scales or sizes as they stand, or as they follow from other sizes."""
     try:
-        dialect = dialect_of(view.node.op_type, view.opset)
-        reading = read(view.node, dialect)
+        interpolation, operands = read(view.node, dialect_of(view.node.op_type, view.opset))
     except RefusedError:
         raise UnknownSizesError from None
-    interpolation, operands = reading
     if operands.scales_attribute is not None:
         return [resized_by(view.dims(0), ExtentKind.SCALES, interpolation.axes, operands.scales_attribute)]
     scales = None if operands.scales is None else view.value_of(operands.scales)
@@ -303,7 +324,6 @@ def _resize(view: View) -> list[Dims | None]:
     return [None]  # an operand that data decides: it runs, whatever comes
 
 
-@lru_cache(maxsize=256)
 @lru_cache(maxsize=1024)
 def resized_by(dims: Dims, kind: ExtentKind, axes: tuple[int, ...] | None, operand: tuple[float, ...]) -> Dims:
     """What a resize makes of sizes, as onnxruntime's kernels do. Raises UnknownSizesError for what does not run."""

@@ -38,7 +38,7 @@ FOR_INSPECT = {
     "library": {"coupling", "plans", "resolution", "size_coupling", "verdict"},
     "operations": {"forms", "site", "sites"},
     "opsets": {"evaluation", "inference", "node_schema", "signatures"},
-    "origins": {"classify", "origin", "size_flow", "size_reach", "size_rows", "size_view"},
+    "origins": {"classify", "origin", "size_flow", "size_reach", "size_rows"},
     "runtimes": {"inputs"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "operators", "target", "tensorrt"}
     | {"conditions", "mnn_conditions", "opencv_conditions", "shared_rules"}

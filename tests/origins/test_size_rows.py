@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import helper
 
-from resizefix.origins.size_rows import ROWS, ConflictError, UnknownSizesError
+from resizefix.origins.size_rows import ROWS, ConflictError, UnknownSizesError, View
 
 OPSET = 17
 SHAPE = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
@@ -20,35 +20,22 @@ IMAGE = st.tuples(st.just(1), st.sampled_from((2, 4)), st.integers(3, 9), st.int
 
 
 class Tensors:
-    """A node whose inputs are `arrays`, as a row sees it."""
+    """What a row asks of the flow of sizes, where the inputs of a node are `arrays`."""
 
     def __init__(self, node: onnx.NodeProto, arrays: list[np.ndarray[Any, Any]]) -> None:
-        self.node, self.opset = node, OPSET
         self._arrays = dict(zip(node.input, arrays, strict=True))
 
-    def __len__(self):
-        return len(self.node.input)
-
-    def has(self, position):
-        return position < len(self.node.input)
-
-    def dims(self, position):
-        return self._arrays[self.node.input[position]].shape
+    def dims(self, name, case=0):
+        return self._arrays[name].shape
 
     old = dims
 
-    def value(self, position):
-        return self._arrays[self.node.input[position]]
+    def value(self, name, case):
+        return self._arrays.get(name)
 
-    value_of = property(lambda self: self._arrays.get)
-
-    def type_of(self, name):
+    def type_of(self, name, case):
         array = self._arrays[name]
         return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-
-    def attribute(self, name, default=None):
-        found = {entry.name: helper.get_attribute_value(entry) for entry in self.node.attribute}
-        return found.get(name, default)
 
 
 def ran(node: onnx.NodeProto, arrays: list[np.ndarray[Any, Any]]) -> list[tuple[int, ...]] | None:
@@ -210,7 +197,7 @@ def test_a_row_says_what_onnxruntime_does(operator):
     def holds(made):
         node, arrays = made
         try:
-            said = ROWS[operator](Tensors(node, arrays))
+            said = ROWS[operator](View(Tensors(node, arrays), node, OPSET, 0))
         except ConflictError:
             said = None
         except UnknownSizesError:

@@ -28,26 +28,29 @@ class CallResolver:
             argument = self._scopes.definition(scope, name) if name else None
             if argument is None:
                 return None
-            argument = self.argument(argument) or argument
+            argument = self.origin(argument)
             given[argument.key] = argument
         return next(iter(given.values())) if len(given) == 1 else None
+
+    def origin(self, definition: Definition) -> Definition:
+        """What a function's input is in all its calls, as `argument` says; any other definition as it is."""
+        return self.argument(definition) or definition
+
+    def elsewhere(self, definition: Definition) -> Definition | None:
+        """What a definition is on the other side of a call: an `argument`, or a `result`; None where it is neither."""
+        return self.argument(definition) or self.result(definition)
 
     def argument_attribute(self, scope: Scope, name: str) -> AttributeProto | None:
         """What the only call of the function around `scope` gives for its attribute `name`, or the default."""
         while scope.parent is not None:
             scope = scope.parent
-        call = self.only_call(scope)
-        if call is None:
+        calls = self._calls(scope)
+        if len(calls) != 1:
             return None
-        for attribute in (*call[1].attribute, *getattr(scope.body, "attribute_proto", ())):
+        for attribute in (*calls[0][1].attribute, *getattr(scope.body, "attribute_proto", ())):
             if attribute.name == name:
                 return None if attribute.ref_attr_name else attribute
         return None
-
-    def only_call(self, scope: Scope) -> tuple[Scope, NodeProto] | None:
-        """The one node that calls a function, with the scope it stands in; None if there are several or none."""
-        calls = self._calls(scope)
-        return calls[0] if len(calls) == 1 else None
 
     def _calls(self, scope: Scope) -> list[tuple[Scope, NodeProto]]:
         function = scope.path.function

@@ -16,7 +16,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.expression import UntraceableError
 from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values
-from resizefix.document.provenance import operands_first
+from resizefix.document.provenance import operands_first, readers_first
 from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes, is_operator
 from resizefix.document.values import Array, longest_extent
 from resizefix.scope_path import Key
@@ -54,12 +54,16 @@ class Constants:
         """The constant value of `name` as read in `scope`."""
         definition = self._scopes.definition(scope, name)
         if definition is None:
-            return NotConstant(Diagnostic("document.nothing-defines", name=repr(name)))
+            return _not_constant("document.nothing-defines", name=repr(name))
         key = definition.key
         if key in self._with_chain:
             return self._with_chain[key]
         for current, circular in operands_first(definition, self._operands, self._known):
-            self._known[current.key] = _circular(current) if circular else self._fold(current)
+            self._known[current.key] = (
+                _not_constant("document.depends-on-itself", name=repr(current.name))
+                if circular
+                else self._fold(current)
+            )
         found = self._known[key]
         if isinstance(found, Constant) and definition.node is not None:
             found = replace(found, chain=self._chain(definition))
@@ -67,36 +71,23 @@ class Constants:
         return found
 
     def _chain(self, definition: Definition) -> tuple[NodeProto, ...]:
-        chain: list[NodeProto] = []
-        seen: set[Key] = set()
-        pending = [definition]
-        while pending:
-            current = pending.pop()
-            if current.key in seen or current.node is None or is_operator(current.node, "Constant"):
-                continue
-            seen.add(current.key)
-            chain.append(current.node)
-            pending.extend(reversed(self._operands(current)))
-        return tuple(chain)
+        nodes = (behind.node for behind in readers_first(definition, self._operands))
+        return tuple(node for node in nodes if node is not None and not is_operator(node, "Constant"))
 
     def _operands(self, definition: Definition) -> list[Definition]:
         if definition.kind is not DefinitionKind.NODE or definition.node is None or not has_row(definition.node):
             return []
         if definition.node.op_type in SHAPE_READERS:
-            return self._direct_constants(definition)
+            # The shape of a constant is one; behind any other tensor lies the network, and its weights stay on disk.
+            found = self._scopes.sources(definition.scope, definition.node)
+            return [one for one in found if one.tensor is not None or is_operator(one.node, "Constant")]
         return self._scopes.sources(definition.scope, definition.node)
-
-    def _direct_constants(self, definition: Definition) -> list[Definition]:
-        # The shape of a constant is one; behind any other tensor lies the network, and its weights are not to be read.
-        assert definition.node is not None
-        found = self._scopes.sources(definition.scope, definition.node)
-        return [one for one in found if one.tensor is not None or is_operator(one.node, "Constant")]
 
     def _fold(self, definition: Definition) -> Constant | NotConstant:
         if definition.kind is DefinitionKind.INPUT:
-            return NotConstant(Diagnostic("document.is-input", name=repr(definition.name)))
+            return _not_constant("document.is-input", name=repr(definition.name))
         if definition.kind is DefinitionKind.DEFAULTED_INPUT:
-            return NotConstant(Diagnostic("document.is-defaulted-input", name=repr(definition.name)))
+            return _not_constant("document.is-defaulted-input", name=repr(definition.name))
         if definition.tensor is not None:
             return self._tensor(definition.tensor, definition)
         node = definition.node
@@ -108,66 +99,72 @@ class Constants:
     def _constant_node(self, node: NodeProto, definition: Definition) -> Constant | NotConstant:
         for attribute in node.attribute:
             if attribute.ref_attr_name:
-                return NotConstant(
-                    Diagnostic(
-                        "document.is-attribute-of-function",
-                        name=repr(definition.name),
-                        by=repr(attribute.ref_attr_name),
-                    )
+                return _not_constant(
+                    "document.is-attribute-of-function", name=repr(definition.name), by=repr(attribute.ref_attr_name)
                 )
             if attribute.name == "value":
                 return self._tensor(attribute.t, definition)
             value = spelled_value(attribute)
             if value is not None:
                 return Constant(value, definition)
-        return NotConstant(Diagnostic("document.constant-without-tensor", name=repr(definition.name)))
+        return _not_constant("document.constant-without-tensor", name=repr(definition.name))
 
     def _tensor(self, tensor: TensorProto, definition: Definition) -> Constant | NotConstant:
         if longest_extent(tensor.dims) > MOST_ELEMENTS:  # asked of the dims, so that large payloads stay on disk
-            return NotConstant(Diagnostic("document.too-large-for-a-scale", name=repr(definition.name)))
+            return _not_constant("document.too-large-for-a-scale", name=repr(definition.name))
         return Constant(self._document.array(tensor), definition)
 
     def _computed(self, node: NodeProto, definition: Definition) -> Constant | NotConstant:
         if not has_row(node):
-            return NotConstant(Diagnostic("document.computed-by-other", name=repr(definition.name), by=node.op_type))
+            return _not_constant("document.computed-by-other", name=repr(definition.name), by=node.op_type)
         operands: list[Array | None] = []
         for name in node.input:
             operand = self._scopes.definition(definition.scope, name) if name else None
             known = None if operand is None else self._known.get(operand.key)
             if name and not isinstance(known, Constant) and node.op_type in SHAPE_READERS:
-                return NotConstant(Diagnostic("document.is-shape-of", name=repr(definition.name), by=repr(name)))
+                return _not_constant("document.is-shape-of", name=repr(definition.name), by=repr(name))
             if name and not isinstance(known, Constant):
-                return known or NotConstant(Diagnostic("document.has-no-constant-value", name=repr(name)))
+                return known or _not_constant("document.has-no-constant-value", name=repr(name))
             operands.append(known.value if isinstance(known, Constant) else None)
         dims = None if not operands or operands[0] is None else operands[0].shape
         try:
             results = values(node, operands, definition.scope.opset, dims)
         except UntraceableError as error:
-            return NotConstant(
-                Diagnostic("document.cannot-be-folded", name=repr(definition.name), op_type=node.op_type, why=error)
+            return _not_constant(
+                "document.cannot-be-folded", name=repr(definition.name), op_type=node.op_type, why=error
             )
         return Constant(results[list(node.output).index(definition.name)], definition)
 
 
-def _circular(definition: Definition) -> NotConstant:
-    return NotConstant(Diagnostic("document.depends-on-itself", name=repr(definition.name)))
+def _not_constant(code: str, /, **arguments: object) -> NotConstant:
+    return NotConstant(Diagnostic(code, **arguments))
+
+
+# Constant-12: a single value makes a tensor of rank 0, a list one of rank 1; floats are float32, ints int64.
+_SPELLINGS: dict[str, tuple[str, type[np.generic]]] = {
+    "value_float": ("f", np.float32),
+    "value_floats": ("floats", np.float32),
+    "value_int": ("i", np.int64),
+    "value_ints": ("ints", np.int64),
+    "value_string": ("s", np.object_),
+    "value_strings": ("strings", np.object_),
+}
 
 
 def spelled_value(attribute: AttributeProto) -> Array | None:
-    """The value of a Constant node's attribute that is no tensor; None if it is one.
+    """The value of a Constant node's attribute that is no tensor; None if it is one."""
+    if attribute.name not in _SPELLINGS:
+        return None
+    field, dtype = _SPELLINGS[attribute.name]
+    return np.array(getattr(attribute, field), dtype)
 
-    Constant-12: a single value makes a tensor of rank 0, a list one of rank 1; floats are float32, ints int64.
+
+def value_of_node(node: NodeProto, document: Document) -> Array | None:
+    """The value of a Constant node of any size; None where it has none that is dense, or its function's call gives it.
+
+    Raises UnreadableModelError, RefusedError.
     """
-    if attribute.name == "value_float":
-        return np.array(attribute.f, np.float32)
-    if attribute.name == "value_floats":
-        return np.array(attribute.floats, np.float32)
-    if attribute.name == "value_int":
-        return np.array(attribute.i, np.int64)
-    if attribute.name == "value_ints":
-        return np.array(attribute.ints, np.int64)
-    if attribute.name == "value_string":
-        return np.array(attribute.s, np.object_)
-    if attribute.name == "value_strings":
-        return np.array(list(attribute.strings), np.object_)
-    return None
+    attribute = next(iter(node.attribute), None)
+    if attribute is None or attribute.ref_attr_name:
+        return None
+    return document.array(attribute.t) if attribute.name == "value" else spelled_value(attribute)

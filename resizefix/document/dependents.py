@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from onnx import NodeProto
 
 from resizefix.document.operator_semantics.table import SHAPE_READERS
+from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Reader, Scope, Scopes
 from resizefix.scope_path import Key
 
 # The sizes of what these ai.onnx operators make follow from the sizes of what they read, never from its numbers.
-_SIZES_FROM_SIZES = frozenset(
-    {"Abs", "Add", "And", "Cast", "CastLike", "Ceil", "Clip", "Concat", "CumSum", "Div", "Equal", "Exp", "Floor"}
-    | {"Gather", "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "Identity", "Less", "LessOrEqual", "Log"}
-    | {"Max", "Min", "Mod", "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal", "Round", "ScatterElements", "ScatterND"}
-    | {"Sign", "Sqrt", "Sub", "Sum", "Transpose", "Where", "Xor"}
+_SIZES_FROM_SIZES = (
+    KEEPING
+    | BROADCASTING
+    | {"Concat", "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "Transpose"}
 )
 # Of these that is so for their first operand; the others say what becomes of its axes.
 _SIZES_FROM_FIRST = frozenset(

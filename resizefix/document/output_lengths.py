@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from resizefix.document.shapes import Dims
+from resizefix.document.values import Dims
 
 # Operators whose first output has the sizes of their first input.
 KEEPING = frozenset(

@@ -38,25 +38,21 @@ _DATA = frozenset(number_of("TensorProto", name) for name in (*OWN_DATA, "extern
 
 # Which messages are entered, as which kind. References are made where onnxruntime reads them: initializers and the
 # value of Constant, at any depth. Tensor attributes of other operators stay inline, for kernels read those themselves.
-_ENTERED: dict[str, tuple[str, dict[str, str]]] = {
-    "ModelProto": (
-        "ModelProto",
-        {"graph": "GraphProto", "functions": "FunctionProto", "training_info": "TrainingInfoProto"},
-    ),
-    "TrainingInfoProto": ("TrainingInfoProto", {"initialization": "GraphProto", "algorithm": "GraphProto"}),
-    "GraphProto": (
-        "GraphProto",
-        {"node": "NodeProto", "initializer": "TensorProto", "sparse_initializer": "SparseTensorProto"},
-    ),
-    "FunctionProto": ("FunctionProto", {"node": "NodeProto"}),
-    "NodeProto": ("NodeProto", {"attribute": "AttributeProto"}),
-    "AttributeProto": ("AttributeProto", {"g": "GraphProto", "graphs": "GraphProto"}),
-    "Constant": ("NodeProto", {"attribute": "value of Constant"}),
-    "value of Constant": ("AttributeProto", {"t": "TensorProto", "sparse_tensor": "SparseTensorProto"}),
-    "SparseTensorProto": ("SparseTensorProto", {"values": "TensorProto", "indices": "TensorProto"}),
+_ENTERED: dict[str, dict[str, str]] = {
+    "ModelProto": {"graph": "GraphProto", "functions": "FunctionProto", "training_info": "TrainingInfoProto"},
+    "TrainingInfoProto": {"initialization": "GraphProto", "algorithm": "GraphProto"},
+    "GraphProto": {"node": "NodeProto", "initializer": "TensorProto", "sparse_initializer": "SparseTensorProto"},
+    "FunctionProto": {"node": "NodeProto"},
+    "NodeProto": {"attribute": "AttributeProto"},
+    "AttributeProto": {"g": "GraphProto", "graphs": "GraphProto"},
+    "Constant": {"attribute": "value of Constant"},
+    "value of Constant": {"t": "TensorProto", "sparse_tensor": "SparseTensorProto"},
+    "SparseTensorProto": {"values": "TensorProto", "indices": "TensorProto"},
 }
+_MESSAGES = {"Constant": "NodeProto", "value of Constant": "AttributeProto"}
 _CHILDREN = {
-    name: {number_of(kind, field): child for field, child in row.items()} for name, (kind, row) in _ENTERED.items()
+    kind: {number_of(_MESSAGES.get(kind, kind), field): child for field, child in row.items()}
+    for kind, row in _ENTERED.items()
 }
 # Fields of one message: where a file states one twice, parsers merge the two, so neither is a tensor by itself.
 _SINGULAR = {
@@ -130,7 +126,7 @@ def _holder(kind: str, number: int) -> str | None:
 
 def _stated_twice(data: Readable, kind: str, start: int, end: int) -> set[int]:
     """The numbers of the singular fields that the message between `start` and `end` states more than once."""
-    singular = _SINGULAR[_ENTERED[kind][0] if kind in _ENTERED else kind]
+    singular = _SINGULAR[_MESSAGES.get(kind, kind)]
     if not singular:
         return set()
     counts = Counter(record.number for record in records(data, start, end) if record.number in singular)

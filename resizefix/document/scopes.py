@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cached_property, partial
 from typing import NamedTuple, TypeGuard
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from resizefix.scope_path import MAIN, BodyName, FunctionName, Key, ScopePath
 
@@ -49,7 +49,6 @@ class Scope:
     inputs: frozenset[str] = frozenset()
     producers: dict[str, int] = field(default_factory=dict)  # name → position of the node that computes it
     initializers: dict[str, TensorProto] = field(default_factory=dict)
-    sparse_initializers: dict[str, SparseTensorProto] = field(default_factory=dict)
     disputed: frozenset[str] = frozenset()  # names that more than one node writes, which ONNX forbids
 
     @property
@@ -345,7 +344,6 @@ def _scope(
         frozenset(value.name for value in body.input),
         producers,
         {tensor.name: tensor for tensor in body.initializer},
-        {sparse.values.name: sparse for sparse in body.sparse_initializer},
         frozenset(disputed),
     )
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
+from resizefix.document.output_lengths import BROADCASTING, KEEPING
+from resizefix.document.ranks import MOST_AXES
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, subgraphs
 from resizefix.document.values import known_types
 from resizefix.scope_path import FunctionName
@@ -27,14 +29,10 @@ _READ_ONE = frozenset({"Cast", "Size", "Squeeze", "Unsqueeze"})
 _LONGEST = 1 << 14
 _MOST = 1 << 20
 _LISTED_TYPES = frozenset({TensorProto.INT64, TensorProto.INT32})
-# A tensor has fewer axes: `structure` refuses others.
-_MOST_AXES = 1 << 10
 # A function is looked at for so many different lengths of its arguments; more are one case, of which nothing is known.
 _MOST_CASES = 32
 # In a function's body types are not known. What of its operators keeps the length of the longest input:
-_KEEPING = frozenset(
-    {"Abs", "Ceil", "Div", "Equal", "Floor", "Identity", "Max", "Min", "Mod", "Neg", "Round", "Sqrt", "Where"}
-)
+_KEEPING = KEEPING | BROADCASTING
 
 # The way to a node: -1 or a function's position, then positions of a node, a body of it, a node of that …
 Place = tuple[int, ...]
@@ -114,7 +112,7 @@ class Vectors:
             elif not operator and FunctionName.called_by(node) in self._functions:
                 made = self._call(node, body, listed)
             elif operator == "Shape":
-                made = [(body.by_type(node.output[0]) or 0) if typed else _MOST_AXES] if node.output else []
+                made = [(body.by_type(node.output[0]) or 0) if typed else MOST_AXES] if node.output else []
                 listed.update(zip(node.output, made, strict=False))
             elif typed and (self.wants_values or not any(listed.get(name) for name in node.input)):
                 continue

@@ -87,7 +87,7 @@ class Surroundings:
 
     def _maker(self, definition: Definition) -> tuple[int | None, Definition | None]:
         """The type where this tensor's maker decides it; else what has the same type."""
-        elsewhere = self.view.calls.argument(definition) or self.view.calls.result(definition)
+        elsewhere = self.view.calls.elsewhere(definition)
         if elsewhere is not None:
             return None, elsewhere
         if definition.tensor is not None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from onnx import GraphProto, NodeProto, helper
+from onnx import GraphProto, NodeProto
 
 from resizefix.dialects.dialect import is_resize
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.output_lengths import BROADCASTING, KEEPING, window
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
 from resizefix.document.shapes import Dims, Key
@@ -180,7 +181,7 @@ def _scanned(definition: Definition) -> _Source | None:
     if scope.parent is None or scope.owner is None or not isinstance(scope.body, GraphProto) or scope.opset < 9:
         return None
     node = scope.parent.body.node[scope.owner]
-    count = next((attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"), None)
+    count = attribute_of(node, "num_scan_inputs")
     position = next((at for at, value in enumerate(scope.body.input) if value.name == definition.name), None)
     if node.op_type != "Scan" or node.domain not in DEFAULT_DOMAINS or count is None or position is None:
         return None
@@ -205,7 +206,6 @@ class _Reading:
         self._scope = definition.scope
         self.node = node
         self.opset = definition.scope.opset
-        self._attributes = {attribute.name: attribute for attribute in node.attribute}
 
     def size(self, position: int, axis: int) -> Expression | None:
         """The size of an input on an axis; None if there is no such input."""
@@ -217,15 +217,9 @@ class _Reading:
         key = self._key(position)
         return None if key is None else self._sizes.view.shapes.dims(key)
 
-    def attribute(self, name: str, default: Any) -> Any:
-        """An attribute's value. Raises UntraceableError where a function's call gives it, or it has no type."""
-        found = self._attributes.get(name)
-        if found is None:
-            return default
-        value = None if found.ref_attr_name else helper.get_attribute_value(found)
-        if value is None:
-            raise UntraceableError("origins.attribute-of-caller", name=name)
-        return value
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute's value. Raises UntraceableError."""
+        return attribute_of(self.node, name, default)
 
     def _key(self, position: int) -> Key | None:
         name = self.node.input[position] if position < len(self.node.input) else ""

@@ -37,8 +37,7 @@ class Classifier:
         definition = self._view.scopes.definition(scope, operand)
         if definition is None:
             return Origin(OriginKind.RUNTIME, operand, reason=Diagnostic("origins.undefined", operand=operand)), None
-        while (argument := self._view.calls.argument(definition)) is not None:
-            definition = argument
+        definition = self._view.calls.origin(definition)
         found = self._view.constants.value_of(definition.scope, definition.name)
         if isinstance(found, Constant):
             return self.constant_origin(found, operand, reader), found

@@ -160,7 +160,7 @@ class _Extraction:
         if node is not None and node.op_type == "Constant":  # also one whose value the function's call gives
             traced = self._tracer.follow(definition)
             value = traced.value if isinstance(traced, Known) else value
-        over = self._tracer.view.calls.argument(definition) or self._tracer.view.calls.result(definition)
+        over = self._tracer.view.calls.elsewhere(definition)
         if value is not None:
             name = self._fresh(definition)
             self._nodes.append(

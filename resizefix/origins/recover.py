@@ -98,8 +98,7 @@ class Recoverer:
         definition = self.tracer.scopes.definition(scope, data)
         if definition is None:
             raise UntraceableError("origins.shape-of-undefined", data=data)
-        while (argument := self.tracer.view.calls.argument(definition)) is not None:
-            definition = argument
+        definition = self.tracer.view.calls.origin(definition)
         rank = self.tracer.axis_sizes.rank(definition.key) or length
         if rank is None:
             raise UntraceableError("origins.rank-unknown", data=data)

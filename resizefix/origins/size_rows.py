@@ -73,6 +73,11 @@ class View:
         """The value of an input that lists sizes."""
         return _known(self.value_of(self.node.input[position]) if self.has(position) else None)
 
+    def integers(self, position: int, attribute: str) -> list[int] | None:
+        """Integers that later opsets take as an input and earlier ones as an attribute; None if left out."""
+        given = self.attribute(attribute) or (self.value(position).ravel().tolist() if self.has(position) else None)
+        return None if given is None else [int(value) for value in given]
+
     def value_of(self, name: str) -> Array | None:
         """The value of an input by its name; None where it is not known."""
         return self._flow.value(name, self.case)
@@ -150,11 +155,6 @@ def _convolution(view: View) -> list[Dims | None]:
     if len(data) != len(weight) or data[1] != weight[1] * view.attribute("group", 1):
         raise UnknownSizesError
     return [(data[0], weight[0], *_windows(view, data, weight[2:]))]
-
-
-def _quantized(view: View) -> list[Dims | None]:
-    """DynamicQuantizeLinear: the data, a scale, a zero point."""
-    return [view.dims(0), (), ()]
 
 
 def _pool(view: View) -> list[Dims | None]:
@@ -248,7 +248,7 @@ def _transpose(view: View) -> list[Dims | None]:
 
 def _split(view: View) -> list[Dims | None]:
     length = view.dims(0)[view.attribute("axis", 0)]
-    sizes = view.attribute("split") or (view.value(1).tolist() if view.has(1) else None)
+    sizes = view.integers(1, "split")
     if sizes is not None and sum(sizes) != length:
         raise ConflictError(0)
     if sizes is None and view.opset < 18 and length % len(view.node.output):
@@ -258,8 +258,7 @@ def _split(view: View) -> list[Dims | None]:
 
 def _squeeze(view: View) -> list[Dims | None]:
     dims = view.dims(0)
-    axes = view.attribute("axes") or (view.value(1).tolist() if view.has(1) else ())
-    if any(dims[axis] != 1 for axis in axes):
+    if any(dims[axis] != 1 for axis in view.integers(1, "axes") or ()):
         raise ConflictError(0)
     return inferred(view)
 
@@ -284,7 +283,7 @@ def _convolution_transposed(view: View) -> list[Dims | None]:
 
 def _reduce(view: View) -> list[Dims | None]:
     dims = view.dims(0)
-    listed = view.attribute("axes") or (view.value(1).tolist() if view.has(1) else ())
+    listed = view.integers(1, "axes")
     if not listed and view.attribute("noop_with_empty_axes", 0):
         return [dims]
     axes = {axis % len(dims) for axis in listed} if listed else set(range(len(dims)))
@@ -344,12 +343,9 @@ def resized_by(dims: Dims, kind: ExtentKind, axes: tuple[int, ...] | None, opera
 def inferred(view: View) -> list[Dims | None]:
     """What onnx's inference of the one node says."""
     found = infer(view.node, view.opset, view.type_of, view.value_of, {})
-    made: list[Dims | None] = []
-    for name in view.node.output:
-        dims = dims_of(found.get(name)) or ()
-        sizes = tuple(size for size in dims if size is not None)
-        made.append(sizes if name in found and len(sizes) == len(dims) and dims_of(found[name]) is not None else None)
-    return made
+    shapes = [dims_of(found.get(name)) for name in view.node.output]
+    known = [None if dims is None else tuple(size for size in dims if size is not None) for dims in shapes]
+    return [sizes if dims is not None and sizes == dims else None for sizes, dims in zip(known, shapes, strict=True)]
 
 
 _EXACT = 2**24  # up to here every size is a float32
@@ -372,7 +368,7 @@ ROWS: dict[str, Row] = {
     "PRelu": _broadcast,
     **dict.fromkeys(("Conv", "ConvInteger", "QLinearConv"), _convolution),
     **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul"), _matmul),
-    "DynamicQuantizeLinear": _quantized,
+    "DynamicQuantizeLinear": lambda view: [view.dims(0), (), ()],  # the data, a scale, a zero point
     "ConvTranspose": _convolution_transposed,
     "Gemm": _gemm,
     "Concat": _concat,
@@ -396,9 +392,8 @@ def row_of(node: NodeProto) -> Row | None:
     """The row of a node's operator; None where there is none, or a function's call gives an attribute."""
     if any(attribute.ref_attr_name for attribute in node.attribute):
         return None
-    return (ROWS if node.domain in DEFAULT_DOMAINS else _FOREIGN if node.domain == "com.microsoft" else {}).get(
-        node.op_type
-    )
+    rows = ROWS if node.domain in DEFAULT_DOMAINS else _FOREIGN if node.domain == "com.microsoft" else {}
+    return rows.get(node.op_type)
 
 
 PASSING = (KEEPING | BROADCASTING) - {"PRelu", *_CHANNEL_PARAMETERS, *_AXIS_PARAMETERS}

@@ -17,7 +17,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
 from resizefix.document.operator_semantics.operand import Call, Known
-from resizefix.document.operator_semantics.table import SHAPE_READERS, apply
+from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, sizes_read
 from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, is_operator
 from resizefix.document.shapes import Key
@@ -74,7 +74,7 @@ class Tracer:
         """What a definition is computed from, as far as the walk goes: over borders, not into the data of a Shape."""
         if self.constant(definition) is not None:
             return []
-        over = self.view.calls.argument(definition) or self.view.calls.result(definition)
+        over = self.view.calls.elsewhere(definition)
         if over is not None:
             return [over]
         node = definition.node
@@ -100,7 +100,7 @@ class Tracer:
         try:
             if value is not None:
                 return Known.constant(value)
-            over = self.view.calls.argument(definition) or self.view.calls.result(definition)
+            over = self.view.calls.elsewhere(definition)
             if over is not None:
                 return self._known.get(over.key) or _circular(over.name)
             return self._computed(definition)
@@ -158,9 +158,7 @@ class Tracer:
         product: Expression = Number(1, "int64")
         for size in sizes:
             product = computed("Mul", "int64", product, size)
-        elements = np.empty((), object)
-        elements[()] = product
-        return Known("int64", elements=elements)
+        return Known.single("int64", product)
 
     def sizes_read(self, definition: Definition) -> list[Size]:
         """The sizes that a Shape node gives, or a Size node multiplies. Raises UntraceableError."""
@@ -168,13 +166,10 @@ class Tracer:
         if not definition.node.input:
             raise UntraceableError("origins.no-input", operator=definition.node.op_type)
         source = self.scopes.definition(definition.scope, definition.node.input[0])
-        while source is not None and (over := self.view.calls.argument(source)) is not None:
-            source = over
         if source is None:
             raise UntraceableError("origins.shape-of-nothing")
+        source = self.view.calls.origin(source)
         rank = self.axis_sizes.rank(source.key)
         if rank is None:
             raise UntraceableError("origins.rank-of-shape-unknown", name=source.name)
-        call = Call(definition.node, [], definition.scope.opset)
-        sizes = [Size(source.key, axis) for axis in range(rank)]
-        return sizes[call.attribute("start", 0) : call.attribute("end")]
+        return list(sizes_read(definition.node, [Size(source.key, axis) for axis in range(rank)]))

@@ -263,7 +263,7 @@ class _Collector:
     def _elem_type(self, scope: Scope, name: str) -> int | None:
         definition = self._scopes.definition(scope, name) if name else None
         if definition is not None:
-            definition = self._view.calls.argument(definition) or definition
+            definition = self._view.calls.origin(definition)
         return None if definition is None else self._shapes.elem_type(definition.key)
 
     def _is_empty(self, scope: Scope, name: str) -> bool:

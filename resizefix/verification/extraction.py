@@ -149,7 +149,7 @@ class _Extraction:
     def _source(self, scope: Scope, name: str) -> Definition | None:
         """What defines a name; of a function's argument, what all its calls pass."""
         found = self._view.scopes.definition(scope, name)
-        return None if found is None else self._view.calls.argument(found) or found
+        return None if found is None else self._view.calls.origin(found)
 
     def _rank_from_operand(self, scope: Scope, node: NodeProto) -> Dims | None:
         least = _least_rank(node)
@@ -230,7 +230,7 @@ class _Extraction:
                 return cast(ValueInfoProto, own[0])
         if definition.name in self._from.inputs:
             return self._from.inputs[definition.name]
-        given = self._view.calls.argument(definition) or definition
+        given = self._view.calls.origin(definition)
         elem_type = self._view.shapes.elem_type(given.key) or TensorProto.FLOAT
         return helper.make_tensor_value_info(definition.name, elem_type, self._view.shapes.dims(given.key))
 

@@ -51,6 +51,13 @@ class Known:
         elements[:] = expressions
         return cls(dtype, elements=elements)
 
+    @classmethod
+    def single(cls, dtype: str, expression: Expression) -> Known:
+        """A tensor of rank 0."""
+        elements = np.empty((), object)
+        elements[()] = expression
+        return cls(dtype, elements=elements)
+
     @cached_property
     def elements(self) -> npt.NDArray[np.object_]:
         """Raises UntraceableError for a tensor that is too large or of a type without arithmetic."""
@@ -93,6 +100,17 @@ def require_few(sizes: Sequence[int], operands: Sequence[Known]) -> None:
         raise UntraceableError("document.shape-no-part-of-size", sizes=list(sizes))
 
 
+def attribute_of(node: NodeProto, name: str, default: Any = None) -> Any:
+    """The value of a node's attribute, `default` where it has none. Raises UntraceableError for a value that does not
+    stand at the node: the call of a function gives it, or the file states no type."""
+    for attribute in node.attribute:
+        if attribute.name == name:
+            if attribute.ref_attr_name or not attribute.type:
+                raise UntraceableError("document.attribute-of-function", name=name, operator=node.op_type)
+            return helper.get_attribute_value(attribute)
+    return default
+
+
 class Call:
     """One node with its operands. `operands` holds None for an input that is left out; hides in which opset what was an
     attribute and what an input."""
@@ -102,7 +120,7 @@ class Call:
         self.operands = operands
         self.opset = opset
         self.outputs = len(node.output)
-        self._attributes = {attribute.name: attribute for attribute in node.attribute}
+        self._node = node
 
     def operand(self, position: int) -> Known:
         """An input that must be there."""
@@ -121,12 +139,7 @@ class Call:
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute's value."""
-        found = self._attributes.get(name)
-        if found is None:
-            return default
-        if found.ref_attr_name:
-            raise UntraceableError("document.attribute-of-function", name=name, operator=self.operator)
-        return helper.get_attribute_value(found)
+        return attribute_of(self._node, name, default)
 
     def integers(self, position: int, attribute: str | None = None) -> list[int] | None:
         """Integers that later opsets take as input `position` and earlier ones as an attribute; None if left out."""

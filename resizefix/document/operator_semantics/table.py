@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from onnx import NodeProto, helper
@@ -17,6 +18,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.text import counted
 from resizefix.document.values import Array, longest_extent
 
+_Size = TypeVar("_Size")
 # These read the shape of their operand and not its data: what lies behind them is not followed.
 SHAPE_READERS = frozenset({"Shape", "Size"})
 # The operands that give an output its size, by position: a few numbers there make a tensor of any length.
@@ -195,11 +197,16 @@ def values_or_none(
         return None
 
 
-def _sizes(node: NodeProto, dims: Sequence[int | None] | None) -> Array:
+def sizes_read(node: NodeProto, sizes: Sequence[_Size]) -> Sequence[_Size]:
+    """Those of a tensor's sizes that a Shape node gives, or a Size node multiplies. Raises UntraceableError."""
     call = Call(node, [], 0)
+    return sizes if node.op_type == "Size" else sizes[call.attribute("start", 0) : call.attribute("end")]
+
+
+def _sizes(node: NodeProto, dims: Sequence[int | None] | None) -> Array:
     if dims is None:
         raise UntraceableError("document.sizes-read-not-known", operator=node.op_type)
-    wanted = dims if node.op_type == "Size" else dims[call.attribute("start", 0) : call.attribute("end")]
+    wanted = sizes_read(node, dims)
     if None in wanted:
         raise UntraceableError("document.size-read-open", operator=node.op_type)
     found = np.array(wanted, np.int64)

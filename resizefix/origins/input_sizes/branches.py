@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import GraphProto, NodeProto, helper
+from onnx import GraphProto, NodeProto
 
-from resizefix.document.constants import spelled_value
+from resizefix.document.constants import value_of_node
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, axis_of
 from resizefix.origins.input_sizes.operands import Operands, Place
@@ -17,7 +18,8 @@ def taken(operands: Operands, index: int, node: NodeProto) -> GraphProto | None:
     if known is None or known.value is None or known.value.size != 1:
         return None
     wanted = "then_branch" if bool(known.value.flat[0]) else "else_branch"
-    return next((attribute.g for attribute in node.attribute if attribute.name == wanted), None)
+    branch: GraphProto | None = attribute_of(node, wanted)
+    return branch
 
 
 def only_node(branch: GraphProto) -> NodeProto | None:
@@ -39,13 +41,13 @@ def dims_after(operands: Operands, branch: GraphProto, node: NodeProto, dims: Di
 
 
 def _axes(operands: Operands, branch: GraphProto, node: NodeProto) -> list[int] | None:
-    for attribute in node.attribute:
-        if attribute.name == "axes":
-            return [int(axis) for axis in helper.get_attribute_value(attribute)]
+    written = attribute_of(node, "axes")
+    if written is not None:
+        return list(written)
     name = node.input[1] if len(node.input) > 1 else ""
-    inner = next((constant.attribute[0] for constant in branch.node if name in constant.output), None)
+    inner = next((constant for constant in branch.node if name in constant.output), None)
     if inner is not None:
-        array = operands.view.document.array(inner.t) if inner.name == "value" else spelled_value(inner)
+        array = value_of_node(inner, operands.view.document)
     else:
         array = operands.array(name) if operands.is_constant(name) else None
     return None if array is None else [int(axis) for axis in np.ravel(array)]

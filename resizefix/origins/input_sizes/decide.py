@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.cuts import cuts, halves, sure_cuts, tails
 from resizefix.origins.input_sizes.dim import Dim, Sizes
@@ -122,7 +123,7 @@ def _pools(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     sizes = flow.sizes
     for index, source, bins, windows in flow.pools:
         label = flow.labels[index]
-        kernel = [k for a in flow.view.model.graph.node[index].attribute if a.name == "kernel_shape" for k in a.ints]
+        kernel = attribute_of(flow.view.model.graph.node[index], "kernel_shape")
         said = choices.of(label)
         if not any(flow.is_open(size) for size in bins):
             continue
@@ -141,7 +142,7 @@ def _refuse_steps_down(flow: Flow, choices: Choices) -> None:
     sizes = flow.sizes
     for index, _, bins, windows in flow.pools:
         label, always = flow.labels[index], [sizes.fixed(size) for size in bins]
-        kernel = [k for a in flow.view.model.graph.node[index].attribute if a.name == "kernel_shape" for k in a.ints]
+        kernel = attribute_of(flow.view.model.graph.node[index], "kernel_shape")
         small = max(kernel) <= _STEP_DOWN and None not in always and max(size or 0 for size in always) > 1
         unequal = len(set(always)) == 1 and len(set(kernel)) > 1  # as many windows on both axes, of unequal sides
         is_adaptive = unequal or index in flow.adaptive or choices.of(label) == "follow"

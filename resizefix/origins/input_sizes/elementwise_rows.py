@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from resizefix.document.operator_semantics.table import sizes_read
 from resizefix.document.output_lengths import BROADCASTING, KEEPING
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
@@ -190,9 +191,7 @@ def one_hot(n: NodeReading) -> list[DimList]:
 
 def shape(n: NodeReading) -> list[DimList]:
     """A list of as many numbers as the tensor has axes."""
-    rank = len(n.dims(0))
-    first, last = n.attribute("start", 0), n.attribute("end", rank)
-    return [(n.const(len(range(rank)[first:last])),)]
+    return [(n.const(len(sizes_read(n.node, n.dims(0)))),)]
 
 
 def size(n: NodeReading) -> list[DimList]:

@@ -12,6 +12,7 @@ from onnx import NodeProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
 from resizefix.origins.input_sizes import (
     cutting_rows,
@@ -210,7 +211,7 @@ class Flow:
         maker = next((node for node in self.view.model.graph.node if name in node.output), None)
         if maker is None or maker.op_type != "ConstantOfShape":
             return False
-        value = next((a.t for a in maker.attribute if a.name == "value"), None)
+        value = attribute_of(maker, "value")
         return value is not None and bool(np.all(numpy_helper.to_array(value) != 0))
 
     def is_moving(self, name: str) -> bool:

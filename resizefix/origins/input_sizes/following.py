@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import kernel_length
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.decide import decide
@@ -20,7 +21,7 @@ from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.node_reading import AttributeUse
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.positions import Positions, positions_in
-from resizefix.origins.input_sizes.refusal import SizeRefusedError, refuse
+from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.rules import SizeRule, broken_at, rule_of
 from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
@@ -105,8 +106,7 @@ class Following:
 
     def _listed(self, use: AttributeUse) -> list[float]:
         node = self.flow.view.model.graph.node[use.node]
-        attribute = next(found for found in node.attribute if found.name == use.name)
-        return list(attribute.ints or attribute.floats)
+        return list(attribute_of(node, use.name))
 
     def _scales(
         self, length: partial[int], constants: dict[Place, Array], attributes: dict[tuple[int, str], tuple[float, ...]]
@@ -228,6 +228,3 @@ def _table(flow: Flow, place: Place, known: Known) -> Table | Positions:
             label, "origins.input-size-table", name=use.name, shape=list(flow.operands.shape_of(use.name))
         ) from None
     return table
-
-
-__all__ = ["Following", "Numbers", "SizeRefusedError", "follow"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from onnx import ModelProto, ValueInfoProto
 
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import dims_of
 from resizefix.errors import RefusedError, UsageError
 
@@ -121,8 +122,7 @@ def _channels_last(model: ModelProto, name: str, dims: tuple[int | None, ...]) -
         for index in readers.get(pending.pop(0), ()):
             node = model.graph.node[index]
             if node.op_type == "Transpose":
-                perm = next((list(a.ints) for a in node.attribute if a.name == "perm"), [])
-                return perm == [0, 3, 1, 2]
+                return bool(attribute_of(node, "perm") == [0, 3, 1, 2])
             if node.op_type in ("Conv", "QLinearConv", "FusedConv"):
                 return False
             for output in node.output:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from onnx import NodeProto, helper
+from onnx import NodeProto
 
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import SizeRefusedError, refuse
@@ -38,7 +39,6 @@ class NodeReading:
         self.sizes: Sizes = flow.sizes
         self.solver: Solver = flow.solver
         self.opset = flow.operands.opset
-        self._attributes = {found.name: found for found in node.attribute}
 
     def __len__(self) -> int:
         return len(self.node.input)
@@ -82,8 +82,7 @@ class NodeReading:
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute's value."""
-        found = self._attributes.get(name)
-        return default if found is None else helper.get_attribute_value(found)
+        return attribute_of(self.node, name, default)
 
     def listed(self, position: int) -> list[Dim]:
         """An operand that lists sizes. Raises SizeRefusedError where they depend on data."""
@@ -113,8 +112,8 @@ class NodeReading:
 
     def numbers(self, position: int, attribute: str | None = None) -> list[int] | None:
         """Numbers that are no sizes, as axes; an attribute in older opsets. None where they are left out."""
-        if attribute is not None and attribute in self._attributes:
-            given = self.attribute(attribute)
+        given = None if attribute is None else self.attribute(attribute)
+        if given is not None:
             return [int(value) for value in (given if isinstance(given, (list, tuple)) else [given])]
         if not self.has(position):
             return None
@@ -127,10 +126,9 @@ class NodeReading:
         """A number as a size."""
         return self.sizes.const(value)
 
-    def meet(self, one: Dim, other: Dim) -> Dim:
-        """Two sizes that are equal; the one to go on with."""
+    def meet(self, one: Dim, other: Dim) -> None:
+        """Two sizes that are equal."""
         self.solver.meet(self.label, one, other)
-        return self.sizes.resolve(one)
 
     def require(self, dim: Dim, what: str) -> None:
         """A size that weights fix."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from onnx import NodeProto
 
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import spelled_value
+from resizefix.document.constants import value_of_node
 from resizefix.document.operator_semantics.expression import (
     Computed,
     Expression,
@@ -25,7 +25,8 @@ from resizefix.document.operator_semantics.expression import (
     sizes_in,
 )
 from resizefix.document.operator_semantics.operand import Call, Known
-from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, has_row
+from resizefix.document.operator_semantics.table import SHAPE_READERS, apply, has_row, sizes_read
+from resizefix.document.scopes import is_operator
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.scope_path import MAIN
 
@@ -73,9 +74,7 @@ class Operands:
         overridable = fed if view.model.ir_version >= 4 else set()
         self.initializers = {t.name: t for t in view.model.graph.initializer if t.name not in overridable}
         self._constant_nodes: dict[str, NodeProto] = {
-            node.output[0]: node
-            for node in view.model.graph.node
-            if node.op_type == "Constant" and node.domain in ("", "ai.onnx") and node.output
+            node.output[0]: node for node in view.model.graph.node if is_operator(node, "Constant") and node.output
         }
 
     def is_constant(self, name: str) -> bool:
@@ -96,15 +95,8 @@ class Operands:
         return self._tensors[name]
 
     def _read(self, name: str) -> npt.NDArray[Any] | None:
-        tensor = self.initializers.get(name)
-        if tensor is None:
-            attribute = next(iter(self._constant_nodes[name].attribute), None)
-            if attribute is None:
-                return None
-            if attribute.name != "value":
-                return spelled_value(attribute)
-            tensor = attribute.t
-        return self.view.document.array(tensor)
+        document, tensor = self.view.document, self.initializers.get(name)
+        return value_of_node(self._constant_nodes[name], document) if tensor is None else document.array(tensor)
 
     # ---- uses ----
 
@@ -340,14 +332,12 @@ class Operands:
     def _read_shape(self, node: NodeProto, dims: tuple[Dim, ...] | None) -> None:
         if dims is None:
             return
-        attributes = {attribute.name: attribute.i for attribute in node.attribute}
-        if node.op_type == "Size":
-            elements = np.empty((), object)
-            elements[()] = self.leaf(self.sizes.product(dims))
-            self.values[node.output[0]] = Known("int64", elements=elements)
-            return
-        wanted = dims[attributes.get("start", 0) : attributes.get("end")]
-        self.values[node.output[0]] = Known.vector("int64", [self.leaf(dim) for dim in wanted])
+        wanted = sizes_read(node, dims)
+        self.values[node.output[0]] = (
+            Known.single("int64", self.leaf(self.sizes.product(wanted)))
+            if node.op_type == "Size"
+            else Known.vector("int64", [self.leaf(dim) for dim in wanted])
+        )
 
 
 # Operands that say which elements go where, or how many: of lists these are not sizes of the image.

@@ -44,31 +44,36 @@ class _Condition(NamedTuple):
     why: Callable[..., Diagnostic]
 
 
+_WHY: dict[str, Callable[..., Diagnostic]] = {
+    "apart": lambda one, other: Diagnostic("origins.input-size-apart", one=one, other=other),
+    "two-shares": lambda one, other: Diagnostic("origins.input-size-two-shares", one=one, other=other),
+    "wished": lambda made, wished: Diagnostic("origins.input-size-wished", made=made, wished=wished),
+    "quotient": lambda size, made: Diagnostic("origins.input-size-quotient", size=size, made=made),
+    "pad-side": lambda amount: Diagnostic("origins.input-size-pad-side", amount=amount),
+    "empty": lambda length: Diagnostic("origins.input-size-empty", length=length),
+    "remainder": lambda whole, divisor: Diagnostic("origins.input-size-remainder", whole=whole, divisor=divisor),
+}
+
+
 def _conditions(flow: Flow) -> Iterator[_Condition]:
     """All that must hold at a size of the input, in the order in which it is said."""
-    apart = _reason("origins.input-size-apart", "one", "other")
     for meeting in flow.solver.meetings:
-        yield _Condition(meeting.node, meeting.sizes, np.equal, apart)
+        yield _Condition(meeting.node, meeting.sizes, np.equal, _WHY["apart"])
     for node, *pair in flow.readings:
-        yield _Condition(node, pair, np.equal, _reason("origins.input-size-two-shares", "one", "other"))
+        yield _Condition(node, pair, np.equal, _WHY["two-shares"])
     for node, *pair in flow.wished:
-        yield _Condition(node, pair, np.equal, _reason("origins.input-size-wished", "made", "wished"))
+        yield _Condition(node, pair, np.equal, _WHY["wished"])
     for rule in flow.parities:
         yield _Condition(rule.node, [rule.dim], rule.holds, rule.why)
     for node, *pair in flow.quotients:
-        yield _Condition(node, pair, _makes, _reason("origins.input-size-quotient", "size", "made"))
+        yield _Condition(node, pair, _makes, _WHY["quotient"])
     for node, dim, most in flow.limits:
-        yield _Condition(node, [dim], partial(_is_up_to, most), _reason("origins.input-size-pad-side", "amount"))
+        yield _Condition(node, [dim], partial(_is_up_to, most), _WHY["pad-side"])
     for dim, node in flow.makers():
         if (dim.old or 0) >= 1:
-            yield _Condition(node, [dim], partial(np.less_equal, 1), _reason("origins.input-size-empty", "length"))
+            yield _Condition(node, [dim], partial(np.less_equal, 1), _WHY["empty"])
     for part, node in _quotients(flow):
-        yield _Condition(node, part.parts, _divides, _reason("origins.input-size-remainder", "whole", "divisor"))
-
-
-def _reason(code: str, *names: str) -> Callable[..., Diagnostic]:
-    """The sentence of `code`, with lengths under these names."""
-    return lambda *lengths: Diagnostic(code, **dict(zip(names, lengths, strict=True)))
+        yield _Condition(node, part.parts, _divides, _WHY["remainder"])
 
 
 def _quotients(flow: Flow) -> Iterator[tuple[Dim, str]]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from onnx import NodeProto
 
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
@@ -111,7 +112,7 @@ class _Search:
         output = node.output[-1]
         if not dims or not output or (len(node.output) == 1 and node.op_type in ("TopK", "MaxPool")):
             return
-        axis = next((a.i for a in node.attribute if a.name == "axis"), -1 if node.op_type == "TopK" else 0)
+        axis = attribute_of(node, "axis", -1 if node.op_type == "TopK" else 0)
         counted = dims[2:] if node.op_type == "MaxPool" else dims if node.op_type == "NonZero" else [dims[axis]]
         atoms = [atom for dim in counted for atom in self.sizes.atoms(dim)]
         inner = [self.sizes.product(atoms[first:]) for first in range(len(atoms))]

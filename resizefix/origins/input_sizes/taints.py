@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from onnx import NodeProto, helper
+from onnx import NodeProto
 
+from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.node_reading import axis_of
@@ -114,7 +115,7 @@ def channels_after(flow: Flow, index: int, node: NodeProto, taints: Sequence[Tai
         return [None] * len(node.output)
     dims = flow.dims.get(node.input[0]) or ()
     if node.op_type == "Transpose":
-        perm = next((list(a.ints) for a in node.attribute if a.name == "perm"), list(range(len(dims)))[::-1])
+        perm = attribute_of(node, "perm", list(range(len(dims)))[::-1])
         return [Channels(perm.index(found.axis), found.along)]
     if any(len(flow.dims.get(name) or ()) != len(dims) for name in node.output):
         return [None] * len(node.output)
@@ -137,12 +138,10 @@ def _picked(
     flow: Flow, index: int, node: NodeProto, found: Channels, rank: int
 ) -> list[tuple[frozenset[Dim], ...] | None]:
     nothing: list[tuple[frozenset[Dim], ...] | None] = [None] * len(node.output)
-    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
 
     def listed(position: int, name: str) -> list[int] | None:
-        if name in attributes:
-            value = attributes[name]
-            return list(value) if isinstance(value, (list, tuple)) else [value]
+        if (written := attribute_of(node, name)) is not None:
+            return list(written)
         if position >= len(node.input) or not node.input[position]:
             return None
         array = flow.operands.numbers(Place(index, position), node.input[position])
@@ -151,11 +150,11 @@ def _picked(
     if node.op_type == "Gather":
         wanted = listed(1, "indices")
         count = len(found.along)
-        if axis_of(attributes.get("axis", 0), rank) != found.axis or wanted is None:
+        if axis_of(attribute_of(node, "axis", 0), rank) != found.axis or wanted is None:
             return nothing
         return nothing if any(not -count <= one < count for one in wanted) else [tuple(found.along[i] for i in wanted)]
     if node.op_type == "Split":
-        if axis_of(attributes.get("axis", 0), rank) != found.axis:
+        if axis_of(attribute_of(node, "axis", 0), rank) != found.axis:
             return [found.along] * len(node.output)
         even = [len(found.along) // len(node.output)] * len(node.output)
         parts = listed(1, "split") or even
@@ -182,7 +181,7 @@ def _joined(flow: Flow, index: int, node: NodeProto, taints: Sequence[Taint | No
     made = flow.dims.get(node.output[0])
     if made is None:
         return None
-    axis = axis_of(next((a.i for a in node.attribute if a.name == "axis"), 1), len(made))
+    axis = axis_of(attribute_of(node, "axis", 1), len(made))
     for position, (name, taint) in enumerate(zip(node.input, taints, strict=True)):
         dims = flow.dims_of(Place(index, position), name)
         count = None if dims is None else flow.sizes.fixed(dims[axis])

@@ -1,7 +1,6 @@
 """What is said of origins."""
 
 SENTENCES = {
-    "origins.attribute-of-caller": "the value of the attribute {name!r} does not stand at the node",
     "origins.chain-not-a-vector": "the chain gives a tensor of rank {ndim}",
     "origins.trace-differs-from-run": "onnxruntime computes {run} at {at}, and the file's expressions give {stated}",
     "origins.length-depends-on-sizes": "the operand's length depends on sizes",

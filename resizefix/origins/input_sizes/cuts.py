@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
@@ -13,7 +14,7 @@ def halves(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     for label, start, dim in flow.halves:
         if flow.is_open(start) and choices.of(label) != "keep":
             flow.bind(start, flow.sizes.quotient(dim, flow.sizes.const(2)))
-            inferred.append(f"{label}: it cuts at half of {dim.old}")
+            inferred.append(Diagnostic("origins.inferred-half", label=label, old=dim.old))
 
 
 def sure_cuts(flow: Flow, choices: Choices, inferred: list[str]) -> None:
@@ -60,7 +61,8 @@ def _cut_off(flow: Flow, choices: Choices, inferred: list[str], *, refusing: boo
         if target is None:
             raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
         flow.bind(length, target)
-        inferred.append(f"{label}: the {old} samples that it keeps {'stay' if said == 'keep' else 'follow the input'}")
+        code = "origins.inferred-kept" if said == "keep" else "origins.inferred-kept-of-input"
+        inferred.append(Diagnostic(code, label=label, old=old))
 
 
 def _equal_symbol(sizes: Sizes, dim: Dim, old: int) -> Dim | None:

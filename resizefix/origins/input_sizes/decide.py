@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.cuts import cuts, halves, sure_cuts, tails
@@ -63,7 +64,7 @@ def _samplings(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         for dim, side in zip(grid, sides, strict=True):
             flow.bind(dim, side)
         olds = " x ".join(str(side.old) for side in sides)
-        inferred.append(f"{label}: its grid of {olds} follows the map that it samples")
+        inferred.append(Diagnostic("origins.inferred-grid", label=label, sizes=olds))
 
 
 # ---- Reshape: which factor is fixed ----
@@ -82,9 +83,9 @@ def _splits(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             outer, inner = (part.old for part in split.parts)
             raise refuse(split.node, "origins.input-size-split", whole=split.whole.old, outer=outer, inner=inner)
         part = split.parts[fixed]
-        inferred.append(
-            f"{split.node}: of {split.whole.old} = {split.parts[0].old}·{split.parts[1].old}, {part.old} is fixed"
-        )
+        parts = "·".join(str(one.old) for one in split.parts)
+        said = {"label": split.node, "whole": split.whole.old, "parts": parts, "fixed": part.old}
+        inferred.append(Diagnostic("origins.inferred-split", **said))
         flow.bind(part, sizes.const(part.old or 1))
         flow.solver.settle()
 
@@ -134,7 +135,7 @@ def _pools(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             flow.bind(size, sizes.const(size.old or 1) if adaptive else window)
         if adaptive:
             flow.adaptive.add(index)
-            inferred.append(f"{label}: an adaptive pool of {[size.old for size in bins]} bins")
+            inferred.append(Diagnostic("origins.inferred-pool", label=label, bins=[size.old for size in bins]))
 
 
 def _refuse_steps_down(flow: Flow, choices: Choices) -> None:
@@ -177,7 +178,7 @@ def _joined_resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             for before, after in moving:
                 flow.bind(after, before)
             olds = " x ".join(str(before.old) for before, _ in moving)
-            inferred.append(f"{own.label}: its size {olds} is that of the map which others are resized to")
+            inferred.append(Diagnostic("origins.inferred-map", label=own.label, sizes=olds))
 
 
 def _made(flow: Flow, use: ResizeUse) -> list[Dim]:
@@ -210,8 +211,9 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             else:
                 flow.bind(after, flow.sizes.const(after.old or 0))
         olds = " x ".join(str(after.old) for _, _, after in moving)
-        how = "follows the input" if any(flow.sizes.varies(after) for _, _, after in moving) else "stays"
-        inferred.append(f"{use.label}: its size {olds} {how}")
+        varies = any(flow.sizes.varies(after) for _, _, after in moving)
+        code = "origins.inferred-size-of-input" if varies else "origins.inferred-size"
+        inferred.append(Diagnostic(code, label=use.label, sizes=olds))
         flow.solver.settle()
 
 
@@ -322,7 +324,8 @@ def _arithmetic(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             if len(equal) > 1 and len(open_dims) == 1 and not sizes.tied:
                 raise refuse(flow.labels[place.node], "origins.input-size-square", old=dim.old)
             flow.bind(dim, equal[min(order, len(equal) - 1)])
-            inferred.append(f"{flow.labels[place.node]}: {dim.old} is the {equal[0].data} of the input")
+            said = {"label": flow.labels[place.node], "old": dim.old, "side": equal[0].data}
+            inferred.append(Diagnostic("origins.inferred-side", **said))
 
 
 def _rest(flow: Flow) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.operator_semantics.operand import attribute_of
@@ -201,7 +202,8 @@ def follow(
         found.tables[place] = table = _table(flow, place, known)
         shares = sorted({f"{value:.4g}" for value in shares_that_stay(table)})
         if shares:
-            inferred.append(f"{flow.labels[place.node]}: its numbers {', '.join(shares[:_SHOWN])} stay at any size")
+            shown = {"label": flow.labels[place.node], "numbers": ", ".join(shares[:_SHOWN])}
+            inferred.append(Diagnostic("origins.inferred-numbers", **shown))
     formulas = {place: table for place, table in found.tables.items() if not isinstance(table, Positions)}
     found.scalars.update(scalars(flow, formulas, choices, inferred))
     found.inferred = tuple(inferred)

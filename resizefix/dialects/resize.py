@@ -5,19 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from resizefix.dialects.row import FLOAT, INT, INTS, STRING, Attribute, Dialect, Input
+from resizefix.dialects.upsample import UPSAMPLE_9
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 
 # Upsample-9 under a new name, with scales below 1 allowed. onnxruntime runs mode `cubic` here too; the spec has none.
-RESIZE_10 = Dialect(
-    op_type="Resize",
-    since_version=10,
-    last_opset=10,
-    attributes=(Attribute("mode", STRING, "nearest"),),
-    inputs=(Input("X"), Input("scales")),
-    mode_spellings=(("nearest", Mode.NEAREST), ("linear", Mode.LINEAR)),
-    coordinate_transformation_modes=frozenset({CoordinateTransformationMode.ASYMMETRIC}),
-    nearest_modes=frozenset({NearestMode.SIMPLE}),
-)
+RESIZE_10 = replace(UPSAMPLE_9, op_type="Resize", since_version=10, last_opset=10, min_scale=0.0)
 
 # Coordinates, roundings and cubic become attributes; roi and scales are mandatory, an unused one is an empty tensor.
 RESIZE_11 = Dialect(

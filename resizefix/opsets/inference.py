@@ -23,9 +23,11 @@ from resizefix.opsets.signatures import TypeOf, output_types
 
 Dims = tuple["int | None", ...]
 ValueOf = Callable[[TensorProto], Array]
+ConstantOf = Callable[[str], "Array | None"]
 # attribute -> the types of the outputs of the body it holds
 Bodies = Mapping[str, Sequence["TypeProto | None"]]
 
+_OF_ONNX = (defs.SchemaError, checker.ValidationError, shape_inference.InferenceError)
 # Operands that determine a shape have at most as many elements as a tensor has axes, or parts.
 _SMALL = 1024
 # operator -> position of the operand that lists the sizes of its output
@@ -36,7 +38,7 @@ _LIKE_ITS_INPUT = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
 
 
 def infer(
-    node: NodeProto, opset: int, type_of: TypeOf, constant_of: Callable[[str], Array | None], bodies: Bodies
+    node: NodeProto, opset: int, type_of: TypeOf, constant_of: ConstantOf, bodies: Bodies
 ) -> dict[str, TypeProto]:
     """The types of the outputs of an ai.onnx node, as far as they follow from its inputs; nothing of an invalid one."""
     if why_incomplete(node, opset) is not None:
@@ -62,9 +64,7 @@ def infer(
     return {name: kind for name, kind in zip(node.output, found, strict=False) if name and kind is not None}
 
 
-def _by_schema(
-    node: NodeProto, opset: int, type_of: TypeOf, constant_of: Callable[[str], Array | None]
-) -> dict[str, TypeProto]:
+def _by_schema(node: NodeProto, opset: int, type_of: TypeOf, constant_of: ConstantOf) -> dict[str, TypeProto]:
     found = output_types(node, opset, type_of)  # element types alone, should inference give up
     inputs = {name: kind for name in node.input if name and (kind := type_of(name)) is not None}
     small = [
@@ -76,14 +76,7 @@ def _by_schema(
         schema = defs.get_schema(_LIKE.get(node.op_type, node.op_type), opset, "")
         imports = [helper.make_opsetid("", opset)]
         found |= shape_inference.infer_node_outputs(schema, node, inputs, data, opset_imports=imports)
-    except (
-        defs.SchemaError,
-        checker.ValidationError,
-        shape_inference.InferenceError,
-        KeyError,
-        ValueError,
-        RuntimeError,
-    ):
+    except (*_OF_ONNX, KeyError, ValueError, RuntimeError):
         pass  # no such operator, an operand of unknown type, or an invalid node: its sizes stay unknown
     position = _SIZES.get(node.op_type)
     if position is not None and dims_of(found.get(node.output[0])) is None:
@@ -112,12 +105,14 @@ def dims_of(value_type: TypeProto | None) -> Dims | None:
     return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in value_type.tensor_type.shape.dim)
 
 
+def _sized(like: TypeProto, sizes: Sequence[int | None] | None) -> TypeProto:
+    return helper.make_tensor_type_proto(like.tensor_type.elem_type, sizes)
+
+
 def of_known_rank(value_type: TypeProto) -> TypeProto:
     """A type without its sizes: a body may be run with others than it declares."""
     dims = dims_of(value_type)
-    if dims is None:
-        return value_type
-    return helper.make_tensor_type_proto(value_type.tensor_type.elem_type, [None] * len(dims))
+    return value_type if dims is None else _sized(value_type, [None] * len(dims))
 
 
 def upsample_scales(node: NodeProto) -> list[float] | None:
@@ -132,14 +127,11 @@ def _upsampled(source: TypeProto | None, scales: list[float]) -> TypeProto | Non
         return None
     dims = dims_of(source)
     if dims is None or len(dims) != len(scales):
-        return helper.make_tensor_type_proto(source.tensor_type.elem_type, None)
-    sizes = [agreed_length(scale, size) for size, scale in zip(dims, scales, strict=True)]
-    return helper.make_tensor_type_proto(source.tensor_type.elem_type, sizes)
+        return _sized(source, None)
+    return _sized(source, [agreed_length(scale, size) for size, scale in zip(dims, scales, strict=True)])
 
 
-def _resized(
-    node: NodeProto, opset: int, type_of: TypeOf, constant_of: Callable[[str], Array | None]
-) -> TypeProto | None:
+def _resized(node: NodeProto, opset: int, type_of: TypeOf, constant_of: ConstantOf) -> TypeProto | None:
     """Resize, and Upsample with an input of scales: inference's own rule for the sizes is not the runtime's."""
     found = _by_schema(node, opset, type_of, constant_of).get(node.output[0])
     before = dims_of(type_of(node.input[0]))
@@ -160,22 +152,21 @@ def _resized(
         sizes = list(before)
         for axis, scale in zip(axes, scales, strict=True):
             sizes[axis] = agreed_length(float(scale), before[axis])
-    return helper.make_tensor_type_proto(found.tensor_type.elem_type, sizes)
+    return _sized(found, sizes)
 
 
 def _agreed(kinds: Sequence[TypeProto | None]) -> TypeProto | None:
     """What several types have in common: the element type, the rank, and the sizes on which all agree."""
-    first = kinds[0]
-    if first is None or any(kind is None or kind.WhichOneof("value") != "tensor_type" for kind in kinds):
+    tensors = [kind for kind in kinds if kind is not None and kind.WhichOneof("value") == "tensor_type"]
+    if len(tensors) < len(kinds) or len({kind.tensor_type.elem_type for kind in tensors}) > 1:
         return None
-    if any(kind is not None and kind.tensor_type.elem_type != first.tensor_type.elem_type for kind in kinds):
-        return None
+    first = tensors[0]
     shapes = [dims_of(kind) for kind in kinds]
     known = [dims for dims in shapes if dims is not None]
     if len(known) < len(shapes) or len({len(dims) for dims in known}) > 1:
-        return helper.make_tensor_type_proto(first.tensor_type.elem_type, None)
+        return _sized(first, None)
     sizes = [column[0] if len(set(column)) == 1 else None for column in zip(*known, strict=True)]
-    return helper.make_tensor_type_proto(first.tensor_type.elem_type, sizes)
+    return _sized(first, sizes)
 
 
 def _stacked(element: TypeProto | None, axis: int = 0) -> TypeProto | None:
@@ -184,7 +175,7 @@ def _stacked(element: TypeProto | None, axis: int = 0) -> TypeProto | None:
     if element is None or dims is None:
         return element
     place = axis if axis >= 0 else axis + len(dims) + 1
-    return helper.make_tensor_type_proto(element.tensor_type.elem_type, [*dims[:place], None, *dims[place:]])
+    return _sized(element, [*dims[:place], None, *dims[place:]])
 
 
 def _loop(node: NodeProto, type_of: TypeOf, body: Sequence[TypeProto | None]) -> list[TypeProto | None]:

@@ -53,6 +53,15 @@ class _Said:
     ended: int | None
     late: bool
 
+    @property
+    def stages(self) -> Mapping[str, Mapping[str, Any]]:
+        """The last message of each stage."""
+        return {message["stage"]: message for message in self.messages}
+
+    def of(self, stage: str) -> list[Mapping[str, Any]]:
+        """The messages of a stage."""
+        return [message for message in self.messages if message["stage"] == stage]
+
 
 class Runtime(contextlib.AbstractContextManager["Runtime"]):
     """One runtime for several models; its process, where it crashed or ran out of time, is replaced at the next.
@@ -133,11 +142,11 @@ class Runtime(contextlib.AbstractContextManager["Runtime"]):
             return LiveUnavailable(
                 Diagnostic("runtimes.python-does-not-start", runtime=self.row.title, python=self.python, error=error)
             )
-        unavailable = next((message for message in said if message["stage"] == "unavailable"), None)
-        return _Said(said, ended, late) if unavailable is None else self._unavailable(unavailable)
+        answer = _Said(said, ended, late)
+        return self._unavailable(answer.stages["unavailable"]) if "unavailable" in answer.stages else answer
 
     def _timings(self, said: _Said, models: Sequence[ModelToTime]) -> Timings:
-        stages = {message["stage"]: message for message in said.messages}
+        stages = said.stages
         runtime = stages["started"]["runtime"] if "started" in stages else self.row.title
         if "timed" not in stages:
             if said.late:
@@ -145,8 +154,8 @@ class Runtime(contextlib.AbstractContextManager["Runtime"]):
             doing = {"runtime": runtime, "ended": _epitaph(said.ended or 0), "doing": "timed"}
             why = stages["refused"]["reason"] if "refused" in stages else Diagnostic("runtimes.crashed", **doing)
             return Timings(runtime, (), _with_printed(why, self._worker.printed))
-        kept = {message["number"]: message["outputs"] for message in said.messages if message["stage"] == "kept"}
-        dropped = {message["number"]: message["reason"] for message in said.messages if message["stage"] == "dropped"}
+        kept = {message["number"]: message["outputs"] for message in said.of("kept")}
+        dropped = {message["number"]: message["reason"] for message in said.of("dropped")}
         times = stages["timed"]["times"]
         found = []
         for number, model in enumerate(models):
@@ -155,12 +164,10 @@ class Runtime(contextlib.AbstractContextManager["Runtime"]):
         return Timings(runtime, tuple(found))
 
     def _answer(self, said: _Said, outputs: Sequence[str]) -> RuntimeAnswer:
-        stages = {message["stage"]: message for message in said.messages}
+        stages = said.stages
         runtime = stages["started"]["runtime"] if "started" in stages else self.row.title
         results = tuple(
-            dict(zip(outputs, map(unpacked, message["outputs"]), strict=True))
-            for message in said.messages
-            if message["stage"] == "ran"
+            dict(zip(outputs, map(unpacked, message["outputs"]), strict=True)) for message in said.of("ran")
         )
         loaded = "loaded" in stages
         if said.late:

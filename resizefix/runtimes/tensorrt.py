@@ -81,19 +81,6 @@ def unavailable() -> LiveUnavailable | None:
     return LiveUnavailable(Diagnostic("targets.tensorrt-rtx-not-installed"))
 
 
-def ask(
-    model: bytes,
-    folder: Path | None = None,
-    *,
-    build: bool = False,
-    profile: Mapping[str, Bounds] | None = None,
-    time_limit: float = 300.0,
-) -> LiveVerdict | LiveUnavailable:
-    """Ask about one model; see `LiveParser.ask`."""
-    with LiveParser(time_limit=time_limit) as parser:
-        return parser.ask(model, folder, build=build, profile=profile)
-
-
 class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
     """A TensorRT process for several questions; one that crashed or ran out of time is replaced at the next.
 

@@ -13,7 +13,6 @@ from onnx import FunctionProto, NodeProto, TensorProto
 
 from resizefix.dialects.dialect import RESIZES
 from resizefix.dialects.model_view import ModelView
-from resizefix.document.constants import Constants
 from resizefix.document.document import Document
 from resizefix.document.provenance import readers_first
 from resizefix.document.scopes import (
@@ -25,7 +24,7 @@ from resizefix.document.scopes import (
     node_label,
     subgraphs,
 )
-from resizefix.document.shapes import Dims, Key, Shapes
+from resizefix.document.shapes import Dims, Key
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName
@@ -37,6 +36,7 @@ _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 _MOST_SHAPE_ELEMENTS = 64  # "Dims::MAX_DIMS" of old; an input with more is data, not a shape
 _UNKNOWN = OperandSource.UNKNOWN
 _COMPUTED = (OperandSource.FOLDED, OperandSource.SHAPE)
+_SHAPES = ("Shape", "Size")
 _WORST = (OperandSource.DATA, OperandSource.OTHER_INPUT)
 
 
@@ -109,14 +109,6 @@ class _Collector:
         self._alike: dict[tuple[object, ...], SiteFacts] = {}
 
     @cached_property
-    def _constants(self) -> Constants:
-        return self._view.constants
-
-    @cached_property
-    def _shapes(self) -> Shapes:
-        return self._view.shapes
-
-    @cached_property
     def _initializers_are_inputs(self) -> bool:
         main = self._scopes.main
         return main.initializers.keys() <= main.inputs
@@ -170,7 +162,7 @@ class _Collector:
         empty_scales = later and self._is_empty(scope, operands[2])
         empty_sizes = later and self._is_empty(scope, operands[3])
         kind, operand, attribute = extent_of(node, scope.opset, written, empty_scales, empty_sizes)
-        known: dict[str, Any] = self._attribute_facts(attribute) if attribute else self._operand_facts(scope, operand)
+        known: dict[str, Any] = _attribute_facts(attribute) if attribute else self._operand_facts(scope, operand)
         if known["source"] is OperandSource.SHAPE and known["values"] is None and known["static_values"] is None:
             usual = usual_values(self._view, self._dims(scope, operands[0]) or (), scope, operand)
             same = len({values for _, values in usual}) == 1  # none of the open sizes counts
@@ -217,10 +209,6 @@ class _Collector:
         is_input = read is not None and read.kind is DefinitionKind.INPUT
         return is_input and bool(readers) and all(reader.node is None for reader in readers)
 
-    def _attribute_facts(self, values: tuple[float, ...]) -> dict[str, Any]:
-        facts = {"source": OperandSource.ATTRIBUTE, "values": values, "length": len(values), "operand_rank": 1}
-        return {**facts, "operand_type": TensorProto.FLOAT}
-
     def _operand_facts(self, scope: Scope, name: str) -> dict[str, Any]:
         if not name:
             return {"source": OperandSource.ABSENT}
@@ -264,7 +252,7 @@ class _Collector:
         definition = self._scopes.definition(scope, name) if name else None
         if definition is not None:
             definition = self._view.calls.origin(definition)
-        return None if definition is None else self._shapes.elem_type(definition.key)
+        return None if definition is None else self._view.shapes.elem_type(definition.key)
 
     def _is_empty(self, scope: Scope, name: str) -> bool:
         if not name:
@@ -302,8 +290,8 @@ class _Collector:
             return self._of_parameter(definition.scope.body, definition.name)
         if definition.scope is not self._scopes.main:
             return OperandSource.UNKNOWN
-        dims = self._shapes.dims(definition.key)
-        integer = self._shapes.elem_type(definition.key) in (*_INTEGERS, None)
+        dims = self._view.shapes.dims(definition.key)
+        integer = self._view.shapes.elem_type(definition.key) in (*_INTEGERS, None)
         if dims is not None and len(dims) > 1 and not (integer and _count(dims) <= _MOST_SHAPE_ELEMENTS):
             return OperandSource.DATA
         return OperandSource.INTEGER_INPUT if integer else OperandSource.OTHER_INPUT
@@ -326,18 +314,16 @@ class _Collector:
             node = definition.node
             if node is None:
                 leaves.add(self._source(definition.scope, definition.name))
-            elif node.domain not in DEFAULT_DOMAINS or any(True for _ in subgraphs(node)):
+            elif _is_closed(node):
                 leaves.add(OperandSource.DATA)
-            elif node.op_type in ("Shape", "Size"):
+            elif node.op_type in _SHAPES:
                 leaves.add(OperandSource.SHAPE)
             else:
                 divided = divided or self._divides(definition.scope, node)
-        for source in (*_WORST, _UNKNOWN):
-            if source in leaves:
-                return source
-        if OperandSource.INTEGER_INPUT in leaves:
+        if OperandSource.INTEGER_INPUT in leaves and not leaves & {*_WORST, _UNKNOWN}:
             return OperandSource.INTEGER_INPUT_DIVIDED if divided else OperandSource.INTEGER_INPUT_COMPUTED
-        return OperandSource.SHAPE if OperandSource.SHAPE in leaves else OperandSource.FOLDED
+        found = (source for source in (*_WORST, _UNKNOWN, OperandSource.SHAPE) if source in leaves)
+        return next(found, OperandSource.FOLDED)
 
     def _above(self, start: Definition) -> list[Definition]:
         """What decides the value of a computed operand, itself first; nothing behind a Shape, nor behind a node that
@@ -345,11 +331,8 @@ class _Collector:
 
         def operands(definition: Definition) -> list[Definition]:
             node = definition.node
-            if node is None or node.domain not in DEFAULT_DOMAINS or node.op_type in ("Shape", "Size"):
-                return []
-            if any(True for _ in subgraphs(node)):
-                return []
-            return self._scopes.sources(definition.scope, node)
+            ends = node is None or node.op_type in _SHAPES or _is_closed(node)
+            return [] if node is None or ends else self._scopes.sources(definition.scope, node)
 
         return list(readers_first(start, operands))
 
@@ -361,7 +344,7 @@ class _Collector:
         start = self._scopes.definition(scope, name)
         assert start is not None
         inputs = [definition for definition in self._above(start) if definition.kind is DefinitionKind.INPUT]
-        shapes = [self._shapes.dims(definition.key) for definition in inputs]
+        shapes = [self._view.shapes.dims(definition.key) for definition in inputs]
         return all(dims is not None and math.isfinite(_count(dims)) for dims in shapes)
 
     def _divides(self, scope: Scope, node: NodeProto) -> bool:
@@ -372,6 +355,11 @@ class _Collector:
         if divisor is None or not np.issubdtype(divisor.dtype, np.floating):
             return False
         return any(math.frexp(abs(float(number)))[0] != 0.5 for number in divisor.ravel())
+
+
+def _attribute_facts(values: tuple[float, ...]) -> dict[str, Any]:
+    facts = {"source": OperandSource.ATTRIBUTE, "values": values, "length": len(values), "operand_rank": 1}
+    return {**facts, "operand_type": TensorProto.FLOAT}
 
 
 def _numbers(value: Array | None) -> tuple[float, ...] | None:
@@ -385,6 +373,11 @@ def _count(dims: Dims) -> float:
 
 def _sizes(dims: Dims | Sequence[int] | None) -> tuple[int | None, ...] | None:
     return None if dims is None else tuple(size if isinstance(size, int) else None for size in dims)
+
+
+def _is_closed(node: NodeProto) -> bool:
+    """It holds a body, or is another domain's: nobody looks into it."""
+    return node.domain not in DEFAULT_DOMAINS or any(True for _ in subgraphs(node))
 
 
 def _enclosing(scope: Scope) -> frozenset[str]:

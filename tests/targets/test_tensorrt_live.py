@@ -18,7 +18,6 @@ from resizefix.runtimes.tensorrt import (
     LiveUnavailable,
     LiveVerdict,
     NetworkInput,
-    ask,
     unavailable,
 )
 from resizefix.runtimes.tensorrt_errors import LiveError
@@ -37,8 +36,13 @@ def model(text: str) -> bytes:
     return bytes(parser.parse_model(text).SerializeToString())
 
 
+def ask(model: bytes, folder: Path | None = None, **options: object) -> LiveVerdict | LiveUnavailable:
+    with LiveParser() as live:
+        return live.ask(model, folder, **options)  # type: ignore[arg-type]
+
+
 def verdict(text: str, **options: object) -> LiveVerdict:
-    found = ask(model(text), **options)  # type: ignore[arg-type]
+    found = ask(model(text), **options)
     assert isinstance(found, LiveVerdict)
     return found
 
@@ -126,7 +130,7 @@ def test_the_folder_and_the_profile_reach_the_process(tmp_path: Path, monkeypatc
         ANSWER + "parsed['layers'] = [json.dumps(request), str(len(data))]; say('parsed', **parsed)",
     )
     profile = {"f": {"min": [1], "opt": np.array([2]), "max": (4,)}}
-    found = ask(model(GOOD), tmp_path, build=True, profile=profile)  # type: ignore[arg-type]
+    found = ask(model(GOOD), tmp_path, build=True, profile=profile)
     assert isinstance(found, LiveVerdict)
     request = json.loads(found.layers[0])
     assert request["path"] == str(tmp_path / "model.onnx")

@@ -126,7 +126,9 @@ def _resize_11(raised: Raised) -> None:
 
 
 def _rounding(scales: Array | None) -> str:
-    if scales is None or not (np.all(scales >= 1) or np.all(scales[scales != 1] < 1)):
+    if scales is None or scales.dtype.kind in "OSU":  # strings are no scales
+        raise NotRaisedError("opsets.raise-rounding")
+    if not (np.all(scales >= 1) or np.all(scales[scales != 1] < 1)):
         raise NotRaisedError("opsets.raise-rounding")
     return "floor" if np.all(scales >= 1) else "ceil"
 

@@ -98,8 +98,9 @@ def test_what_is_not_said_in_the_later_opset_is_refused_with_the_node():
         raised(REFUSED[13, "Softmax"], 13)
     assert "adds in another order" in (why_not_raised(Document.from_proto(REFUSED[19, "AveragePool"]), 19) or "")
     assert "opsets up to" in (why_not_raised(Document.from_proto(CASES[9, "Upsample"]), NEWEST + 1) or "")
-    mixed = model(10, "y = Resize (x, s)", "float[4] s = {1, 1, 0.5, 2}")
-    assert "rounds down where an axis grows" in (why_not_raised(Document.from_proto(mixed), 11) or "")
+    for scales in ("float[4] s = {1, 1, 0.5, 2}", 'string[4] s = {"1", "1", "2", "2"}'):
+        mixed = model(10, "y = Resize (x, s)", scales)
+        assert "rounds down where an axis grows" in (why_not_raised(Document.from_proto(mixed), 11) or "")
 
 
 def test_what_no_row_names_stays_byte_for_byte():

@@ -1,6 +1,6 @@
 """Small networks built at any size, as exporters write them: with every size as a constant."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import ort_runs
@@ -54,9 +54,11 @@ class Net:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
-def built(build: Build, size: tuple[int, int]) -> ModelProto:
+def built(build: Build, size: tuple[int, int], opset: int = 13) -> ModelProto:
     net = Net(*size)
-    return net.model(build(net, *size))
+    model = net.model(build(net, *size))
+    model.opset_import[0].version, model.ir_version = opset, 8 if opset > 12 else 4
+    return model
 
 
 def run(model: ModelProto, size: tuple[int, int], batch: int = 1) -> np.ndarray:
@@ -70,6 +72,26 @@ def followed(model: ModelProto, size: tuple[int, int] | str, **options) -> Model
     assert all(outcome.status is Status.CHANGED for outcome in result.outcomes), result.outcomes
     assert result.verification.passed
     return result.model
+
+
+def assert_follows(
+    build: Build,
+    size: tuple[int, int] | str = NEW,
+    *,
+    old: tuple[int, int] = OLD,
+    at: Sequence[tuple[int, int]] | None = None,
+    opset: int = 13,
+    rtol: float = 0,
+    **options,
+) -> ModelProto:
+    """What is built at `old` and made another size computes what is built at that size; of any size, `at` each."""
+    model = followed(built(build, old, opset), size, **options)
+    for each in at or [NEW if size == "any" else size]:
+        found, wanted = run(model, each), run(built(build, each, opset), each)
+        assert found.shape == wanted.shape
+        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol / 10)
+        assert rtol or found.tobytes() == wanted.tobytes()
+    return model
 
 
 def refused(model: ModelProto, size: tuple[int, int] | str, **options) -> tuple[str, str]:

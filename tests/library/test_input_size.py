@@ -3,8 +3,8 @@
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, TensorProto, helper
-from size_networks import NEW, OLD, Net, built, run
+from onnx import TensorProto
+from size_networks import NEW, OLD, Net, assert_follows, built, followed, refused, run
 
 import resizefix
 from resizefix.errors import UsageError
@@ -142,57 +142,35 @@ FOLLOWING = [
 
 @pytest.mark.parametrize("build", FOLLOWING, ids=lambda build: build.__name__)
 def test_a_model_of_another_size_is_what_is_built_at_that_size(build):
-    result = resizefix.input_size(built(build, OLD), size=NEW)
-    wanted = run(built(build, NEW), NEW)
-    found = run(result.model, NEW)
-    assert found.shape == wanted.shape
-    assert found.tobytes() == wanted.tobytes()
-    assert result.verification.passed
+    assert_follows(build)
 
 
 @pytest.mark.parametrize("build", FOLLOWING, ids=lambda build: build.__name__)
 def test_a_model_of_any_size_is_at_each_what_is_built_for_it(build):
-    result = resizefix.input_size(built(build, OLD), size="any")
     if build is pyramid:
-        (outcome,) = result.outcomes
-        assert (outcome.status, outcome.node) == (Status.REFUSED, "AveragePool_1"), "a kernel is an attribute"
-        return
-    assert result.verification.passed
-    for size in (OLD, NEW, (64, 32), (80, 96)):
-        wanted, found = run(built(build, size), size), run(result.model, size)
-        if build is global_pool:
-            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
-        else:
-            assert found.tobytes() == wanted.tobytes()
+        assert refused(built(build, OLD), "any")[0] == "AveragePool_1", "a kernel is an attribute"
+    else:
+        assert_follows(build, "any", at=[OLD, NEW, (64, 32), (80, 96)], rtol=1e-5 if build is global_pool else 0)
 
 
 def test_odd_sizes_follow_the_map_that_is_met():
-    result = resizefix.input_size(built(unet, OLD), size="any")
-    for size in ((33, 47), (35, 52)):
-        assert run(result.model, size).tobytes() == run(built(unet, size), size).tobytes()
+    assert_follows(unet, "any", at=[(33, 47), (35, 52)])
 
 
 def test_pads_of_same_follow_to_an_odd_size():
-    for size in ((33, 49), (64, 51)):
-        fixed = resizefix.input_size(built(same_padded, OLD), size=size)
-        free = resizefix.input_size(built(same_padded, OLD), size="any")
-        truth = run(built(same_padded, size), size)
-        assert run(fixed.model, size).tobytes() == run(free.model, size).tobytes() == truth.tobytes()
+    odd = (33, 49), (64, 51)
+    assert_follows(same_padded, "any", at=odd)
+    for size in odd:
+        assert_follows(same_padded, size)
 
 
 def test_scales_before_opset_11_are_computed():
-    def at(size: tuple[int, int]) -> ModelProto:
-        n = Net(*size)
+    def stretched_by_scales(n: Net, h: int, w: int) -> str:
         y = n.conv("x", 3, 4, 2)
-        scales = n.const([1, 1, size[0] // 2, size[1] // 2], np.float32)
-        back = n.add("Resize", n.add("GlobalAveragePool", y), scales, mode="nearest")
-        model = n.model(n.add("Concat", y, back, axis=1))
-        model.opset_import[0].version = 10
-        return model
+        scales = n.const([1, 1, h // 2, w // 2], np.float32)
+        return n.add("Concat", y, n.add("Resize", n.add("GlobalAveragePool", y), scales, mode="nearest"), axis=1)
 
-    result = resizefix.input_size(at(OLD), size="any")
-    for size in (OLD, NEW, (64, 32)):
-        assert run(result.model, size).tobytes() == run(at(size), size).tobytes()
+    assert_follows(stretched_by_scales, "any", at=[OLD, NEW, (64, 32)], opset=10)
 
 
 def test_any_batch_with_a_fixed_size():
@@ -216,15 +194,12 @@ def halved(n: Net, h: int, w: int) -> str:
 @pytest.mark.parametrize(("build", "old"), [(decimal, OLD), (halved, (32, 32))], ids=["decimal", "halved"])
 def test_two_readings_are_refused_until_the_user_chooses_one(build, old):
     model = built(build, old)
-    result = resizefix.input_size(model, size=NEW)
-    (outcome,) = result.outcomes
+    (outcome,) = resizefix.input_size(model, size=NEW).outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "Resize_1")
     assert "--keep NODE" in (outcome.reason or "")
     assert "--follow NODE" in (outcome.reason or "")
-    kept = resizefix.input_size(model, size=NEW, keep=["Resize_*"])
-    followed = resizefix.input_size(model, size=NEW, follow_input=["Resize_*"])
-    assert run(kept.model, NEW).shape == run(model, old).shape
-    assert run(followed.model, NEW).tobytes() == run(built(build, NEW), NEW).tobytes()
+    assert run(followed(model, NEW, keep=["Resize_*"]), NEW).shape == run(model, old).shape
+    assert_follows(build, old=old, follow_input=["Resize_*"])
 
 
 def dense(n: Net, h: int, w: int) -> str:
@@ -266,8 +241,7 @@ def test_a_shared_constant_is_left_to_those_who_keep_it():
         z = n.add("Reshape", n.add("GlobalAveragePool", n.conv("x", 3, 96)), shape)
         return n.add("Concat", y, z, axis=2)
 
-    result = resizefix.input_size(built(both, (32, 24)), size=(32, 48))
-    assert run(result.model, (32, 48)).tobytes() == run(built(both, (32, 48)), (32, 48)).tobytes()
+    assert_follows(both, (32, 48), old=(32, 24))
 
 
 def test_sizes_that_do_not_fit_are_refused_with_the_nearest_that_do():
@@ -284,25 +258,17 @@ def test_sizes_that_do_not_fit_are_refused_with_the_nearest_that_do():
 
 
 def test_a_choice_for_no_node_and_two_for_one_are_wrong_arguments():
-    node = helper.make_node("Relu", ["x"], ["y"], "act")
-    info = helper.make_tensor_value_info
-    ends = [info("x", TensorProto.FLOAT, [1, 3, 8, 8])], [info("y", TensorProto.FLOAT, [1, 3, 8, 8])]
-    model = helper.make_model(helper.make_graph([node], "g", *ends))
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[1,3,8,8] y) { [act] y = Relu (x) }'
+    )
     for choices in ({"keep": ["atc"]}, {"follow_input": ["Resize_*"]}, {"keep": ["*"], "follow_input": ["act"]}):
         with pytest.raises(UsageError, match=r"no node has such a name|both name act"):
             resizefix.input_size(model, size=(16, 16), verify=False, **choices)
 
 
 def test_the_answer_has_the_shapes_and_sizes_that_stay_keep_their_names():
-    model = helper.make_model(
-        helper.make_graph(
-            [helper.make_node("Relu", ["x"], ["y"])],
-            "g",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, "h", "w"])],
-            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3, "h", "w"])],
-        ),
-        opset_imports=[helper.make_opsetid("", 13)],
-        ir_version=8,
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[n,3,h,w] x) => (float[n,3,h,w] y) { y = Relu (x) }'
     )
     result = resizefix.input_size(model, size=(24, 32))
     assert result.resolution.shapes[0] == ("x", ("n", 3, "h", "w"), ("n", 3, 24, 32))

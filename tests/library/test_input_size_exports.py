@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx import helper
-from size_networks import NEW, OLD, Net, built, followed, refused, run
+from size_networks import NEW, OLD, Net, assert_follows, built, refused
 
 
 def anchors(n: Net, h: int, w: int) -> str:
@@ -112,16 +112,9 @@ FOLLOWING = [
 
 
 @pytest.mark.parametrize("build", FOLLOWING)
-def test_a_fixed_size(build) -> None:
-    found = followed(built(build, OLD), NEW)
-    np.testing.assert_array_equal(run(found, NEW), run(built(build, NEW), NEW))
-
-
-@pytest.mark.parametrize("build", FOLLOWING)
-def test_any_size(build) -> None:
-    found = followed(built(build, OLD), "any")
-    for size in (OLD, NEW, (64, 32)):
-        np.testing.assert_array_equal(run(found, size), run(built(build, size), size))
+def test_a_fixed_size_and_any(build) -> None:
+    assert_follows(build)
+    assert_follows(build, "any", at=[OLD, NEW, (64, 32)])
 
 
 def test_any_size_before_range() -> None:
@@ -131,11 +124,7 @@ def test_any_size_before_range() -> None:
         ys, xs = np.meshgrid(np.arange(h), np.arange(w), indexing="ij")
         return n.add("Add", n.conv("x", 3, 2), n.const(np.stack([xs, ys])[None], np.float32))
 
-    model = built(table, OLD)
-    model.opset_import[0].version, model.ir_version = 9, 4
-    found = followed(model, "any")
-    assert found.opset_import[0].version == 9
-    np.testing.assert_array_equal(run(found, NEW), run(built(table, NEW), NEW))
+    assert assert_follows(table, "any", opset=9).opset_import[0].version == 9
 
 
 def same_by_hand(n: Net, h: int, w: int) -> str:
@@ -146,12 +135,9 @@ def same_by_hand(n: Net, h: int, w: int) -> str:
 
 def test_pads_that_same_may_have_made() -> None:
     odd, even = (33, 49), (48, 64)
-    model = built(same_by_hand, odd)
-    assert refused(model, even)[1] == "origins.input-size-misfit"
-    found = followed(model, (49, 65))
-    np.testing.assert_array_equal(run(found, (49, 65)), run(built(same_by_hand, (49, 65)), (49, 65)))
-    found = followed(model, even, keep=["Pad_0"])
-    np.testing.assert_array_equal(run(found, even), run(built(same_by_hand, even), even))
+    assert refused(built(same_by_hand, odd), even)[1] == "origins.input-size-misfit"
+    assert_follows(same_by_hand, (49, 65), old=odd)
+    assert_follows(same_by_hand, even, old=odd, keep=["Pad_0"])
 
 
 def offset(n: Net, h: int, w: int) -> str:
@@ -161,8 +147,7 @@ def offset(n: Net, h: int, w: int) -> str:
 
 def test_a_number_that_moves_positions_may_be_its_own() -> None:
     assert refused(built(offset, OLD), NEW) == ("Add_2", "origins.input-size-scalar-or")
-    found = followed(built(offset, OLD), NEW, follow_input=["Add_2"])
-    np.testing.assert_array_equal(run(found, NEW), run(built(offset, NEW), NEW))
+    assert_follows(offset, follow_input=["Add_2"])
 
 
 def test_positions_that_nothing_explains() -> None:

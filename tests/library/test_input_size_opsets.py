@@ -2,14 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx import ModelProto
-from size_networks import NEW, OLD, Net, built, followed, refused, run
-
-
-def at_opset(build, size: tuple[int, int], opset: int) -> ModelProto:
-    model = built(build, size)
-    model.opset_import[0].version, model.ir_version = opset, 4
-    return model
+from size_networks import NEW, OLD, Net, assert_follows, built, refused
 
 
 def cropped(n: Net, h: int, w: int) -> str:
@@ -37,13 +30,12 @@ def padded_back(n: Net, h: int, w: int) -> str:
 @pytest.mark.parametrize("build", [cropped, halves, padded_back])
 def test_sizes_in_attributes(build) -> None:
     """Before opset 10 the numbers of Slice and Pad are attributes: they follow the input as operands do."""
-    found = followed(at_opset(build, OLD, 9), NEW)
-    np.testing.assert_array_equal(run(found, NEW), run(at_opset(build, NEW, 9), NEW))
+    assert_follows(build, opset=9)
 
 
 @pytest.mark.parametrize("build", [cropped, halves])
 def test_no_input_holds_sizes_of_attributes(build) -> None:
-    assert refused(at_opset(build, OLD, 9), "any")[1] == "origins.input-size-attribute"
+    assert refused(built(build, OLD, 9), "any")[1] == "origins.input-size-attribute"
 
 
 def crop_to_the_image(n: Net, h: int, w: int) -> str:
@@ -53,10 +45,8 @@ def crop_to_the_image(n: Net, h: int, w: int) -> str:
 
 
 def test_a_crop_to_the_image_is_not_kept_in_silence() -> None:
-    model = at_opset(crop_to_the_image, (28, 44), 9)
-    assert refused(model, (60, 76))[1] == "origins.input-size-padding"
-    found = followed(model, (60, 76), keep=["Pad_0"])
-    np.testing.assert_array_equal(run(found, (60, 76)), run(at_opset(crop_to_the_image, (60, 76), 9), (60, 76)))
+    assert refused(built(crop_to_the_image, (28, 44), 9), (60, 76))[1] == "origins.input-size-padding"
+    assert_follows(crop_to_the_image, (60, 76), old=(28, 44), opset=9, keep=["Pad_0"])
 
 
 def counted_up(n: Net, h: int, w: int) -> str:
@@ -73,8 +63,7 @@ def counted_up(n: Net, h: int, w: int) -> str:
 
 @pytest.mark.parametrize("opset", [9, 11])
 def test_positions_counted_up_to_a_float(opset) -> None:
-    found = followed(at_opset(counted_up, OLD, opset), NEW)
-    np.testing.assert_array_equal(run(found, NEW), run(at_opset(counted_up, NEW, opset), NEW))
+    assert_follows(counted_up, opset=opset)
 
 
 def paddle_range(n: Net, h: int, w: int) -> str:
@@ -88,12 +77,6 @@ def paddle_range(n: Net, h: int, w: int) -> str:
                  n.add("Transpose", n.add("Concat", *parts, axis=0), perm=[1, 0]))  # fmt: skip
 
 
-@pytest.mark.parametrize("size", [NEW, "any"])
-def test_positions_of_floats(size) -> None:
-    found = followed(built(paddle_range, OLD), size)
-    np.testing.assert_array_equal(run(found, NEW), run(built(paddle_range, NEW), NEW))
-
-
 def joined_scales(n: Net, h: int, w: int) -> str:
     """Scales put together when the model runs, as torch leaves them without folding."""
     scales = n.add("Concat", n.const([1, 1], np.float32), n.const([0.5, 0.5], np.float32), axis=0)
@@ -102,7 +85,7 @@ def joined_scales(n: Net, h: int, w: int) -> str:
     return n.add("Sub", "x", n.add("Resize", small, "", "", size, mode="linear"))
 
 
+@pytest.mark.parametrize("build", [paddle_range, joined_scales])
 @pytest.mark.parametrize("size", [NEW, "any"])
-def test_scales_that_are_joined(size) -> None:
-    found = followed(built(joined_scales, OLD), size)
-    np.testing.assert_array_equal(run(found, NEW), run(built(joined_scales, NEW), NEW))
+def test_positions_of_floats_and_scales_that_are_joined(build, size) -> None:
+    assert_follows(build, size)

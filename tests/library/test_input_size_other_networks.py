@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx import helper
-from size_networks import NEW, OLD, Net, built, followed, refused, run
+from size_networks import NEW, OLD, Net, assert_follows, built, followed, refused, run
 
 from resizefix.origins.input_sizes.sequences import readings
 
@@ -165,9 +165,7 @@ FOLLOWING = [
 @pytest.mark.parametrize("build", FOLLOWING, ids=lambda build: build.__name__)
 @pytest.mark.parametrize("size", [NEW, "any"], ids=["fixed", "any"])
 def test_follows_as_it_is_built(build, size) -> None:
-    found = followed(built(build, OLD), size)
-    for new in [NEW] if size == NEW else [OLD, NEW, (64, 32)]:
-        np.testing.assert_array_equal(run(found, new), run(built(build, new), new))
+    assert_follows(build, size, at=[NEW] if size == NEW else [OLD, NEW, (64, 32)])
 
 
 # torch.linspace(-1, 1, 19), as float32 bits, on a CPU with AVX2.
@@ -284,13 +282,8 @@ def test_a_norm_without_weights_follows() -> None:
         ones, zeros = (n.const(np.full((4, h, w), value), np.float32) for value in (1, 0))
         return n.add("LayerNormalization", n.conv("x", 3, 4), ones, zeros, axis=1)
 
-    def model(size):
-        made = built(normed, size)
-        made.opset_import[0].version = 17
-        return made
-
     for size in (NEW, "any"):
-        np.testing.assert_array_equal(run(followed(model(OLD), size), NEW), run(model(NEW), NEW))
+        assert_follows(normed, size, opset=17)
 
 
 def test_a_scale_of_three_halves_stays_one_where_it_makes_half_samples() -> None:
@@ -300,7 +293,7 @@ def test_a_scale_of_three_halves_stays_one_where_it_makes_half_samples() -> None
 
     old, new = (33, 49), (50, 64)
     for size in (new, "any"):
-        np.testing.assert_array_equal(run(followed(built(scaled, old), size), new), run(built(scaled, new), new))
+        assert_follows(scaled, size, old=old, at=[new])
 
 
 def open_batch(n: Net, h: int, w: int) -> str:
@@ -327,7 +320,7 @@ def test_as_many_windows_of_unequal_sides_are_bins_of_an_adaptive_pool() -> None
         y = n.add("MaxPool", n.conv("x", 3, 2, 4), kernel_shape=side, strides=side)
         return n.add("MatMul", n.add("Flatten", y), n.weight(32, 3))
 
-    np.testing.assert_array_equal(run(followed(built(pooled, OLD), NEW), NEW), run(built(pooled, NEW), NEW))
+    assert_follows(pooled)
 
 
 def test_an_output_padding_for_one_side_holds_for_sizes_that_want_it() -> None:
@@ -340,7 +333,7 @@ def test_an_output_padding_for_one_side_holds_for_sizes_that_want_it() -> None:
 
     model = built(back, (45, 66))
     assert refused(model, (64, 51)) == ("ConvTranspose_1", "origins.input-size-misfit")
-    np.testing.assert_array_equal(run(followed(model, (37, 58)), (37, 58)), run(built(back, (37, 58)), (37, 58)))
+    assert_follows(back, (37, 58), old=(45, 66))
     assert followed(model, (64, 51), keep=["ConvTranspose_1"])
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from size_networks import NEW, OLD, Net, built, followed, refused, run
+from size_networks import NEW, OLD, Net, assert_follows, built, followed, refused, run
 
 
 def rolled(n: Net, h: int, w: int) -> str:
@@ -59,9 +59,8 @@ def prior_shares(n: Net, h: int, w: int) -> str:
 @pytest.mark.parametrize("build", [rolled, affine_grid, squeezed, maps_of_one_size, prior_shares])
 def test_more_that_follows(build) -> None:
     old = (32, 32) if build is maps_of_one_size else OLD
-    for asked in (NEW, "any"):
-        found = followed(built(build, old), asked)
-        np.testing.assert_array_equal(run(found, NEW), run(built(build, NEW), NEW))
+    for size in (NEW, "any"):
+        assert_follows(build, size, old=old)
 
 
 def test_shares_of_whole_pixels_are_refused() -> None:
@@ -116,9 +115,8 @@ def shifted_windows(n: Net, h: int, w: int) -> str:
 
 def test_masks_of_shifted_windows() -> None:
     old, new = (48, 64), (80, 96)
-    for asked in (new, "any"):
-        found = followed(built(shifted_windows, old), asked)
-        np.testing.assert_array_equal(run(found, new), run(built(shifted_windows, new), new))
+    for size in (new, "any"):
+        assert_follows(shifted_windows, size, old=old, at=[new])
 
 
 def test_masks_of_two_rows_of_windows_are_refused() -> None:
@@ -149,11 +147,9 @@ def doubled(n: Net, h: int, w: int) -> str:
 
 def test_two_shares_are_taken_where_they_agree() -> None:
     odd = (33, 49)
-    found = followed(built(doubled, OLD), NEW)
-    np.testing.assert_array_equal(run(found, NEW), run(built(doubled, NEW), NEW))
+    assert_follows(doubled)
     assert refused(built(doubled, OLD), odd) == ("Resize_1", "origins.input-size-misfit")
-    found = followed(built(doubled, OLD), odd, follow_input=["Resize_1"])
-    np.testing.assert_array_equal(run(found, odd), run(built(doubled, odd), odd))
+    assert_follows(doubled, odd, follow_input=["Resize_1"])
 
 
 # ---- what TensorFlow folds ----
@@ -174,8 +170,7 @@ def best_cell(n: Net, h: int, w: int) -> str:
 
 @pytest.mark.parametrize("size", [NEW, "any"])
 def test_rows_and_columns_of_indices(size) -> None:
-    found = followed(built(best_cell, OLD), size)
-    np.testing.assert_array_equal(run(found, NEW), run(built(best_cell, NEW), NEW))
+    assert_follows(best_cell, size)
 
 
 def test_indices_that_are_divided_by_another_maps_size() -> None:
@@ -196,8 +191,7 @@ def test_boxes_in_shares_of_the_image_are_refused() -> None:
         return n.add("Mul", n.add("Exp", n.conv("x", 3, 4)), n.const(shares, np.float32))
 
     assert refused(built(boxes, OLD), NEW) == ("Mul_2", "origins.input-size-numbers")
-    found = followed(built(boxes, OLD), NEW, keep=["Mul_2"])
-    np.testing.assert_array_equal(run(found, NEW), run(built(boxes, NEW), NEW))
+    assert_follows(boxes, keep=["Mul_2"])
 
 
 def test_two_nodes_of_one_name_are_told_apart() -> None:

@@ -27,6 +27,7 @@ from resizefix.equivalences.table import EQUIVALENCES
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, KeepAspectRatioPolicy, Mode, NearestMode
 
 ALIGN_CORNERS = CoordinateTransformationMode.ALIGN_CORNERS
+SCALES, SIZES = ExtentKind.SCALES, ExtentKind.SIZES
 BY_NUMBER = {equivalence.number: equivalence for equivalence in EQUIVALENCES}
 FORMS = [
     (mode, form) for mode in Mode for form in forms_of(mode) if form[1] is not NearestMode.SIMPLE
@@ -88,7 +89,7 @@ def test_e14_fills_in_sizes_too(mode_and_form, height, width, new_height, new_wi
 
 
 def test_e14_counts_axes_from_the_end_where_the_rank_is_known():
-    subject = ResizeSpec(replace(NEAREST, axes=(-1,)), ExtentKind.SCALES, (2.0,), (None, None, None))
+    subject = ResizeSpec(replace(NEAREST, axes=(-1,)), SCALES, (2.0,), (None, None, None))
     assert rewritten(14, subject)[0].values == (1, 1, 2)
 
 
@@ -106,48 +107,27 @@ def test_e15_leaving_out_unscaled_axes_gives_the_same_bits(mode_and_form, height
 
 
 def test_e15_keeps_an_axis_whose_scale_is_not_known():
-    subject = ResizeSpec(NEAREST, ExtentKind.SIZES, (1, 3, 8, 8), (None, 3, 4, None))
+    subject = ResizeSpec(NEAREST, SIZES, (1, 3, 8, 8), (None, 3, 4, None))
     assert rewritten(15, subject)[0].interpolation.axes == (0, 2, 3)
 
 
+CROP = interpolate(Mode.LINEAR, (TF_CROP_AND_RESIZE, None), extrapolation_value=0.0)
+NOT_LARGER = KeepAspectRatioPolicy.NOT_LARGER
+AXIS_1 = replace(NEAREST, axes=(1,))
 AXES_REFUSALS = [
-    (14, ResizeSpec(NEAREST, ExtentKind.SCALES, (2.0,)), "all axes are listed already"),
-    (14, ResizeSpec(replace(NEAREST, axes=(2,)), ExtentKind.SCALES, (2.0,)), "the rank of the input is not known"),
+    (14, ResizeSpec(NEAREST, SCALES, (2.0,)), "all axes are listed already"),
+    (14, ResizeSpec(replace(NEAREST, axes=(2,)), SCALES, (2.0,)), "the rank of the input is not known"),
+    (14, ResizeSpec(AXIS_1, SIZES, (8,), (None, 4)), "the length of axis 0 is not known"),
+    (15, ResizeSpec(AXIS_1, SCALES, (2.0,)), "the axes are listed already"),
+    (15, ResizeSpec(NEAREST, SCALES, (2.0, 2.0)), "no axis can be left out"),
+    (15, ResizeSpec(CROP, SCALES, (1.0, 2.0)), "the roi of tf_crop_and_resize"),
+    (15, ResizeSpec(NEAREST, SCALES, (1.0, 1.0)), "axes must not be empty"),
     (
         14,
-        ResizeSpec(replace(NEAREST, axes=(1,)), ExtentKind.SIZES, (8,), (None, 4)),
-        "the length of axis 0 is not known",
-    ),
-    (15, ResizeSpec(replace(NEAREST, axes=(1,)), ExtentKind.SCALES, (2.0,)), "the axes are listed already"),
-    (15, ResizeSpec(NEAREST, ExtentKind.SCALES, (2.0, 2.0)), "no axis can be left out"),
-    (
-        15,
-        ResizeSpec(
-            interpolate(Mode.LINEAR, (TF_CROP_AND_RESIZE, None), extrapolation_value=0.0), ExtentKind.SCALES, (1.0, 2.0)
-        ),
-        "the roi of tf_crop_and_resize",
-    ),
-    (15, ResizeSpec(NEAREST, ExtentKind.SCALES, (1.0, 1.0)), "axes must not be empty"),
-    (
-        14,
-        ResizeSpec(
-            replace(NEAREST, axes=(1,), keep_aspect_ratio_policy=KeepAspectRatioPolicy.NOT_LARGER),
-            ExtentKind.SIZES,
-            (8,),
-            (4, 4),
-        ),
+        ResizeSpec(replace(AXIS_1, keep_aspect_ratio_policy=NOT_LARGER), SIZES, (8,), (4, 4)),
         "one scale for the listed axes",
     ),
-    (
-        14,
-        ResizeSpec(
-            interpolate(Mode.LINEAR, (TF_CROP_AND_RESIZE, None), axes=(1,), extrapolation_value=0.0),
-            ExtentKind.SCALES,
-            (2.0,),
-            (4, 4),
-        ),
-        "the roi of tf_crop_and_resize",
-    ),
+    (14, ResizeSpec(replace(CROP, axes=(1,)), SCALES, (2.0,), (4, 4)), "the roi of tf_crop_and_resize"),
 ]
 
 
@@ -228,34 +208,22 @@ def test_e17_ends_where_every_safe_scale_changes_the_numbers():
 
 
 EXTENT_REFUSALS = [
-    (16, ResizeSpec(LINEAR, ExtentKind.SIZES, (8,), (4,)), "given by sizes already"),
-    (17, ResizeSpec(LINEAR, ExtentKind.SCALES, (2.0,), (4,)), "given by scales already"),
-    (
-        16,
-        ResizeSpec(LINEAR, ExtentKind.SCALES, (2.0, 2.0), (4, None)),
-        "the length of axis 1 of the input is not known",
-    ),
-    (17, ResizeSpec(LINEAR, ExtentKind.SIZES, (8,)), "the length of axis 0 of the input is not known"),
-    (17, ResizeSpec(LINEAR, ExtentKind.SIZES, (None,), (4,)), "the sizes entry of axis 0 is not known"),
-    (17, ResizeSpec(LINEAR, ExtentKind.SIZES, (0,), (4,)), "axis 0 is empty"),
-    (16, ResizeSpec(LINEAR, ExtentKind.SCALES, (0.1,), (4,)), "scale 0.1 leaves nothing of axis 0"),
+    (16, ResizeSpec(LINEAR, SIZES, (8,), (4,)), "given by sizes already"),
+    (17, ResizeSpec(LINEAR, SCALES, (2.0,), (4,)), "given by scales already"),
+    (16, ResizeSpec(LINEAR, SCALES, (2.0, 2.0), (4, None)), "the length of axis 1 of the input is not known"),
+    (17, ResizeSpec(LINEAR, SIZES, (8,)), "the length of axis 0 of the input is not known"),
+    (17, ResizeSpec(LINEAR, SIZES, (None,), (4,)), "the sizes entry of axis 0 is not known"),
+    (17, ResizeSpec(LINEAR, SIZES, (0,), (4,)), "axis 0 is empty"),
+    (16, ResizeSpec(LINEAR, SCALES, (0.1,), (4,)), "scale 0.1 leaves nothing of axis 0"),
+    (17, ResizeSpec(CROP, SIZES, (8,), (4,)), "depends on the roi"),
     (
         17,
-        ResizeSpec(
-            interpolate(Mode.LINEAR, (TF_CROP_AND_RESIZE, None), extrapolation_value=0.0), ExtentKind.SIZES, (8,), (4,)
-        ),
-        "depends on the roi",
-    ),
-    (
-        17,
-        ResizeSpec(
-            replace(LINEAR, keep_aspect_ratio_policy=KeepAspectRatioPolicy.NOT_LARGER), ExtentKind.SIZES, (8,), (4,)
-        ),
+        ResizeSpec(replace(LINEAR, keep_aspect_ratio_policy=NOT_LARGER), SIZES, (8,), (4,)),
         "keep_aspect_ratio_policy changes the sizes first",
     ),
-    (22, ResizeSpec(NEAREST, ExtentKind.SIZES, (9,), (5,), TensorProto.FLOAT), "in mode nearest"),
-    (22, ResizeSpec(LINEAR, ExtentKind.SIZES, (9,), (5,), TensorProto.UINT8), "floating-point tensors only"),
-    (22, ResizeSpec(LINEAR, ExtentKind.SIZES, (9,), (5,)), "floating-point tensors only"),
+    (22, ResizeSpec(NEAREST, SIZES, (9,), (5,), TensorProto.FLOAT), "in mode nearest"),
+    (22, ResizeSpec(LINEAR, SIZES, (9,), (5,), TensorProto.UINT8), "floating-point tensors only"),
+    (22, ResizeSpec(LINEAR, SIZES, (9,), (5,)), "floating-point tensors only"),
 ]
 
 
@@ -280,18 +248,16 @@ def test_e18_the_policy_spelled_out_gives_the_same_bits(mode_and_form, height, w
 
 
 def test_e18_gives_scales_and_sizes_where_both_are_right():
-    policy = KeepAspectRatioPolicy.NOT_LARGER
-    subject = sized(replace(LINEAR, axes=(2, 3), keep_aspect_ratio_policy=policy), (8, 12), noise(1, 2, 4, 4))
+    subject = sized(replace(LINEAR, axes=(2, 3), keep_aspect_ratio_policy=NOT_LARGER), (8, 12), noise(1, 2, 4, 4))
     assert [(other.extent, other.values) for other in rewritten(18, subject)] == [
-        (ExtentKind.SCALES, (2, 2)),
-        (ExtentKind.SIZES, (8, 8)),
+        (SCALES, (2, 2)),
+        (SIZES, (8, 8)),
     ]
 
 
 def test_e18_ends_where_the_rounded_length_is_neither():
     x = noise(1, 2, 5, 6)
-    policy = KeepAspectRatioPolicy.NOT_LARGER
-    subject = sized(replace(LINEAR, axes=(2, 3), keep_aspect_ratio_policy=policy), (9, 8), x)
+    subject = sized(replace(LINEAR, axes=(2, 3), keep_aspect_ratio_policy=NOT_LARGER), (9, 8), x)
     assert "the policy scales every axis by 1.33333337, to [7, 8]" in reason(18, subject)
     plain = replace(LINEAR, axes=(2, 3))
     assert run(subject, x).shape == (1, 2, 7, 8)
@@ -301,8 +267,7 @@ def test_e18_ends_where_the_rounded_length_is_neither():
 @pytest.mark.measured_on("onnxruntime", "1.24", "the policy was computed otherwise")
 def test_e18_refuses_axes_from_the_end_since_onnxruntime_then_resizes_nothing():
     x = noise(1, 2, 4, 4)
-    policy = KeepAspectRatioPolicy.NOT_LARGER
-    subject = sized(replace(LINEAR, axes=(-2, -1), keep_aspect_ratio_policy=policy), (8, 8), x)
+    subject = sized(replace(LINEAR, axes=(-2, -1), keep_aspect_ratio_policy=NOT_LARGER), (8, 8), x)
     assert "with which onnxruntime resizes nothing" in reason(18, subject)
     assert run(subject, x).shape == x.shape
 
@@ -310,7 +275,7 @@ def test_e18_refuses_axes_from_the_end_since_onnxruntime_then_resizes_nothing():
 def test_e18_says_why_without_a_policy_or_a_length():
     assert reason(18, scaled(LINEAR, (2,), noise(4))) == "it has no keep_aspect_ratio_policy"
     kept = replace(LINEAR, keep_aspect_ratio_policy=KeepAspectRatioPolicy.NOT_SMALLER)
-    assert "the length of axis 0" in reason(18, ResizeSpec(kept, ExtentKind.SIZES, (8,)))
+    assert "the length of axis 0" in reason(18, ResizeSpec(kept, SIZES, (8,)))
 
 
 # E19 and E22; their bounds: test_error_bound.py
@@ -321,7 +286,7 @@ ANTIALIAS_REFUSALS = [
     (scaled(LINEAR, (1, 2), noise(3, 4)), "it has no antialias"),
     (scaled(SMOOTH, (1, 0.5), noise(3, 4)), "axis 1 is not known to become longer"),
     (scaled(SMOOTH, (2, 1.2), noise(3, 4)), "axis 1 is not known to become longer"),
-    (ResizeSpec(SMOOTH, ExtentKind.SCALES, (1.0, 1.5), None, TensorProto.FLOAT), "axis 1 is not known"),
+    (ResizeSpec(SMOOTH, SCALES, (1.0, 1.5), None, TensorProto.FLOAT), "axis 1 is not known"),
     (scaled(SMOOTH, (1, 2), noise(3, 4).astype(np.uint8)), "floating-point tensors only"),
     (scaled(replace(SMOOTH, exclude_outside=True), (1, 2), noise(3, 4)), "exclude_outside needs"),
     (
@@ -345,12 +310,10 @@ def test_e19_ends_where_an_axis_shrinks_or_keeps_its_length(scale):
 
 
 def test_e19_keeps_growing_dynamic_axes():
-    assert holds(19, ResizeSpec(SMOOTH, ExtentKind.SCALES, (1.0, 1.0, 2.0, 2.5), None, TensorProto.FLOAT16))
+    assert holds(19, ResizeSpec(SMOOTH, SCALES, (1.0, 1.0, 2.0, 2.5), None, TensorProto.FLOAT16))
 
 
 def test_output_sizes_of_rewritten_scales_are_right_in_the_kernel():
-    (near,) = rewritten(22, ResizeSpec(LINEAR, ExtentKind.SIZES, (9,), (5,), TensorProto.FLOAT))
+    (near,) = rewritten(22, ResizeSpec(LINEAR, SIZES, (9,), (5,), TensorProto.FLOAT))
     assert output_size(near.values[0], 5) == 9
-    assert holds(
-        17, ResizeSpec(interpolate(Mode.NEAREST, (HALF_PIXEL, ROUND_PREFER_FLOOR)), ExtentKind.SIZES, (9,), (5,))
-    )
+    assert holds(17, ResizeSpec(interpolate(Mode.NEAREST, (HALF_PIXEL, ROUND_PREFER_FLOOR)), SIZES, (9,), (5,)))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import onnx
 import pytest
@@ -10,6 +12,8 @@ from resizefix.interpolation import ExtentKind
 from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.facts import OperandSource as S
 from resizefix.targets.facts import Roi, SiteFacts
+
+RESIZE_18 = partial(SiteFacts, node="r", op_type="Resize", opset=18, ir_version=8)
 
 
 def facts(graph: str, opset: int = 13, ir: int = 8, functions: str = "", *, imports: str = "") -> tuple[SiteFacts, ...]:
@@ -278,16 +282,7 @@ def test_scales_of_listed_axes_are_spread_over_all(
     full: tuple[float, ...] | None,
     resized: tuple[int, ...] | None,
 ) -> None:
-    found = SiteFacts(
-        node="r",
-        op_type="Resize",
-        opset=18,
-        ir_version=8,
-        extent=ExtentKind.SCALES,
-        axes=axes,
-        rank=rank,
-        values=values,
-    )
+    found = RESIZE_18(extent=ExtentKind.SCALES, axes=axes, rank=rank, values=values)
     assert (found.full_scales, found.resized_axes) == (full, resized)
 
 
@@ -295,17 +290,8 @@ def test_sizes_resize_the_axes_whose_static_size_differs() -> None:
     def resized(
         shape: tuple[int | None, ...] | None, values: tuple[float, ...], axes: tuple[int, ...] | None
     ) -> object:
-        return SiteFacts(
-            node="r",
-            op_type="Resize",
-            opset=18,
-            ir_version=8,
-            extent=ExtentKind.SIZES,
-            axes=axes,
-            rank=None if shape is None else len(shape),
-            input_shape=shape,
-            values=values,
-        ).resized_axes
+        rank = None if shape is None else len(shape)
+        return RESIZE_18(extent=ExtentKind.SIZES, axes=axes, rank=rank, input_shape=shape, values=values).resized_axes
 
     assert resized((1, 3, 8, None), (2.0, 3.0, 9.0, 9.0), None) == (0, 2)
     assert resized((1, 3, 8, 8), (9.0, 8.0), (-1, 2)) == (3,)

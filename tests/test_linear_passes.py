@@ -2,7 +2,6 @@
 
 import onnx
 import pytest
-from onnx import TensorProto, helper
 
 import resizefix
 from resizefix.dialects.model_view import ModelView
@@ -16,29 +15,26 @@ from resizefix.reports.next_step import next_step
 from resizefix.reports.survey import Survey
 
 LONGEST_CHAIN = 10  # what is cut out of the model to be run by itself is no pass over the model
-HALF_PIXEL = {"mode": "nearest", "coordinate_transformation_mode": "half_pixel", "nearest_mode": "round_prefer_floor"}
+HALF_PIXEL = 'mode = "nearest", coordinate_transformation_mode = "half_pixel", nearest_mode = "round_prefer_floor"'
 
 
 def branches(count: int) -> onnx.ModelProto:
     """As many resizes side by side, each with scales of its own; every other one computes them."""
-    nodes, tensors, values = [], [], []
+    steps, stored = "", "int64[4] times = {1, 1, 2, 2}"
     for i in range(count):
-        nodes.append(helper.make_node("Relu", ["x"], [f"r{i}"], name=f"relu{i}"))
-        operands = [f"r{i}", "", f"s{i}"]
+        operands = f"r{i}, , s{i}"
+        steps += f" [relu{i}] r{i} = Relu (x)"
         if i % 2:
-            nodes.append(helper.make_node("Shape", [f"r{i}"], [f"shape{i}"], name=f"shape{i}"))
-            nodes.append(helper.make_node("Mul", [f"shape{i}", "times"], [f"sizes{i}"], name=f"times{i}"))
-            operands = [f"r{i}", "", "", f"sizes{i}"]
+            steps += f" [shape{i}] shape{i} = Shape (r{i}) [times{i}] sizes{i} = Mul (shape{i}, times)"
+            operands = f"r{i}, , , sizes{i}"
         else:
-            tensors.append(helper.make_tensor(f"s{i}", TensorProto.FLOAT, [4], [1, 1, 2, 2]))
-        nodes.append(helper.make_node("Resize", operands, [f"y{i}"], name=f"up{i}", **HALF_PIXEL))
-        values.append(helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, [1, 1, 8, 8]))
-    nodes.append(helper.make_node("Sum", [f"y{i}" for i in range(count)], ["out"], name="sum"))
-    tensors.append(helper.make_tensor("times", TensorProto.INT64, [4], [1, 1, 2, 2]))
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 4, 4])
-    out = helper.make_tensor_value_info("out", TensorProto.FLOAT, [1, 1, 8, 8])
-    graph = helper.make_graph(nodes, "g", [x], [out], tensors, value_info=values)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+            stored += f", float[4] s{i} = {{1, 1, 2, 2}}"
+        steps += f" [up{i}] y{i} = Resize <{HALF_PIXEL}> ({operands})"
+        stored += f", float[1,1,8,8] y{i}"
+    return onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,4,4] x) => (float[1,1,8,8] out)
+        <{stored}> {{ {steps} [sum] out = Sum ({", ".join(f"y{i}" for i in range(count))}) }}"""
+    )
 
 
 def inspect(document: Document) -> None:
@@ -125,13 +121,12 @@ def test_a_chain_is_not_followed_to_know_a_type_that_no_fault_can_be_in(monkeypa
     monkeypatch.setattr(
         resize_node.Surroundings, "_maker", lambda *found: followed.append(found[1].name) or maker(*found)
     )
-    nodes = [helper.make_node("Relu", [f"x{i}"], [f"x{i + 1}"]) for i in range(100)]
-    nodes.append(helper.make_node("Resize", ["x100", "", "s"], ["y"], **HALF_PIXEL))
-    nodes.append(helper.make_node("Relu", ["y"], ["out"]))
-    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("x0", "out")]
-    scales = helper.make_tensor("s", TensorProto.FLOAT, [4], [1, 1, 2, 2])
-    model = helper.make_model(
-        helper.make_graph(nodes, "g", values[:1], values[1:], [scales]), opset_imports=[helper.make_opsetid("", 13)]
+    steps = " ".join(f"x{i + 1} = Relu (x{i})" for i in range(100))
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[] x0) => (float[] out) <float[4] s = {{1, 1, 2, 2}}>
+        {{ {steps} y = Resize <{HALF_PIXEL}> (x100, , s) out = Relu (y) }}"""
     )
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.ClearField("shape")
     assert not any(table.faults_in(ModelView(Document.from_proto(model))))
     assert followed == ["s"]

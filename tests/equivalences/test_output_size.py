@@ -5,7 +5,6 @@ import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from resize_runs import nearest, open_quietly, run, scaled
 
@@ -20,17 +19,10 @@ def lengths():
 
 
 def model(size, scale):
-    graph = helper.make_graph(
-        [helper.make_node("Resize", ["x", "", "scales"], ["y"]), helper.make_node("Shape", ["y"], ["shape"])],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, size])],
-        [
-            helper.make_tensor_value_info("y", TensorProto.FLOAT, None),
-            helper.make_tensor_value_info("shape", TensorProto.INT64, [2]),
-        ],
-        [helper.make_tensor("scales", TensorProto.FLOAT, [2], [2.0, scale])],
+    return onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1,{size}] x) => (float[a,b] y, int64[2] shape)
+        <float[2] scales = {{2, {scale!r}}}> {{ y = Resize (x, , scales) shape = Shape (y) }}"""
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
 @settings(max_examples=200, deadline=None)

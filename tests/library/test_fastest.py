@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 import resizefix
 from resizefix.errors import RefusedError, ResizefixError, UsageError
@@ -19,20 +18,20 @@ from resizefix.runtimes.runtime import Runtime
 
 def model(*scales, mode="cubic", size=8, dims=None, **attributes):
     """x, then one Resize after the other."""
-    nodes, constants, x = [], [], "x"
-    for number, scale in enumerate(scales):
-        constants.append(numpy_helper.from_array(np.array([1, 1, scale, scale], np.float32), f"s{number}"))
-        nodes.append(
-            helper.make_node("Resize", [x, "", f"s{number}"], [f"y{number}"], f"up{number}", mode=mode, **attributes)
-        )
-        x = f"y{number}"
-    nodes.append(helper.make_node("Relu", [x], ["z"]))
-    info = helper.make_tensor_value_info
-    shape = dims or [1, 3, size, size]
-    graph = helper.make_graph(
-        nodes, "g", [info("x", TensorProto.FLOAT, shape)], [info("z", TensorProto.FLOAT, [None] * 4)], constants
+    given = {"mode": mode, **attributes}
+    said = ", ".join(
+        f'{name} = "{value}"' if isinstance(value, str) else f"{name} = {value}" for name, value in given.items()
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    names = ["x", *(f"y{number}" for number in range(len(scales)))]
+    steps = [
+        f"[up{number}] y{number} = Resize <{said}> ({names[number]}, , s{number})" for number in range(len(scales))
+    ]
+    constants = ", ".join(f"float[4] s{number} = {{1, 1, {scale}, {scale}}}" for number, scale in enumerate(scales))
+    shape = ",".join(map(str, dims or (1, 3, size, size)))
+    return onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[{shape}] x) => (float[?,?,?,?] z)
+        <{constants}> {{ {" ".join(steps)} z = Relu ({names[-1]}) }}"""
+    )
 
 
 class Clock:

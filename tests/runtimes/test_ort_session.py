@@ -59,14 +59,8 @@ def test_a_default_is_used_unless_it_is_fed() -> None:
 
 def test_external_data_are_found_in_the_documents_folder(tmp_path: Path) -> None:
     weight = np.arange(2000, dtype=np.float32)
-    graph = helper.make_graph(
-        [helper.make_node("Add", ["x", "w"], ["y"])],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2000])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2000])],
-        [onnx.numpy_helper.from_array(weight, "w")],
-    )
-    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+    model = parser.parse_model(f"{HEADER} g (float[2000] x) => (float[2000] y) {{ y = Add(x, w) }}")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
     onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
     session = open_session(Document.open(tmp_path / "m.onnx"), optimized=True)
     np.testing.assert_array_equal(session.run({"x": np.zeros(2000, np.float32)})["y"], weight)

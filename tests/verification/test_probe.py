@@ -3,49 +3,32 @@
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, numpy_helper
+from onnx import helper
 
 import resizefix
 from resizefix.runtimes.ort_session import Session
 from resizefix.verification import probe
 from resizefix.verification.probe import MOST_ALONE, drawn_factors
 
-NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+NEAREST = 'mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"'
 
 
 def model(pattern: str) -> onnx.ModelProto:
     """A letter for each resize: `f` free, in turn up and down; `c` coupled by an Add with what it came from."""
-    nodes, x = [], "x"
-    up, down = (
-        numpy_helper.from_array(np.array(s, np.float32), n)
-        for s, n in (([1, 1, 2, 2], "up"), ([1, 1, 0.5, 0.5], "down"))
-    )
-    large = False
+    steps, x, large = "", "x", False
     for index, letter in enumerate(pattern):
         if letter == "f":
-            nodes.append(
-                helper.make_node(
-                    "Resize", [x, "", "down" if large else "up"], [f"r{index}"], f"free_{index}", **NEAREST
-                )
-            )
+            steps += f" [free_{index}] r{index} = Resize <{NEAREST}> ({x}, , {'down' if large else 'up'})"
             x, large = f"r{index}", not large
         else:
-            nodes.append(
-                helper.make_node("MaxPool", [x], [f"p{index}"], f"pool_{index}", kernel_shape=[2, 2], strides=[2, 2])
-            )
-            nodes.append(
-                helper.make_node("Resize", [f"p{index}", "", "up"], [f"r{index}"], f"coupled_{index}", **NEAREST)
-            )
-            nodes.append(helper.make_node("Add", [x, f"r{index}"], [f"a{index}"], f"add_{index}"))
+            steps += f""" [pool_{index}] p{index} = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> ({x})
+            [coupled_{index}] r{index} = Resize <{NEAREST}> (p{index}, , up)
+            [add_{index}] a{index} = Add ({x}, r{index})"""
             x = f"a{index}"
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info("x", 1, [1, 1, 32, 32])],
-        [helper.make_tensor_value_info(x, 1, None)],
-        [up, down],
+    return onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1,1,32,32] x) => (float[?,?,?,?] {x})
+        <float[4] up = {{1, 1, 2, 2}}, float[4] down = {{1, 1, 0.5, 0.5}}> {{ {steps} }}"""
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
 @pytest.fixture
@@ -83,7 +66,7 @@ def test_inputs_that_only_fit_together_are_not_taken_for_free():
     """Two branches, each enlarged by an input of its own, that meet at an Add: moved alike they fit."""
     graph = model("f" * (MOST_ALONE + 1))
     for name in ("left", "right"):
-        graph.graph.node.append(helper.make_node("Resize", ["x", "", "up"], [name], f"up_{name}", **NEAREST))
+        graph.graph.node.append(helper.make_node("Resize", ["x", "", "up"], [name], f"up_{name}", mode="nearest"))
     graph.graph.node.append(helper.make_node("Add", ["left", "right"], ["sum"], "meet"))
     graph.graph.output.append(helper.make_tensor_value_info("sum", 1, None))
     verdicts = {c.node: c for c in resizefix.promote_scales(graph).verification.coupling}

@@ -1,11 +1,13 @@
 """What some tests measure belongs to a version: with an older one they are skipped, and the reason is printed."""
 
 import gc
+import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 
 import pytest
+from forked_commands import Commands
 from hypothesis import HealthCheck, settings
 
 # How long an example takes is the machine's: no test fails by it.
@@ -27,6 +29,28 @@ def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
         return int(ended.value.code or 0), said.out, said.err
 
     return run
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """Lets TensorRT answer this; returns who was asked."""
+    from live_parser import StandIn
+
+    def install(*answers: object) -> object:
+        stand = StandIn(*answers)
+        monkeypatch.setattr("resizefix.library.live.LiveParser", stand)
+        return stand
+
+    return install
+
+
+@pytest.fixture(scope="session")
+def commands() -> Iterator[Commands]:
+    """Runs commands in processes of their own, which are forked from one."""
+    if not hasattr(os, "fork"):
+        pytest.skip("no process can be forked here")
+    with Commands() as started:
+        yield started
 
 
 def pytest_configure(config: pytest.Config) -> None:

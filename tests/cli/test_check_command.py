@@ -10,11 +10,10 @@ from typing import Any
 
 import onnx
 import pytest
+from live_parser import missing, needs_tensorrt
 
-from resizefix.library import live as library_live
 from resizefix.runtimes import tensorrt as tensorrt_live
-from resizefix.runtimes.answers import LiveUnavailable
-from resizefix.runtimes.tensorrt import LiveVerdict, NetworkInput, unavailable
+from resizefix.runtimes.tensorrt import LiveVerdict, NetworkInput
 from resizefix.runtimes.tensorrt_errors import LiveError
 from resizefix.targets.catalogue import TARGETS
 
@@ -22,41 +21,11 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"
 DYNAMIC = FIXTURES / "srcnn_x3_opset11_dynamic.onnx"
 ANTIALIAS = FIXTURES / "handmade" / "resize18_antialias.onnx"
-missing = unavailable()
-needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason if missing else "")
 
 
 @pytest.fixture
 def check(call):
     return partial(call, "check")
-
-
-@pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch):
-    """Let TensorRT answer this; returns what it was asked."""
-    asked: list[dict[str, object]] = []
-
-    def install(*given: LiveVerdict | LiveUnavailable) -> list[dict[str, object]]:
-        pending = list(given)
-
-        class Stand:
-            def __init__(self, *, time_limit: float) -> None:
-                self.time_limit = time_limit
-
-            def __enter__(self) -> Stand:
-                return self
-
-            def __exit__(self, *_: object) -> None:
-                pass
-
-            def ask(self, model: bytes, folder: object, **options: object) -> object:
-                asked.append({**options, "time_limit": self.time_limit})
-                return pending.pop(0)
-
-        monkeypatch.setattr(library_live, "LiveParser", Stand)
-        return asked
-
-    return install
 
 
 X = NetworkInput("input", (1, 3, 17, 17))
@@ -79,8 +48,8 @@ def test_the_json_has_the_promised_fields_for_each_target(check) -> None:
     assert broken["rule"] == "not-cubic"
 
 
-def test_live_adds_what_the_parser_said(check, answers) -> None:
-    answers(NO)
+def test_live_adds_what_the_parser_said(check, stand_in) -> None:
+    stand_in(NO)
     code, text, err = check(SRCNN, "--target", "tensorrt-rtx", "--live", "--json")
     live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
     assert (code, err) == (1, "")
@@ -95,8 +64,8 @@ def test_live_adds_what_the_parser_said(check, answers) -> None:
     }
 
 
-def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(check, answers) -> None:
-    answers(NO)
+def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(check, stand_in) -> None:
+    stand_in(NO)
     code, text, _ = check(SRCNN, "--target", "tensorrt-rtx", "--live")
     assert code == 1
     assert "tensorrt-rtx  accepted" in text
@@ -106,16 +75,16 @@ def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(che
     assert "\x1b" not in text
 
 
-def test_a_refused_resize_that_no_rule_foresaw_is_to_be_reported(check, answers) -> None:
+def test_a_refused_resize_that_no_rule_foresaw_is_to_be_reported(check, stand_in) -> None:
     surprise = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("down", "y", 3, "Resize", "no"),))
-    answers(surprise)
+    stand_in(surprise)
     assert "please report it" in check(SRCNN, "--target", "tensorrt-rtx", "--live")[1]
-    answers(surprise)
+    stand_in(surprise)
     assert "please report it" not in check(ANTIALIAS, "--target", "tensorrt-rtx", "--live")[1]
 
 
-def test_a_stand_in_is_called_one(check, answers) -> None:
-    answers(YES)
+def test_a_stand_in_is_called_one(check, stand_in) -> None:
+    stand_in(YES)
     code, text, _ = check(SRCNN, "--target", "tensorrt-10", "--live", "--json")
     assert code == 0
     assert "standing in for TensorRT 10" in json.loads(text)["targets"]["tensorrt-10"]["live"]["parser"]
@@ -143,30 +112,27 @@ def test_without_the_extra_one_sentence_says_how_to_install_it_and_the_rules_dec
         assert "pip install 'resizefix[tensorrt]'" in err
 
 
-def test_shapes_are_read_as_trtexec_writes_them(check, answers) -> None:
+def test_shapes_are_read_as_trtexec_writes_them(check, stand_in) -> None:
     open_input = NetworkInput("input", (None, 3, None, None))
     built = LiveVerdict("TensorRT-RTX 9.9", True, built=True, inputs=(open_input,))
     for shapes in (
         ("--min-shapes", "input:1x3x8x8", "--opt-shapes", "input:1x3x8x16", "--max-shapes", "input:1x3x32x32"),
         ("--minShapes=input:1,3,8,8", "--optShapes=input:1,3,8,16", "--maxShapes=input:[1,3,32,32]"),
     ):
-        asked = answers(LiveVerdict("TensorRT-RTX 9.9", True, inputs=(open_input,)), built)
+        asked = stand_in(LiveVerdict("TensorRT-RTX 9.9", True, inputs=(open_input,)), built)
         code, text, _ = check(DYNAMIC, "--target", "tensorrt-rtx", "--build", "--timeout", "5", *shapes)
         assert code == 0
         assert "takes the model and builds the engine" in text
         assert "built for input: 1x3x8x8 … 1x3x8x16 … 1x3x32x32\n" in text
-        assert asked[-1] == {
-            "build": True,
-            "profile": {"input": {"min": [1, 3, 8, 8], "opt": [1, 3, 8, 16], "max": [1, 3, 32, 32]}},
-            "time_limit": 5,
-        }
+        profile = {"input": {"min": [1, 3, 8, 8], "opt": [1, 3, 8, 16], "max": [1, 3, 32, 32]}}
+        assert (asked.asked[-1], asked.time_limits) == ({"build": True, "profile": profile}, [5])
 
 
-def test_ranges_that_were_chosen_are_reported_as_such(check, answers) -> None:
+def test_ranges_that_were_chosen_are_reported_as_such(check, stand_in) -> None:
     open_input = NetworkInput("input", (None, 3, None, None))
     parsed = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(open_input,))
     failed = LiveVerdict("TensorRT-RTX 9.9", True, (LiveError(None, None, None, "", "no"),), False)
-    answers(parsed, failed, failed)
+    stand_in(parsed, failed, failed)
     code, text, _ = check(DYNAMIC, "--target", "tensorrt-rtx", "--build")
     assert code == 1
     assert "it parses, but no engine is built" in text

@@ -152,14 +152,14 @@ def test_a_pipe_of_both_streams_too(line, code, unread):
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash to close streams with")
-@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize(
-    ("line", "code"),
+    ("line", "code", "closed"),
     [
-        ("inspect model.onnx", 0),
-        ("check model.onnx --target tensorrt-5.0 --json", 1),
-        ("promote-scales model.onnx out.onnx", 0),
-        ("inspect missing.onnx", 2),
+        ("inspect model.onnx", 0, ">&-"),
+        ("check model.onnx --target tensorrt-5.0 --json", 1, "<&- >&- 2>&-"),
+        ("promote-scales model.onnx out.onnx", 0, "<&- >&- 2>&-"),
+        ("inspect missing.onnx", 2, ">&-"),
+        ("inspect missing.onnx", 2, "<&- >&- 2>&-"),
     ],
 )
 def test_a_closed_stream_is_like_one_that_nobody_reads(line, code, closed, place):

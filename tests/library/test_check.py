@@ -6,14 +6,14 @@ from pathlib import Path
 
 import onnx
 import pytest
+from live_parser import needs_tensorrt
 
 import resizefix
 from resizefix.document.document import Document
 from resizefix.errors import UnreadableModelError, UsageError
-from resizefix.library import live as library_live
 from resizefix.library.check import Verdict, check, check_all
 from resizefix.runtimes import tensorrt as tensorrt_live
-from resizefix.runtimes.tensorrt import LiveVerdict, unavailable
+from resizefix.runtimes.tensorrt import LiveVerdict
 from resizefix.runtimes.tensorrt_errors import LiveError
 from resizefix.targets.target import Effect, Violation
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
@@ -21,8 +21,6 @@ from resizefix.targets.tensorrt import TENSORRT_TARGETS
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 HANDMADE = FIXTURES / "handmade"
 NAMES = [target.name for target in TENSORRT_TARGETS]
-missing = unavailable()
-needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason if missing else "")
 
 
 def rules(name: str, target: str) -> dict[str, Violation]:
@@ -123,39 +121,6 @@ def test_half_scales_are_refused_as_a_tensor_and_taken_for_zeros_as_a_constant()
 
 
 # ---- a parser beside the rules --------------------------------------------------------------------------------------
-
-
-class Parser:
-    """Answers in the place of TensorRT, and remembers what it was asked."""
-
-    def __init__(self, *answers: object) -> None:
-        self.answers = list(answers)
-        self.asked: list[dict[str, object]] = []
-        self.time_limits: list[float] = []
-
-    def __call__(self, *, time_limit: float) -> Parser:
-        self.time_limits.append(time_limit)
-        return self
-
-    def __enter__(self) -> Parser:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def ask(self, model: bytes, folder: object, **options: object) -> object:
-        self.asked.append(options)
-        return self.answers.pop(0)
-
-
-@pytest.fixture
-def stand_in(monkeypatch: pytest.MonkeyPatch):
-    def install(*answers: object) -> Parser:
-        parser = Parser(*answers)
-        monkeypatch.setattr(library_live, "LiveParser", parser)
-        return parser
-
-    return install
 
 
 SRCNN = FIXTURES / "srcnn_x3_opset11.onnx"

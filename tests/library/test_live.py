@@ -7,22 +7,20 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from live_parser import StandIn, needs_tensorrt
 from onnx import parser
 
 from resizefix.document.document import Document
-from resizefix.library import live as library_live
 from resizefix.library import rewrite
 from resizefix.library.live import live_verdict, why_live_refuses
 from resizefix.library.promote_scales import promote_scales
 from resizefix.library.result import VerificationFailedError
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.answers import LiveUnavailable
-from resizefix.runtimes.tensorrt import LiveVerdict, NetworkInput, unavailable
+from resizefix.runtimes.tensorrt import LiveVerdict, NetworkInput
 from resizefix.runtimes.tensorrt_errors import LiveError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-missing = unavailable()
-needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason if missing else "")
 
 DYNAMIC = """<ir_version: 8, opset_import: ["" : 13]>
 g (float[1,3,h,w] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { r = Relu (x) y = Resize (r, , s) }"""
@@ -36,36 +34,8 @@ def document(text: str) -> Document:
     return Document.from_proto(parser.parse_model(text))
 
 
-class Stand:
-    """Stands in for `LiveParser`: gives the answers in order and remembers the profiles it was asked with."""
-
-    def __init__(self, *answers: LiveVerdict | LiveUnavailable) -> None:
-        self.answers = list(answers)
-        self.profiles: list[object] = []
-
-    def __call__(self, *, time_limit: float) -> Stand:
-        return self
-
-    def __enter__(self) -> Stand:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def ask(self, model: bytes, folder: object, **options: object) -> LiveVerdict | LiveUnavailable:
-        onnx.ModelProto.FromString(model)
-        self.profiles.append(options.get("profile"))
-        return self.answers.pop(0)
-
-
-@pytest.fixture
-def stand_in(monkeypatch: pytest.MonkeyPatch):
-    def install(*answers: LiveVerdict | LiveUnavailable) -> Stand:
-        stand = Stand(*answers)
-        monkeypatch.setattr(library_live, "LiveParser", stand)
-        return stand
-
-    return install
+def profiles(stand: StandIn) -> list[object]:
+    return [options.get("profile") for options in stand.asked]
 
 
 def verdict(text: str, **options: object) -> LiveVerdict:
@@ -81,7 +51,7 @@ def test_an_engine_is_built_for_a_range_around_what_the_model_runs_at(stand_in) 
     stand = stand_in(PARSED, BUILT)
     found = verdict(DYNAMIC, build=True)
     wide = {"x": {"min": [1, 3, 32, 48], "opt": [1, 3, 64, 96], "max": [1, 3, 128, 192]}}
-    assert stand.profiles == [None, wide]
+    assert profiles(stand) == [None, wide]
     assert (found.built, found.profile, found.chosen) == (True, wide, ("x",))
 
 
@@ -89,7 +59,7 @@ def test_where_that_range_is_too_much_one_size_is_tried_and_reported(stand_in) -
     stand = stand_in(PARSED, FAILED, BUILT)
     found = verdict(DYNAMIC, build=True)
     one = {"x": {bound: [1, 3, 32, 48] for bound in ("min", "opt", "max")}}
-    assert stand.profiles[2] == one
+    assert profiles(stand)[2] == one
     assert (found.built, found.profile) == (True, one)
 
 
@@ -97,14 +67,14 @@ def test_a_range_that_the_user_gave_is_not_narrowed(stand_in) -> None:
     stand = stand_in(PARSED, FAILED)
     given = {"x": {"min": [1, 3, 8, 8], "opt": [1, 3, 8, 8], "max": [1, 3, 16, 16]}}
     found = verdict(DYNAMIC, build=True, profile=given)
-    assert stand.profiles == [None, given]
+    assert profiles(stand) == [None, given]
     assert (found.built, found.chosen) == (False, ())
 
 
 def test_nothing_is_built_of_what_does_not_parse(stand_in) -> None:
     stand = stand_in(LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("up", "y", 1, "Resize", "no"),)))
     assert verdict(DYNAMIC, build=True).built is None
-    assert len(stand.profiles) == 1
+    assert len(stand.asked) == 1
 
 
 def test_a_builder_without_an_answer_leaves_that_of_the_parser(stand_in) -> None:

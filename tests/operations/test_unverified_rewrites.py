@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 import onnx.checker
 import onnx.parser
 import pytest
+from live_parser import needs_tensorrt
 
 import resizefix
 from resizefix.library.result import Result, VerificationFailedError
 from resizefix.outcome import Status
-from resizefix.runtimes.tensorrt import LiveParser, unavailable
+from resizefix.runtimes.tensorrt import LiveParser
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_of
 from resizefix.targets.target import Effect, judge
@@ -117,7 +118,7 @@ def test_what_freeze_scales_writes_unverified_passes_verification() -> None:
         assert_as_verified(frozen, resizefix.freeze_scales, fed, set={"s": values})
 
 
-@pytest.mark.skipif(unavailable() is not None, reason="TensorRT-RTX is not installed")
+@needs_tensorrt
 @pytest.mark.parametrize("target", ["tensorrt-9", "tensorrt-10", "tensorrt-rtx"])
 def test_what_is_written_unverified_is_accepted_by_the_live_parser(target: str) -> None:
     with LiveParser() as parser:

@@ -35,9 +35,10 @@ def rows() -> list[dict[str, Any]]:
 
 def answers(worker: Worker, place: Path, name: str) -> tuple[dict[str, list[Any]], Sequence[str]]:
     """The exit code and the sentence of each command, and what is wrong with them."""
-    report, found = answered(worker, place, file_of((HOSTILE / name).read_bytes()), list(COMMANDS.values()))
+    file = file_of((HOSTILE / name).read_bytes())
+    report, found = answered(worker, place, [(name, file, list(COMMANDS.values()))])
     said = [[run.code, " ".join(run.stderr.split())] for run in report.runs]
-    return dict(zip(COMMANDS, said, strict=True)), found
+    return dict(zip(COMMANDS, said, strict=True)), [text for texts in found.values() for text in texts]
 
 
 def main() -> None:

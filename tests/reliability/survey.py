@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fnmatch
 import json
 import tempfile
@@ -85,36 +86,54 @@ def complaints(run: Run) -> list[str]:
 def judged(report: Report) -> list[str]:
     """What is wrong with a report, each with the command it happened in."""
     found = [f"{' '.join(run.arguments)}: {text}" for run in report.runs for text in complaints(run)]
-    if report.signal is not None:
-        last = report.last
-        found.append(f"killed by signal {report.signal} in {' '.join(last.arguments)}: {last.stderr[-500:]}")
-    return [*found, *report.touched]
+    return [*found, *filter(None, [ending(report)]), *report.touched]
 
 
-def answered(worker: Worker, place: Path, fill: Fill, commands: Sequence[list[str]]) -> tuple[Report, list[str]]:
-    """What the commands say of a hostile file in a folder of its own in `place`, and what is wrong with that."""
-    folder = place / "home"
-    folder.mkdir()
-    secret = place / SECRET_NAME
-    secret.write_bytes(b"")
-    fill(folder)
-    (folder / "other.onnx").write_bytes(model().SerializeToString())
-    before = {path.name for path in folder.iterdir()}
-    if Watch.is_possible():
-        with Watch(secret) as watch:
-            report = worker.run(*commands, folder=folder)
-            opened = watch.count()
-    else:
-        report, opened = worker.run(*commands, folder=folder), 0
-    found = judged(report)
-    if opened:
-        found.append(f"what lies outside of the folder was opened or read {opened} times")
-    made = {path.name for path in folder.iterdir()} - before
-    found += [f"left {name}" for name in made - WRITTEN]
-    for name in made.intersection(PAGES):
-        if raw := raw_characters((folder / name).read_text(encoding="utf-8")):
-            found.append(f"raw characters in {name}: {raw[:5]}")
-    return report, found
+def ending(report: Report) -> str:
+    """The signal that ended the process, if one did, and where."""
+    last = report.last
+    said = f"killed by signal {report.signal} in {' '.join(last.arguments)}: {last.stderr[-500:]}"
+    return said if report.signal is not None else ""
+
+
+Case = tuple[str, Fill, Sequence[list[str]]]
+"""The name of a hostile file, how it is made, and the commands it meets."""
+
+
+def answered(worker: Worker, place: Path, cases: Sequence[Case]) -> tuple[Report, dict[str, list[str]]]:
+    """What one process says of hostile files, each in a folder of its own in `place`; and what is wrong, by name."""
+    homes, before = [], []
+    for number, (_, fill, _) in enumerate(cases):
+        home = place / str(number) / "home"
+        home.mkdir(parents=True)
+        (home.parent / SECRET_NAME).write_bytes(b"")
+        fill(home)
+        (home / "other.onnx").write_bytes(model().SerializeToString())
+        homes.append(home)
+        before.append({path.name for path in home.iterdir()})
+    lines = [line for _, _, commands in cases for line in commands]
+    folders = [home for home, (_, _, commands) in zip(homes, cases, strict=True) for _ in commands]
+    with contextlib.ExitStack() as stack:
+        watches = [stack.enter_context(Watch(home.parent / SECRET_NAME)) for home in homes if Watch.is_possible()]
+        report = worker.run(*lines, folder=place, folders=folders)
+        opened = [watch.count() for watch in watches]
+    found: dict[str, list[str]] = {name: [] for name, _, _ in cases}
+    names = [name for name, _, commands in cases for _ in commands]
+    for name, run in zip(names, report.runs, strict=False):
+        found[name] += [f"{' '.join(run.arguments)}: {text}" for text in complaints(run)]
+    for (name, _, _), home, there in zip(cases, homes, before, strict=True):
+        made = {path.name for path in home.iterdir()} - there
+        found[name] += [f"left {left}" for left in made - WRITTEN]
+        for page in made.intersection(PAGES):
+            if raw := raw_characters((home / page).read_text(encoding="utf-8")):
+                found[name].append(f"raw characters in {page}: {raw[:5]}")
+    for (name, _, _), count in zip(cases, opened, strict=False):
+        found[name] += [f"what lies outside of the folder was opened or read {count} times"] if count else []
+    if ended := ending(report):
+        found[names[len(report.runs) - 1]].append(ended)
+    if report.touched:
+        found["all"] = list(report.touched)
+    return report, {name: texts for name, texts in found.items() if texts}
 
 
 def cases(patterns: Sequence[str]) -> Iterator[tuple[str, str, Fill, list[list[str]]]]:
@@ -137,13 +156,13 @@ def main() -> None:
     with Worker() as worker:
         for group, name, fill, commands in cases(given.patterns):
             with tempfile.TemporaryDirectory() as place:
-                report, found = answered(worker, Path(place), fill, commands)
+                report, wrong = answered(worker, Path(place), [(name, fill, commands)])
             files[group] += 1
             codes.update(run.code for run in report.runs)
             slowest = max(slowest, *((run.seconds, f"{name}: {' '.join(run.arguments)}") for run in report.runs))
             largest = max(largest, (report.peak_megabytes, name))
-            bad += len(found)
-            for text in found:
+            for text in (text for texts in wrong.values() for text in texts):
+                bad += 1
                 print(f"{name}: {text[:200]} … {text[-500:]}", flush=True)
     print(", ".join(f"{count} {group}" for group, count in files.items()))
     print(f"{files.total()} files, {codes.total()} runs; exit codes", dict(sorted(codes.items(), key=str)))

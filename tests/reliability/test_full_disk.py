@@ -139,12 +139,10 @@ def test_a_file_that_may_not_be_written_is_replaced_where_its_folder_may(worker,
     ],
 )
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_an_answer_that_cannot_be_printed_is_no_traceback(tmp_path, arguments, stream):
+def test_an_answer_that_cannot_be_printed_is_no_traceback(commands, tmp_path, arguments, stream):
     folder = prepared(tmp_path, SAVES["new"])
-    with open("/dev/full", "w") as full:
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: full}
-        run = subprocess.run([sys.executable, "-m", "resizefix", *arguments.split()], cwd=folder, text=True, **streams)
+    done = commands.run(arguments.split(), folder, **{stream: os.open("/dev/full", os.O_WRONLY)})
     silent = stream == "stderr" and "nowhere" not in arguments
-    assert run.returncode == (0 if silent else 2)
+    assert done.code == (0 if silent else 2)
     if stream == "stdout" and "nowhere" not in arguments:
-        assert run.stderr == "resizefix: the answer cannot be printed: No space left on device\n"
+        assert done.stderr == "resizefix: the answer cannot be printed: No space left on device\n"

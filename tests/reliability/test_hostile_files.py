@@ -1,8 +1,9 @@
 """Whatever a file is, a command answers with an exit code and a sentence: in bounded time and memory, with nothing raw,
 nothing left and nothing read that lies outside of the model's folder.
 
-Each hostile file meets one of the commands, or a few, in turn: each command meets files of every group. With
-RESIZEFIX_EXHAUSTIVE=1 (or `python tests/reliability/survey.py`) each file meets each command.
+Each hostile file meets one of the commands, or a few, in turn: each command meets files of every group. One process
+answers for a dozen files. With RESIZEFIX_EXHAUSTIVE=1 (or `python tests/reliability/survey.py`) each file meets each
+command, in a process of its own.
 """
 
 from __future__ import annotations
@@ -22,19 +23,22 @@ from survey import COMMANDS, answered, judged, raw_characters
 from watching import Watch
 from worker import Worker
 
+AT_A_TIME = 1 if EXHAUSTIVE else 12  # files to one process, whose first command takes ten times as long as the next
 
-def cases():
-    for group in GROUPS.values():
-        files = list(group())
-        at_a_time = len(COMMANDS) if EXHAUSTIVE else math.ceil(len(COMMANDS) / len(files))
+
+def batches():
+    for group, made in GROUPS.items():
+        files = list(made())
+        each = len(COMMANDS) if EXHAUSTIVE else math.ceil(len(COMMANDS) / len(files))
         turns = cycle(COMMANDS)
-        for name, fill in files:
-            yield pytest.param(fill, list(islice(turns, at_a_time)), id=name)
+        cases = [(name, fill, list(islice(turns, each))) for name, fill in files]
+        for start in range(0, len(cases), AT_A_TIME):
+            yield pytest.param(cases[start : start + AT_A_TIME], id=f"{group}-{start}")
 
 
-@pytest.mark.parametrize(("fill", "commands"), list(cases()))
-def test_a_hostile_file_is_answered(worker, tmp_path, fill, commands):
-    assert answered(worker, tmp_path, fill, commands)[1] == []
+@pytest.mark.parametrize("cases", list(batches()))
+def test_hostile_files_are_answered(worker, tmp_path, cases):
+    assert answered(worker, tmp_path, cases)[1] == {}
 
 
 def many(worker: Worker, place: Path, files: list[bytes], command: list[str]) -> None:
@@ -66,34 +70,34 @@ def test_any_bits_for_scales_are_answered(worker, tmp_path, seed):
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_a_name_says_reaches_no_page_and_no_report_raw(worker, tmp_path, name):
-    (tmp_path / "model.onnx").write_bytes(named(NAMES[name]).SerializeToString())
-    report = worker.run(
-        ["inspect", "model.onnx", "--html", "page.html", "--markdown", "report.md", "-q"], folder=tmp_path
-    )
-    assert judged(report) == []
-    for path in (tmp_path / "page.html", tmp_path / "report.md"):
-        assert raw_characters(path.read_text(encoding="utf-8")) == [], path.name
+def test_what_a_name_says_reaches_no_page_and_no_report_raw(worker, tmp_path):
+    command = ["inspect", "model.onnx", "--html", "model.onnx.html", "--markdown", "model.onnx.md", "-q"]
+    many(worker, tmp_path, [named(text).SerializeToString() for text in NAMES.values()], command)
+    pages = [path for path in tmp_path.iterdir() if path.suffix != ".onnx"]
+    assert len(pages) == 2 * len(NAMES)
+    assert [path.name for path in pages if raw_characters(path.read_text(encoding="utf-8"))] == []
 
 
 def test_what_lies_outside_of_the_folder_is_neither_read_nor_taken_along(worker, tmp_path):
     """The scales that lie there are 7; no answer knows of them, and no result holds them."""
+    homes, names = [], []
     for name, fill in GROUPS["external data"]():
-        home = tmp_path / name / "home"
-        home.mkdir(parents=True)
-        fill(home)
-        report = worker.run(
-            ["inspect", "model.onnx", "--json"], ["promote-scales", "model.onnx", "out.onnx"], folder=home
-        )
-        assert judged(report) == [], name
-        assert "7, 7" not in json.dumps(json.loads(report.runs[0].stdout)), name
+        names.append(name)
+        homes.append(tmp_path / name / "home")
+        homes[-1].mkdir(parents=True)
+        fill(homes[-1])
+    inspecting, promoting = ["inspect", "model.onnx", "--json"], ["promote-scales", "model.onnx", "out.onnx"]
+    inspected = worker.run(*[inspecting] * len(homes), folder=tmp_path, folders=homes)
+    promoted = worker.run(*[promoting] * len(homes), folder=tmp_path, folders=homes)
+    assert judged(inspected) == judged(promoted) == []
+    for name, home, run in zip(names, homes, inspected.runs, strict=True):
+        assert "7, 7" not in json.dumps(json.loads(run.stdout)), name
         assert not (home / "out.onnx").exists() or SECRET.tobytes() not in (home / "out.onnx").read_bytes(), name
 
 
 def test_a_good_model_is_not_taken_for_a_hostile_one(worker, tmp_path):
-    report, found = answered(worker, tmp_path, file_of(model()), COMMANDS[:4])
-    assert found == []
+    report, found = answered(worker, tmp_path, [("good", file_of(model()), COMMANDS[:4])])
+    assert found == {}
     assert [run.code for run in report.runs] == [0, 0, 0, 0]
 
 
@@ -104,6 +108,6 @@ def test_a_file_that_is_read_outside_of_the_folder_is_noticed(worker, tmp_path):
         (folder.parent / SECRET_NAME).write_bytes(model().SerializeToString())
         file_of(model())(folder)
 
-    _, found = answered(worker, tmp_path, filled, [["diff", "model.onnx", f"../{SECRET_NAME}"]])
-    assert any(SECRET_NAME in text for text in found)
-    assert not Watch.is_possible() or any(text.startswith("what lies outside") for text in found)
+    _, found = answered(worker, tmp_path, [("nosy", filled, [["diff", "model.onnx", f"../{SECRET_NAME}"]])])
+    assert any(SECRET_NAME in text for text in found["all"])
+    assert not Watch.is_possible() or any(text.startswith("what lies outside") for text in found["nosy"])

@@ -13,7 +13,7 @@ import struct
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -39,12 +39,14 @@ _FORBIDDEN = frozenset(
 )
 
 
-def tell_what_is_touched(home: Path, tell: Callable[[str], None]) -> None:
-    """From now on `tell` gets a line for each file outside of `home` that Python opens, and each program it starts.
+def tell_what_is_touched(homes: Sequence[Path], tell: Callable[[str], None]) -> None:
+    """From now on `tell` gets a line for each file outside of `homes` that Python opens, and each program it starts.
 
-    Where `home/model.onnx` leads, if it is a link, is what the user named.
+    Where `model.onnx` of a home leads, if it is a link, is what the user named.
     """
-    allowed = tuple(os.path.realpath(path) for path in (home, home / "model.onnx", *_OWN))
+    models = (home / "model.onnx" for home in homes)
+    allowed = tuple(os.path.realpath(path) for path in (*homes, *models, *_OWN))
+    around = {os.path.dirname(path) for path in allowed[: len(homes)]}
     temporary = os.path.realpath(tempfile.gettempdir())
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -55,7 +57,7 @@ def tell_what_is_touched(home: Path, tell: Callable[[str], None]) -> None:
         path = os.path.realpath(os.fsdecode(arguments[0]))
         inside = any(path == place or path.startswith(place + os.sep) for place in allowed)
         # Folders of our own making, such as those for a chain that is measured.
-        own = os.path.dirname(path).startswith(temporary + os.sep) and not path.startswith(os.path.dirname(allowed[0]))
+        own = os.path.dirname(path).startswith(temporary + os.sep) and not path.startswith(tuple(around))
         if not inside and not own:
             tell(f"opened {path}")
 

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +29,7 @@ PROVING = (
     *("numpy.random", "resizefix.library.repair", "resizefix.library.verify", "resizefix.runtimes.footprint"),
     *(f"resizefix.verification.{name}" for name in ("probe", "proof", "rewrite", "declared_shapes", "verify")),
 )
-sys.path.append(str(HERE.parent / "cli"))
+sys.path.append(str(HERE.parent))
 
 from forked_commands import LOADED, load  # noqa: E402
 
@@ -84,6 +84,7 @@ class Worker:
         self,
         *command_lines: list[str],
         folder: Path,
+        folders: Sequence[Path] = (),
         seconds: int = 90,
         megabytes: int = 1500,
         file_bytes: int | None = None,
@@ -91,13 +92,15 @@ class Worker:
         fault: dict[str, Any] | None = None,
         environment: dict[str, str] | None = None,
     ) -> Report:
-        """Run the command lines in `folder`, under limits of time, of address space beside what is loaded, and of how
-        large a file may become; `unprivileged`: held to permissions, be it root's process. `fault`: see faults.py."""
+        """Run the command lines in `folder`, or each in its own of `folders` below it, under limits of time, of address
+        space beside what is loaded, and of how large a file may become; `unprivileged`: held to permissions, be it
+        root's process. `fault`: see faults.py."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         job = {
             "runs": command_lines,
             "folder": str(folder),
+            "folders": [str(each) for each in folders or [folder] * len(command_lines)],
             "seconds": seconds,
             "megabytes": megabytes,
             "file_bytes": file_bytes,
@@ -143,7 +146,6 @@ def _child(job: dict[str, Any], place: Path) -> None:
 
     from resizefix.cli import main
 
-    os.chdir(job["folder"])
     os.environ.update(job["environment"])
     in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (in_use + job["megabytes"] * MEGABYTE, resource.RLIM_INFINITY))
@@ -156,12 +158,13 @@ def _child(job: dict[str, Any], place: Path) -> None:
     real_open = os.open
     log = os.open(place / "runs", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     touched = os.open(place / "touched", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    tell_what_is_touched(Path(job["folder"]), lambda line: _append(touched, line + "\n"))
+    tell_what_is_touched(sorted({*map(Path, job["folders"])}), lambda line: _append(touched, line + "\n"))
     if job["fault"]:
         import faults
 
         faults.install(job["fault"], place / "calls")
-    for arguments in job["runs"]:
+    for arguments, folder in zip(job["runs"], job["folders"], strict=True):
+        os.chdir(folder)
         for descriptor, name in ((1, "stdout"), (2, "stderr")):
             file = real_open(place / name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
             os.dup2(file, descriptor)

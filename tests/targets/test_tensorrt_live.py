@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from live_parser import needs_tensorrt
 from matrix_sources import build
 from onnx import numpy_helper, parser
 
@@ -18,12 +19,8 @@ from resizefix.runtimes.tensorrt import (
     LiveUnavailable,
     LiveVerdict,
     NetworkInput,
-    unavailable,
 )
 from resizefix.runtimes.tensorrt_errors import LiveError
-
-missing = unavailable()
-needs_tensorrt = pytest.mark.skipif(missing is not None, reason=missing.reason if missing else "")
 
 GOOD = """<ir_version: 8, opset_import: ["" : 13]>
 g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { [up] y = Resize (x, , s) }"""

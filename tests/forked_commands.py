@@ -31,7 +31,7 @@ LOADED = (
         for name in ("html", "json", "markdown", "python_lines", "survey", "terminal", "text")
     ),
 )
-MODEL = str(Path(__file__).parents[2] / "fixtures" / "srcnn_x3_opset11.onnx")
+MODEL = str(Path(__file__).parents[1] / "fixtures" / "srcnn_x3_opset11.onnx")
 UNVERIFIED = ("--dry-run", "--no-verify")
 FIRST = (
     ("inspect", MODEL),
@@ -176,5 +176,5 @@ def _opened(number: int) -> io.TextIOWrapper:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
+    sys.path.insert(0, str(Path(__file__).parents[1]))
     _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""What a command needs does not grow with the weights: a model of 300 MB within a few dozen."""
+"""What a command needs does not grow with the weights: a model of 150 MB within a few dozen."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from resizefix.document.wire import encode_header
 
 MEGABYTE = 1 << 20
-SIZE = 300 * MEGABYTE
+SIZE = 150 * MEGABYTE
 WEIGHTS = 30
 MOST = 120 * MEGABYTE
 
@@ -28,7 +28,7 @@ finally:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with one resize and 300 MB of weights, which are holes in the file."""
+    """A model with one resize and 150 MB of weights, which are holes in the file."""
     if not Path("/proc/self/status").exists():
         pytest.skip("how much memory a process held is only known on Linux")
     path = tmp_path_factory.mktemp("large") / "large.onnx"
@@ -83,7 +83,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_model_of_300_megabytes_is_worked_on_in_120(name, large, tmp_path):
+def test_a_model_of_150_megabytes_is_worked_on_in_120(name, large, tmp_path):
     places = {"MODEL": large, "OUT": tmp_path / "out.onnx"}
     assert large.stat().st_size > SIZE
     assert peak_of(*(places.get(word, word) for word in COMMANDS[name])) <= MOST

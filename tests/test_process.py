@@ -124,8 +124,13 @@ def run(line: str, place: Path, **limits: int) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("line", ["inspect model.onnx --json", "promote-scales model.onnx out.onnx --json"])
-@pytest.mark.parametrize("megabytes", [60, 100, 150, 300])
+@pytest.mark.parametrize(
+    ("line", "megabytes"),
+    [
+        *(("inspect model.onnx --json", most) for most in (60, 150)),
+        *(("promote-scales model.onnx out.onnx --json", most) for most in (60, 100, 150, 300)),
+    ],
+)
 def test_too_little_memory_is_a_sentence_and_one_document(tmp_path, line, megabytes):
     fill(tmp_path, SIMPLE)
     code, out, err = run(line, tmp_path, AS=megabytes << 20)
@@ -138,7 +143,7 @@ def test_too_little_memory_is_a_sentence_and_one_document(tmp_path, line, megaby
     assert err.count("\n") <= 1
 
 
-@pytest.mark.parametrize("files", [5, 6, 8, 10, 12])
+@pytest.mark.parametrize("files", [5, 8, 12])
 def test_too_few_open_files_too(tmp_path, files):
     fill(tmp_path, SIMPLE)
     code, out, err = run("promote-scales model.onnx out.onnx --json", tmp_path, NOFILE=files)

@@ -53,17 +53,17 @@ def large_model(path: Path, tensors: int, size: int, stored: bool = True) -> Non
         file.truncate()
 
 
-def test_a_model_of_300_megabytes_is_edited_in_less_than_40_more_than_the_import(tmp_path):
-    large_model(tmp_path / "in.onnx", 30, 10 * MEGABYTE)
+def test_a_model_of_100_megabytes_is_edited_in_less_than_40_more_than_the_import(tmp_path):
+    large_model(tmp_path / "in.onnx", 10, 10 * MEGABYTE)
     arguments = [str(tmp_path / name) for name in ("in.onnx", "out.onnx", "external.onnx")]
     process = subprocess.run([sys.executable, "-c", EDITING, *arguments], capture_output=True, text=True, check=True)
     figures = json.loads(process.stdout)
     assert figures["peak"] < 150
     assert figures["peak"] - figures["imported"] < 40
     before, after = ((tmp_path / name).read_bytes() for name in ("in.onnx", "out.onnx"))
-    assert after[after.index(b"w29") :] == before[before.index(b"w29") :]
+    assert after[after.index(b"w9") :] == before[before.index(b"w9") :]
     assert len(after) == len(before) + len("renamed") - len("add1")
-    assert (tmp_path / "external.onnx.data").stat().st_size == 300 * MEGABYTE
+    assert (tmp_path / "external.onnx.data").stat().st_size == 100 * MEGABYTE
 
 
 def test_a_model_beyond_two_gigabytes_is_opened_and_spliced(tmp_path):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from exhaustive import EXHAUSTIVE
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from onnx import helper
@@ -21,7 +21,7 @@ from resizefix.document.operator_semantics.table import ROWS, apply, values
 from resizefix.runtimes.ort_session import CannotLoadError, open_session
 from resizefix.scope_path import MAIN
 
-EXAMPLES = 500 if os.environ.get("RESIZEFIX_EXHAUSTIVE") else 6
+EXAMPLES = 500 if EXHAUSTIVE else 6
 SETTINGS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -31,8 +31,8 @@ def test_what_a_call_refuses_it_refuses_within_limits_too():
 
 def test_a_node_that_does_not_end_is_ended_and_nothing_is_said_to_be_proven(monkeypatch):
     monkeypatch.setattr("resizefix.process.GRACE", 1.0)
-    with pytest.raises(resizefix.VerificationFailedError, match=r"time was up after 2 s \(--timeout\)") as failed:
-        resizefix.promote_scales(onnx.parser.parse_model(ENDLESS), timeout=2)
+    with pytest.raises(resizefix.VerificationFailedError, match=r"time was up after 1 s \(--timeout\)") as failed:
+        resizefix.promote_scales(onnx.parser.parse_model(ENDLESS), timeout=1)
     assert failed.value.result.verification.status.value == "failed"
     assert failed.value.result.model.proto == onnx.parser.parse_model(ENDLESS)
 
@@ -42,9 +42,9 @@ def test_models_are_compared_within_limits(monkeypatch):
     model = onnx.parser.parse_model(SIMPLE)
     assert resizefix.verify(model, model, timeout=60).passed
     endless = onnx.parser.parse_model(ENDLESS)
-    verification = resizefix.verify(endless, endless, timeout=2)
+    verification = resizefix.verify(endless, endless, timeout=1)
     assert not verification.passed
-    assert "time was up after 2 s" in verification.reason
+    assert "time was up after 1 s" in verification.reason
 
 
 def test_a_process_that_dies_is_a_failed_verification(monkeypatch):

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from exhaustive import EXHAUSTIVE
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import resizefix
@@ -64,7 +65,7 @@ def called(call: str, **options: object) -> object:
 
 
 @pytest.mark.parametrize(("call", "option"), OPTIONS)
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50 if EXHAUSTIVE else 6, deadline=None)
 @given(value=things)
 def test_no_value_of_an_option_raises_anything_but_a_resizefix_error(call, option, value):
     try:

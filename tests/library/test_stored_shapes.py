@@ -1,11 +1,11 @@
 """What a promotion keeps of stored shapes: the law of benchmarks/stored_sizes.py over fixtures and chains of sizes."""
 
-import os
 import sys
 from pathlib import Path
 
 import onnx.parser
 import pytest
+from exhaustive import EXHAUSTIVE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +17,7 @@ sys.path.append(str(ROOT))
 from benchmarks.stored_sizes import audit, broken, loads, mark  # noqa: E402
 
 EVERY = sorted(path for path in (ROOT / "fixtures").rglob("*.onnx") if "hostile" not in path.parts)
-FILES = EVERY if os.environ.get("RESIZEFIX_EXHAUSTIVE") else EVERY[::3]
+FILES = EVERY if EXHAUSTIVE else EVERY[::3]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -8,6 +8,7 @@ from math import ceil, log2
 
 import numpy as np
 import pytest
+from exhaustive import EXHAUSTIVE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lowering_runs import Batch, difference, native, run, sample
@@ -93,10 +94,11 @@ def runs_dry(shape, subject):
 
 
 def chunks(opset, rest):
-    """Every opset has its own share of the subjects; of each lowering 40 to 80, in batches of 60."""
+    """Every opset has its own share of the subjects; of each lowering 20 to 40, in batches of 60."""
+    most = 40 if EXHAUSTIVE else 20
     mine = [world for k, world in enumerate(all_worlds()) if k % 17 == rest and not runs_dry(*world)]
     lowered = [[(low, *world) for world in mine if low.applies(world[1], opset) is None] for low in LOWERINGS]
-    cases = [case for each in lowered for case in each[:: max(1, len(each) // 40)]]
+    cases = [case for each in lowered for case in each[:: max(1, len(each) // most)]]
     return [cases[k : k + 60] for k in range(0, len(cases), 60)]
 
 

@@ -3,8 +3,6 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 POSIX_ONLY = {"fcntl", "grp", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}
 FILES = sorted(path for folder in ("resizefix", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
@@ -22,10 +20,9 @@ def imported_at_once(tree: ast.Module) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_module_that_windows_lacks_is_imported_at_once(path):
-    if path.relative_to(ROOT).as_posix() not in SCRIPTS:
-        assert imported_at_once(ast.parse(path.read_text(encoding="utf-8"))) & POSIX_ONLY == set()
+def test_no_module_that_windows_lacks_is_imported_at_once():
+    trees = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+    assert {name for name, tree in trees.items() if imported_at_once(tree) & POSIX_ONLY} - SCRIPTS == set()
 
 
 def test_such_an_import_is_noticed():

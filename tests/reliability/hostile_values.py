@@ -179,13 +179,13 @@ PLACES: dict[str, Callable[..., ModelProto]] = {
 def values() -> Iterator[tuple[str, Fill]]:
     """Every way to make such a vector; in which place, and how a few values are taken from it, goes round.
 
-    With RESIZEFIX_EXHAUSTIVE=1 in every place.
+    Each has one of the lengths, in turn; with RESIZEFIX_EXHAUSTIVE=1 each, and in every place.
     """
     number = 0
-    for size, count in LARGE.items():
+    for turn, (size, count) in enumerate(LARGE.items()):
         tensors = constants(count)
         tensors.append(TensorProto(name="nowhere", data_type=TensorProto.INT64, dims=[2], int64_data=[0, count]))
-        for made, chain in MADE.items():
+        for made, chain in MADE.items() if EXHAUSTIVE else list(MADE.items())[turn :: len(LARGE)]:
             for place in PLACES if EXHAUSTIVE else [list(PLACES)[number % len(PLACES)]]:
                 taken = list(TAKEN)[number % len(TAKEN)]
                 yield f"{made}-{size}-{taken}-{place}", file_of(PLACES[place]([*chain, *TAKEN[taken]], tensors))

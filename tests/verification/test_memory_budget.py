@@ -7,9 +7,9 @@ import resizefix
 from resizefix.runtimes import limits
 
 LARGE = """<ir_version: 8, opset_import: ["" : 13]>
-    g (float[1,3,270,480] x) => (float[1,3,"h","w"] y)
+    g (float[1,3,135,240] x) => (float[1,3,"h","w"] y)
     <float[4] s = {1, 1, 8, 8}> { [up] y = Resize <mode = "linear"> (x, , s) }"""
-OUTPUT = 3 * 270 * 480 * 64 * 4
+OUTPUT = 3 * 135 * 240 * 64 * 4
 
 
 def test_where_a_step_up_is_too_large_steps_down_are_tried():

@@ -217,7 +217,8 @@ def _formula(subject: Subject, entry: Entry, axis: int, own: Size) -> tuple[str,
     if isinstance(aim, Size) and aim.tensor != own.tensor:
         text = f"the size of {aim.tensor[1]!r}" + ("" if aim.axis == axis else f" on axis {aim.axis}")
     elif aim is None:
-        text = f"computed from the sizes of {listed([repr(other) for other in others] or ['the input'])}"
+        tensors = listed([repr(other) for other in others] or ["the input"])
+        text = Diagnostic("origins.computed-from-sizes", tensors=tensors)
     else:
         text = written(aim, lambda size: _size_name(size, axis, own, subject.rank))
     if others:

@@ -34,6 +34,7 @@ WITHOUT_SENTENCES = (
     "lowerings/",
     "operations/",
     "opsets/",
+    "origins/",
     "runtimes/",
     "verification/",
 )

@@ -45,7 +45,7 @@ def _parts(n: NodeReading, dim: Dim, lengths: Sequence[int]) -> list[Dim]:
         return [n.sizes.minus(end, start) for end, start in zip(ends, starts, strict=True) if end and start]
     unknowns = n.sizes.unknowns(dim)
     if unknowns and not n.sizes.varies(dim):
-        n.require(dim, "the lengths of its parts")
+        n.require(dim, "origins.lengths-of-parts")
         return [n.const(length) for length in lengths]
     if len(lengths) == 2 and lengths[0] == lengths[1] > FEW:
         return [n.sizes.quotient(dim, n.const(2))] * 2
@@ -87,7 +87,7 @@ def slice_(n: NodeReading) -> list[DimList]:
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         place = axis_of(axis, len(dims))
         if n.solver.is_weight(dims[place]):
-            n.require(dims[place], "the numbers of a constant")
+            n.require(dims[place], "origins.numbers-of-constant")
         shift = _shift(n, place, dims[place]) if len(axes) == 1 and step == 1 else 0
         if shift:
             dims[place] = _rolled(n, dims[place], start, end, shift)
@@ -162,7 +162,7 @@ def _cut(n: NodeReading, dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
         and _is_few(start.old, old)
         and n.sizes.resolve(start).kind == "var"
     ):
-        n.require(start, "where its cut begins")
+        n.require(start, "origins.start-of-cut")
         first = n.sizes.resolve(start)
     last = _last(n, dim, start, end)
     if last is None:

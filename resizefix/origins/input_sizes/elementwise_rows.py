@@ -34,7 +34,7 @@ def channelwise(n: NodeReading) -> list[DimList]:
             if n.flow.operands.is_constant(n.node.input[position]):
                 n.meet(dims[1], n.dims(position)[0])
     elif len(dims) > 1:
-        n.require(dims[1], "its weights")
+        n.require(dims[1], "origins.weights")
     return [dims] + [(dims[1],)] * (len(n.node.output) - 1) if len(dims) > 1 else [dims] * len(n.node.output)
 
 
@@ -51,7 +51,7 @@ def layer_normalization(n: NodeReading) -> list[DimList]:
     if weight is not None and not plain:
         for dim, length in zip(dims[len(dims) - len(weight) :], weight, strict=True):
             if length != 1:
-                n.require(dim, "its weights")
+                n.require(dim, "origins.weights")
     ones = tuple(n.const(1) if place >= axis else dim for place, dim in enumerate(dims))
     return [dims] + [ones] * (len(n.node.output) - 1)
 
@@ -88,7 +88,7 @@ def gemm(n: NodeReading) -> list[DimList]:
     rows, depth = left[::-1] if n.attribute("transA", 0) else left
     other, columns = right[::-1] if n.attribute("transB", 0) else right
     if weight is not None:
-        n.require(depth, "its weights")
+        n.require(depth, "origins.weights")
     n.meet(depth, other)
     return [(rows, columns)]
 
@@ -133,7 +133,7 @@ def _without(n: NodeReading, dims: DimList, axes: set[int]) -> DimList:
 def recurrent(n: NodeReading) -> list[DimList]:
     """LSTM, GRU, RNN: steps, batch and features, or with `layout` batch first."""
     dims = n.dims(0)
-    n.require(dims[2], "its weights")
+    n.require(dims[2], "origins.weights")
     hidden = n.const(n.attribute("hidden_size"))
     both = n.const(2 if n.attribute("direction", b"forward") == b"bidirectional" else 1)
     steps, batch, _ = dims

@@ -24,7 +24,7 @@ def squeeze(n: NodeReading) -> list[DimList]:
         else [axis_of(axis, len(dims)) for axis in given]
     )
     for axis in axes:
-        n.require(dims[axis], "that its axis has one sample")
+        n.require(dims[axis], "origins.one-sample")
     return [tuple(dim for axis, dim in enumerate(dims) if axis not in axes)]
 
 
@@ -68,7 +68,7 @@ def gather(n: NodeReading) -> list[DimList]:
         if any(number >= FEW for number in numbers):
             n.flow.positions.append((n.label, dims[axis], indices))
             for dim in indices[:-1]:  # of unfold: as many as the kernel has, then the windows
-                n.require(dim, "the size of its window")
+                n.require(dim, "origins.window-size")
             indices = tuple(n.sizes.resolve(dim) for dim in indices)
     return [(*dims[:axis], *indices, *dims[axis + 1 :])]
 
@@ -110,9 +110,9 @@ def tile(n: NodeReading) -> list[DimList]:
     made: list[Dim] = []
     for count, dim in zip(n.listed(1), dims, strict=True):
         if pattern:  # a few numbers for each position: how often they are repeated may follow the input
-            n.require(dim, "the numbers of a constant")
+            n.require(dim, "origins.numbers-of-constant")
         elif dim.old != 1:  # what is longer than one sample is repeated so many times at any size
-            n.require(count, "its repeats")
+            n.require(count, "origins.repeats")
         made.append(n.sizes.product([count, dim]))
     return [tuple(made)]
 
@@ -142,7 +142,7 @@ def pad(n: NodeReading) -> list[DimList]:
     if even and any(amount.old for amount in amounts):
         for amount in amounts:
             if n.sizes.resolve(amount).kind == "var":
-                n.require(amount, "its pads")
+                n.require(amount, "origins.pads")
     for place, axis in enumerate(axes):
         made[axis] = n.flow.padded(n, dims[axis], amounts[place], amounts[place + count])
         if amounts[place].old == amounts[place + count].old and amounts[place].old:
@@ -179,7 +179,7 @@ def range_(n: NodeReading) -> list[DimList]:
     start, limit, step = (n.listed(position)[0] for position in range(3))
     for dim in (start, step):
         if n.sizes.resolve(dim).kind == "var":
-            n.require(dim, "its start and step")
+            n.require(dim, "origins.start-and-step")
     first, by = n.sizes.fixed(start), n.sizes.fixed(step)
     if start.old == 0 and step.old == 1:
         return [(limit,)]
@@ -204,7 +204,7 @@ def top_k(n: NodeReading) -> list[DimList]:
 def depth_to_space(n: NodeReading) -> list[DimList]:
     """Blocks of channels become blocks of samples."""
     dims, block = n.dims(0), n.attribute("blocksize")
-    n.require(dims[1], "its block size")
+    n.require(dims[1], "origins.block-size")
     return [
         (dims[0], n.const((dims[1].old or 0) // block**2), *(n.sizes.product([d, n.const(block)]) for d in dims[2:]))
     ]

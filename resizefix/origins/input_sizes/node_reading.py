@@ -158,7 +158,7 @@ class NodeReading:
         for dim in ones:
             if sizes.varies(dim):
                 raise self.refuse("origins.input-size-one-sample", old=long[0].old)
-            self.require(dim, "an operand that is broadcast")
+            self.require(dim, "origins.broadcast-operand")
         for dim in long[1:]:
             self.meet(long[0], dim)
         return sizes.resolve(long[0])

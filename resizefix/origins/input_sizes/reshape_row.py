@@ -24,7 +24,7 @@ def reshape(n: NodeReading) -> list[DimList]:
     fixed_by: list[Dim | None] = []
     for axis, listed in enumerate(given):
         if listed.old == 0:
-            n.require(listed, "its sizes")
+            n.require(listed, "origins.listed-sizes")
         dim = n.sizes.resolve(listed)
         number = n.sizes.fixed(dim) if dim.kind == "const" else None
         if number == 0 and not keeps_zero:
@@ -140,7 +140,7 @@ def _shared(n: NodeReading, atom: Dim, need: int, left: list[Dim]) -> Dim:
     if any(n.sizes.varies(part) for part in together):
         raise n.refuse("origins.input-size-reshape", old=[part.old for part in together], new=need)
     for part in together:
-        n.require(part, "the sizes of its Reshape")
+        n.require(part, "origins.reshape-sizes")
     left.insert(0, n.const(size // need))
     return n.const(need)
 

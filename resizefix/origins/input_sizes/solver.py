@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.refusal import refuse
 
@@ -61,8 +62,8 @@ class Solver:
         if same:
             self.meetings.append(Meeting(node, (one, other)))
         elif self._is_weight(one, other) or self._is_weight(other, one):
-            self.require(node, one, "the numbers of a constant")
-            self.require(node, other, "the numbers of a constant")
+            self.require(node, one, "origins.numbers-of-constant")
+            self.require(node, other, "origins.numbers-of-constant")
         elif (one.kind == "var" and self.bind(one, other)) or (other.kind == "var" and self.bind(other, one)):
             return
         elif same is False:
@@ -84,14 +85,15 @@ class Solver:
         return may_follow is not None and not may_follow((axis.old or 0,))
 
     def require(self, node: str, dim: Dim, what: str) -> None:
-        """It has the size that weights (`what`) give it. Raises SizeRefusedError."""
+        """It has the size that weights (`what`, the code of a sentence) give it. Raises SizeRefusedError."""
         sizes = self.sizes
         if sizes.is_opaque(dim) or sizes.fixed(dim) is not None:
             return
         for unknown in sizes.unknowns(dim):
             self.bind(unknown, sizes.const(unknown.old or 0))
         if sizes.fixed(dim) is None:
-            raise refuse(node, "origins.input-size-weights", what=what, old=dim.old, formula=describe(sizes, dim))
+            said = {"what": Diagnostic(what), "old": dim.old, "formula": describe(sizes, dim)}
+            raise refuse(node, "origins.input-size-weights", **said)
 
     def _conflict(self, node: str, one: Dim, other: Dim) -> None:
         sizes = self.sizes
@@ -107,7 +109,7 @@ class Solver:
         sizes = self.sizes
         for size in (one, other):
             if sizes.fixed(size) is not None:
-                self.require(node, other if size is one else one, "an operand of fixed size")
+                self.require(node, other if size is one else one, "origins.fixed-operand")
                 return True
         if one.kind == other.kind and one.kind in ("joined", "total"):
             pairs = [sizes.resolve(part) for part in one.parts], [sizes.resolve(part) for part in other.parts]
@@ -251,4 +253,4 @@ def describe(sizes: Sizes, dim: Dim) -> str:
     if sizes.lengths(dim) is None:
         return "not known"
     moved = [name for name in sizes.symbols if sizes.follows(dim, name)]
-    return f"{dim.old}, which follows the {' and the '.join(moved)}" if moved else str(dim.old)
+    return Diagnostic("origins.size-follows", old=dim.old, sides=" and the ".join(moved)) if moved else str(dim.old)

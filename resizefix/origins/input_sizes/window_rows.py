@@ -90,7 +90,7 @@ def conv(n: NodeReading) -> list[DimList]:
     weight = n.weight_shape(3 if n.node.op_type == "QLinearConv" else 1)
     if weight is None or len(weight) != len(dims):
         raise UnknownRankError
-    n.require(dims[1], "its weights")
+    n.require(dims[1], "origins.weights")
     return [(dims[0], n.const(weight[0]), *_window(n, dims, weight[2:]))]
 
 
@@ -100,7 +100,7 @@ def conv_transpose(n: NodeReading) -> list[DimList]:
     if weight is None or len(weight) != len(dims):
         raise UnknownRankError
     count = len(dims) - 2
-    n.require(dims[1], "its weights")
+    n.require(dims[1], "origins.weights")
     if n.attribute("output_shape") is not None:
         raise n.refuse("origins.input-size-attribute", name="output_shape")
     strides, dilations = (n.attribute(name, [1] * count) for name in ("strides", "dilations"))

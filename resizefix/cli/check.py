@@ -12,7 +12,7 @@ from resizefix.cli.many import many_read
 from resizefix.cli.option_types import SHAPES
 from resizefix.cli.options import F, number_option, runtime_python, subcommand, target_option
 from resizefix.cli.piped_model import model_argument, shown
-from resizefix.cli.report_files import report_files_of, reporting
+from resizefix.cli.report_files import pages, report_files_of, reporting
 
 
 def _shapes(*names: str, text: str) -> Callable[[F], F]:
@@ -88,14 +88,13 @@ def command(model: str, targets: tuple[str, ...], **options: Any) -> Answer:
             show_matrix(verdicts)
         reports.announce()
 
-    def report(written: str) -> str:
+    def rows() -> tuple[Any, ...]:
         from resizefix.document.document import Document
-        from resizefix.reports import matrix
+        from resizefix.reports.matrix import rows_of
 
-        made: str = getattr(matrix, written)(shown(model), matrix.rows_of(Document.open(model), verdicts), verdicts)
-        return made
+        return shown(model), rows_of(Document.open(model), verdicts), verdicts
 
-    files = reports.write(lambda: report("matrix_page"), lambda: report("matrix_markdown"))
+    files = reports.write(*pages("matrix.matrix_page", "matrix.matrix_markdown", rows))
     fields = {
         "faults": [{"node": label, **fault_json(fault)} for label, fault in faults],
         "targets": {verdict.target.name: verdict_json(verdict) for verdict in verdicts},

@@ -8,7 +8,7 @@ from resizefix.cli.envelope import Answer, answering, output_mode
 from resizefix.cli.many import many_read
 from resizefix.cli.options import bounds, subcommand
 from resizefix.cli.piped_model import model_argument, shown
-from resizefix.cli.report_files import report_files_of, reporting
+from resizefix.cli.report_files import pages, report_files_of, reporting
 
 
 @subcommand("inspect", example="resizefix inspect x3.onnx --html x3.html")
@@ -27,16 +27,6 @@ def command(model: str, **options: Any) -> Answer:
 
     found = Survey(Document.open(model))
 
-    def html() -> str:
-        from resizefix.reports.html import inspect_page
-
-        return inspect_page(shown(model), found)
-
-    def markdown() -> str:
-        from resizefix.reports.markdown import inspect_markdown
-
-        return inspect_markdown(shown(model), found)
-
     def show() -> None:
         from resizefix.reports.terminal import show_survey
 
@@ -44,7 +34,7 @@ def command(model: str, **options: Any) -> Answer:
             show_survey(shown(model), found, verbose=output_mode().verbose)
         reports.announce()
 
-    written = reports.write(html, markdown)
+    written = reports.write(*pages("html.inspect_page", "markdown.inspect_markdown", lambda: (shown(model), found)))
     fields = {
         "opset": found.opset,
         "ir_version": found.ir_version,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -92,22 +93,24 @@ class ReportFiles(NamedTuple):
         return [path for path in (self.html, self.markdown) if path is not None and path != _STDOUT]
 
 
+def pages(
+    html: str, markdown: str, arguments: Callable[[], Sequence[Any]]
+) -> tuple[Callable[[], str], Callable[[], str]]:
+    """What makes the page and the Markdown: functions of reports by module and name, imported when one is wanted."""
+
+    def making(name: str) -> Callable[[], str]:
+        module, _, function = name.partition(".")
+        return lambda: getattr(importlib.import_module(f"resizefix.reports.{module}"), function)(*arguments())
+
+    return making(html), making(markdown)
+
+
 def pages_of_two(
     before: str, after: str, compared: Callable[[], Comparison], verification: Verification | None = None
 ) -> tuple[Callable[[], str], Callable[[], str]]:
     """What makes the page and the Markdown of two models, with what came of running both."""
-
-    def html() -> str:
-        from resizefix.reports.html import diff_page
-
-        return diff_page(shown(before), shown(after), compared(), verification)
-
-    def markdown() -> str:
-        from resizefix.reports.markdown import diff_markdown
-
-        return diff_markdown(shown(before), shown(after), compared(), verification)
-
-    return html, markdown
+    named = shown(before), shown(after)
+    return pages("html.diff_page", "markdown.diff_markdown", lambda: (*named, compared(), verification))
 
 
 def report_files_of(options: dict[str, Any], *models: str) -> ReportFiles:

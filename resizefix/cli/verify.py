@@ -10,7 +10,7 @@ from resizefix.cli.envelope import Answer, answering
 from resizefix.cli.option_types import FILE_FEED
 from resizefix.cli.options import fed_once, number_option, run_options, running, runtime_python, subcommand
 from resizefix.cli.piped_model import model_argument, require_whole, shown
-from resizefix.cli.report_files import pages_of_two, report_files_of, reporting
+from resizefix.cli.report_files import pages, pages_of_two, report_files_of, reporting
 
 if TYPE_CHECKING:
     from resizefix.reports.comparison import Comparison
@@ -52,19 +52,10 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
     fed, pythons = fed_once(options["feed"]), dict(options["runtime_python"])
     verification = verify(before, after, **own, feed=fed, runtime_python=pythons, **run_options(options))
 
-    def html() -> str:
-        from resizefix.reports.html import runtime_page
-
-        return runtime_page(shown(before), verification)
-
-    def markdown() -> str:
-        from resizefix.reports.markdown import runtime_markdown
-
-        return runtime_markdown(shown(before), verification)
-
-    pages = html, markdown
-    if after is not None:
-        pages = pages_of_two(before, after, lambda: _compared(before, after), verification)
+    if after is None:
+        wanted = pages("html.runtime_page", "markdown.runtime_markdown", lambda: (shown(before), verification))
+    else:
+        wanted = pages_of_two(before, after, lambda: _compared(before, after), verification)
 
     def show() -> None:
         from resizefix.reports.text import show_verification
@@ -73,7 +64,7 @@ def command(before: str, after: str | None, **options: Any) -> Answer:
             show_verification(verification)
         reports.announce()
 
-    fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(*pages)}
+    fields: dict[str, Any] = {"verification": verification_json(verification), **reports.write(*wanted)}
     if options["runtime"] is not None:
         fields |= {"runtime": verification.runtime, "sites": [drift_json(site) for site in verification.sites]}
     if verification.passed:

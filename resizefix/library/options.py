@@ -157,16 +157,8 @@ def _fixed_size(value: Any) -> tuple[int, int]:
     return height, width
 
 
-def _size(value: Any) -> tuple[int, int] | str:
-    return "any" if value == "any" else _fixed_size(value)
-
-
-def _one_size(value: Any) -> tuple[int, int] | None:
-    return None if value is None else _fixed_size(value)
-
-
-def _batch(value: Any) -> int | str:
-    return "any" if value == "any" else int(_whole(1)(value))
+def _or_any(read: Reader) -> Reader:
+    return lambda value: "any" if value == "any" else read(value)
 
 
 def _callable(value: Any) -> Any:
@@ -204,8 +196,8 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "progress": (_callable, "what can be called with three arguments"),
     "target": (_target, ""),
     "profile": (_by_name(_ranges), 'ranges as {"input": {"min": (1, 3, 8, 8), "opt": …, "max": …}}'),
-    "size": (_size, 'height and width, as (720, 1280), or "any"'),
-    "batch": (_batch, 'a whole number from 1, or "any"'),
+    "size": (_or_any(_fixed_size), 'height and width, as (720, 1280), or "any"'),
+    "batch": (_or_any(_whole(1)), 'a whole number from 1, or "any"'),
     "input": (_each(_text, (str,)), "the name of an input, or a list of them"),
     **dict.fromkeys(("keep", "follow_input"), (_each(_text, (str,)), "a glob on names of nodes, or a list of them")),
     "set": (_by_name(_each(_FLOAT)), 'numbers for inputs, as {"scales": (1, 1, 2, 2)}'),
@@ -215,7 +207,7 @@ _OPTIONS: dict[str, tuple[Reader, str]] = {
     "rtol": (_number(0, math.inf), "a number from 0"),
 }
 
-_SIZE_BEFORE = (_one_size, "height and width, as (720, 1280)")
+_SIZE_BEFORE = (_fixed_size, "height and width, as (720, 1280)")
 _OF_ONE_CALL: dict[str, dict[str, tuple[Reader, str]]] = {
     "trt_legacy": {"size": _SIZE_BEFORE},
     "freeze_scales": {"size": _SIZE_BEFORE},

@@ -152,7 +152,7 @@ class Plans:
         from resizefix.operations.given_values import GivenValues
 
         given = GivenValues(self._view, fed, {})
-        behind = {site.index: [name for name in given.behind(site) if name not in given.arrays] for site in fed}
+        behind = {site.index: [name for name in given.behind(site.index) if name not in given.arrays] for site in fed}
         declared = {value.name: value for value in document.proto.graph.input}
         found: dict[int, tuple[str, ...]] = {}
         for factor in _FACTORS:

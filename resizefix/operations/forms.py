@@ -60,7 +60,7 @@ def _bound(site: _Kind, form: Form) -> InputBinding:
     scaled = _scaled_entries(site, kind, base, axes)
     if form is Form.FACTOR and len({base[position] for position in scaled}) > 1:
         values = ", ".join(f"{base[position]:g}" for position in scaled)
-        raise RefusedError("operations.factors-differ", values=values, rule="form")
+        raise RefusedError("operations.factors-differ", values=values)
     entries = scaled if form in (Form.SPATIAL, Form.FACTOR) else tuple(range(len(base)))
     output_dims = _fixed_dims(site, form, kind, base, axes, scaled)
     resized_dims = tuple(_static_dim(site, axis) for axis in axes)
@@ -78,7 +78,7 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
     it, else one for each. Without an input for sizes (before opset 11) the whole number is cast and fed as scales.
     """
     if form is Form.SCALES:
-        raise RefusedError("operations.no-float-input", rule="form")
+        raise RefusedError("operations.no-float-input")
     if form is Form.SIZES:
         return bind_input(site, form)
     floats = bind_input(site, Form.SPATIAL if form is None else form)
@@ -88,16 +88,16 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
     chosen = denominator or (1 if all(float(scale).is_integer() for scale in scales) else 1000)
     by_shape = site.dialect.sizes_input is not None
     if not by_shape and not all(float(scale).is_integer() and chosen == 1 for scale in scales):
-        raise RefusedError("operations.no-sizes-input", name=site.dialect.name, rule="form")
+        raise RefusedError("operations.no-sizes-input", name=site.dialect.name)
     if site.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
-        raise RefusedError("operations.crop-reads-sizes", rule="form")
+        raise RefusedError("operations.crop-reads-sizes")
     if not all(numerator(scale, chosen) for scale in scales):
         from resizefix.origins.format_expression import figure
 
         scale = figure(next(scale for scale in scales if numerator(scale, chosen) is None))
         never = common_denominator(scales) is None
         code = "operations.factor-never-rational" if never else "operations.factor-not-rational"
-        raise RefusedError(code, scale=scale, chosen=chosen, largest=f"{LARGEST_DENOMINATOR:,}", rule="denominator")
+        raise RefusedError(code, scale=scale, chosen=chosen, largest=f"{LARGEST_DENOMINATOR:,}")
     driven = replace(floats, denominator=chosen, by_shape=by_shape)
     if by_shape:
         _refuse_other_samples(driven)
@@ -142,7 +142,6 @@ def _refuse_other_samples(driven: InputBinding) -> None:
                 size=size,
                 output_size=output_size(scale, size),
                 made=made,
-                rule="output size",
             )
 
 
@@ -152,23 +151,17 @@ def _axes(site: _Kind, count: int) -> tuple[int, ...]:
     if axes is None:
         if site.input_dims is not None and len(site.input_dims) != count:
             raise RefusedError(
-                "operations.length-for-rank",
-                numbers=_numbers(site, count),
-                input_dims=len(site.input_dims),
-                rule="extent",
+                "operations.length-for-rank", numbers=_numbers(site, count), input_dims=len(site.input_dims)
             )
         return tuple(range(count))
     if len(axes) != count:
         raise RefusedError(
-            "operations.length-of-extent",
-            numbers=_numbers(site, count),
-            axes=counted(len(axes), "axis", "axes"),
-            rule="extent",
+            "operations.length-of-extent", numbers=_numbers(site, count), axes=counted(len(axes), "axis", "axes")
         )
     if min(axes) >= 0:
         return axes
     if site.input_dims is None:
-        raise RefusedError("operations.axes-from-the-end", rule="axes")
+        raise RefusedError("operations.axes-from-the-end")
     return tuple(axis % len(site.input_dims) for axis in axes)
 
 
@@ -191,7 +184,7 @@ def _as_scales(site: _Kind) -> tuple[float, ...]:
     scales = [sampled_scale(size, int(out)) for out, size in zip(values, sizes, strict=True)]
     for scale, out, size in zip(scales, values, sizes, strict=True):
         if output_size(scale, size) != out:
-            raise RefusedError("operations.no-scale-for-size", out=out, size=size, rule="output size")
+            raise RefusedError("operations.no-scale-for-size", out=out, size=size)
     return tuple(scales)
 
 
@@ -205,9 +198,9 @@ def _as_sizes(site: _Kind) -> tuple[int, ...]:
     for scale, size in zip(values, dims, strict=True):
         out = output_size(scale, size)
         if out > _LONGEST:
-            raise RefusedError("operations.output-too-large", scale=scale, size=size, rule="output size")
+            raise RefusedError("operations.output-too-large", scale=scale, size=size)
         if sampled_scale(size, out) != np.float32(scale):
-            raise RefusedError("operations.other-scale-by-size", scale=scale, size=size, out=out, rule="output size")
+            raise RefusedError("operations.other-scale-by-size", scale=scale, size=size, out=out)
         sizes.append(out)
     return tuple(sizes)
 
@@ -215,11 +208,11 @@ def _as_sizes(site: _Kind) -> tuple[int, ...]:
 def _static_sizes(site: _Kind, otherwise: str) -> tuple[int, ...]:
     """The input's size at each entry of the operand, where the file fixes it and the two extents mean the same."""
     if site.crops:
-        raise RefusedError("operations.crop-reads-sizes-so", otherwise=otherwise, rule="form")
+        raise RefusedError("operations.crop-reads-sizes-so", otherwise=otherwise)
     sizes = [_static_dim(site, axis) for axis in _axes(site, len(site.values))]
     fixed = tuple(size for size in sizes if size)
     if len(fixed) != len(sizes):
-        raise RefusedError("operations.size-not-fixed", otherwise=otherwise, rule="form")
+        raise RefusedError("operations.size-not-fixed", otherwise=otherwise)
     return fixed
 
 

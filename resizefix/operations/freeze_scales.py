@@ -133,7 +133,7 @@ class _Freeze(Operation[_Plan]):
         return site.outcome(Status.REFUSED, plan) if isinstance(plan, str) else plan
 
     def _of_inputs(self, site: ReadSite) -> _Plan | str:
-        kind, inputs = site.extent.kind, self._given.behind(site)
+        kind, inputs = site.extent.kind, self._given.behind(site.index)
         missing = [name for name in inputs if name not in self._given.arrays]
         if missing:
             return Diagnostic("operations.input-without-value", extent=kind.value, name=repr(missing[0]))

@@ -40,7 +40,7 @@ class GivenValues:
         self.arrays: dict[str, Array] = {}
         self.defaults: set[str] = set()  # names that keep the value they have in the file
         declared = {value.name: value for value in view.model.graph.input}
-        behind = dict.fromkeys(name for index in self._chains for name in self._inputs(index))
+        behind = dict.fromkeys(name for index in self._chains for name in self.behind(index))
         for name in values:
             if name not in behind:
                 known = ", ".join(behind) or "none"
@@ -52,9 +52,12 @@ class GivenValues:
                 self.arrays[name] = view.document.array(self.scopes.main.initializers[name])
                 self.defaults.add(name)
 
-    def behind(self, site: Site) -> tuple[str, ...]:
-        """The graph inputs that the site's operand is computed from."""
-        return self._inputs(site.index)
+    def behind(self, index: int) -> tuple[str, ...]:
+        """The graph inputs that the operand of the site with this index is computed from."""
+        kinds = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
+        chain = self._chains[index].values()
+        names = {found.name for found in chain if found.scope is self.scopes.main and found.kind in kinds}
+        return tuple(value.name for value in self.scopes.model.graph.input if value.name in names)
 
     def numbers(self, name: str) -> tuple[float, ...]:
         """An input's value, in row-major order."""
@@ -63,7 +66,7 @@ class GivenValues:
     def other_reader(self, site: Site) -> str | None:
         """What but selected sites reads an input behind this one, or what is computed from it; None if nothing does."""
         inside = {key for chain in self._chains.values() for key in chain}
-        pending = [self._chains[site.index][MAIN, name] for name in self._inputs(site.index)]
+        pending = [self._chains[site.index][MAIN, name] for name in self.behind(site.index)]
         seen: set[Key] = set()
         while pending:
             definition = pending.pop()
@@ -78,12 +81,6 @@ class GivenValues:
                 elif not any(output.key in self._selected for output in found):
                     return f"the node {reader.node.name or reader.node.output[0]!r} ({reader.node.op_type})"
         return None
-
-    def _inputs(self, index: int) -> tuple[str, ...]:
-        kinds = (DefinitionKind.INPUT, DefinitionKind.DEFAULTED_INPUT)
-        chain = self._chains[index].values()
-        names = {found.name for found in chain if found.scope is self.scopes.main and found.kind in kinds}
-        return tuple(value.name for value in self.scopes.model.graph.input if value.name in names)
 
     def _chain(self, site: Site) -> dict[Key, Definition]:
         """Everything behind the site's operand, up to constants and sizes."""

@@ -57,18 +57,18 @@ class InputSubgraph:
 
         TensorRT wants it so: Shape × numerator ÷ denominator in int64 is accepted and built, float quotients are not.
         """
-        denominator = np.full(1, driven.denominator, np.int64)
-        shape = self._at(here).add("Shape", driven.input, wanted=f"{source}_shape")
+        denominator, builder = np.full(1, driven.denominator, np.int64), self._at(here)
+        shape = builder.add("Shape", driven.input, wanted=f"{source}_shape")
         if driven.axes is not None:
-            axes = self._at(here).constant_node(np.array(driven.axes, np.int64), f"{source}_axes")
-            shape = self._at(here).add("Gather", shape, axes, wanted=f"{source}_lengths", axis=0)
+            axes = builder.constant_node(np.array(driven.axes, np.int64), f"{source}_axes")
+            shape = builder.add("Gather", shape, axes, wanted=f"{source}_lengths", axis=0)
         everything = driven.form is Form.SPATIAL and driven.entries == tuple(range(len(driven.base)))
         factors = source if everything else self._join(source, driven, here, denominator)
-        sizes = self._at(here).add("Mul", shape, factors, wanted=f"{source}_sizes")
+        sizes = builder.add("Mul", shape, factors, wanted=f"{source}_sizes")
         if driven.denominator == 1:
             return sizes
-        divisor = self._at(here).constant_node(denominator, f"{source}_denominator")
-        return self._at(here).add("Div", sizes, divisor, wanted=f"{source}_quotient")
+        divisor = builder.constant_node(denominator, f"{source}_denominator")
+        return builder.add("Div", sizes, divisor, wanted=f"{source}_quotient")
 
     def empty_scales(self, place: Place) -> str:
         """The empty tensor that Resize-11 wants as `scales` where `sizes` are given."""
@@ -78,25 +78,24 @@ class InputSubgraph:
         return self._made[key]
 
     def _join(self, source: str, driven: InputBinding, place: Place, one: npt.NDArray[np.generic]) -> str:
-        first, last = driven.entries[0], driven.entries[-1]
-        contiguous = driven.entries == tuple(range(first, last + 1))
-        if driven.form is Form.SPATIAL and not contiguous:
-            stay = self._at(place).constant_node(one, f"{source}_one")
-            choices = self._at(place).add("Concat", stay, source, wanted=f"{source}_choices", axis=0)
-            index = [driven.entries.index(k) + 1 if k in driven.entries else 0 for k in range(len(driven.base))]
-            indices = self._at(place).constant_node(np.array(index, np.int64), f"{source}_indices")
-            return self._at(place).add("Gather", choices, indices, wanted=f"{source}_vector", axis=0)
+        builder, entries = self._at(place), driven.entries
+        if driven.form is Form.SPATIAL and entries != tuple(range(entries[0], entries[-1] + 1)):
+            stay = builder.constant_node(one, f"{source}_one")
+            choices = builder.add("Concat", stay, source, wanted=f"{source}_choices", axis=0)
+            index = [entries.index(k) + 1 if k in entries else 0 for k in range(len(driven.base))]
+            indices = builder.constant_node(np.array(index, np.int64), f"{source}_indices")
+            return builder.add("Gather", choices, indices, wanted=f"{source}_vector", axis=0)
         parts: list[str] = []
         position = 0
         while position < len(driven.base):
-            if position not in driven.entries:
-                count = next((k for k in driven.entries if k > position), len(driven.base)) - position
-                parts.append(self._at(place).constant_node(one.repeat(count), f"{source}_ones"))
+            if position not in entries:
+                count = next((k for k in entries if k > position), len(driven.base)) - position
+                parts.append(builder.constant_node(one.repeat(count), f"{source}_ones"))
                 position += count
             else:
                 parts.append(source)
-                position += 1 if driven.form is Form.FACTOR else len(driven.entries)
-        return self._at(place).add("Concat", *parts, wanted=f"{source}_vector", axis=0)
+                position += 1 if driven.form is Form.FACTOR else len(entries)
+        return builder.add("Concat", *parts, wanted=f"{source}_vector", axis=0)
 
     def _at(self, place: Place) -> NodeBuilder:
         fresh = self._names.fresh

@@ -167,36 +167,30 @@ class Legalizer:
         first, why = _refusal(self.target, violations)
         site = self.site
         if site.scope.in_function:
-            raise RefusedError("operations.in-local-function", why=why, node=site.label)
+            raise RefusedError("operations.in-local-function", why=why)
         try:
             subject = subject_of(site)
         except RefusedError as error:
-            raise RefusedError(
-                "operations.rewrite-failed", why=why, fix=first.fix, error=error, node=site.label, rule=first.rule
-            ) from error
+            raise RefusedError("operations.rewrite-failed", why=why, fix=first.fix, error=error) from error
         why += self.dispute(subject)
         try:
             return self._made(subject)
         except RefusedError as error:
             name = TensorProto.DataType.Name(site.elem_type or 0).lower()
             if site.elem_type not in self.target.edge_types or subject.interpolation.mode is not Mode.NEAREST:
-                raise RefusedError(f"{why}. {error}", node=site.label, rule=first.rule) from error
+                raise RefusedError(f"{why}. {error}") from error
             if not self.allowance.lowered:
                 raise RefusedError("operations.casts-forbidden", why=why) from error
             if not self.facts.is_at_the_edges:
                 edges = Diagnostic("operations.type-at-edges-only", target=self.target.name, name=name)
-                raise RefusedError(
-                    "operations.convert-image-first", why=why, error=error, edges=edges, node=site.label
-                ) from error
+                raise RefusedError("operations.convert-image-first", why=why, error=error, edges=edges) from error
         as_floats = Legalizer(
             site, replace(self.facts, elem_type=TensorProto.FLOAT), self.target, self.allowance, self.fresh
         )
         try:
             made = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
         except RefusedError as error:
-            raise RefusedError(
-                "operations.as-floats-refused", why=why, error=error, node=site.label, rule=first.rule
-            ) from error
+            raise RefusedError("operations.as-floats-refused", why=why, error=error) from error
         return between_casts(made, site, self.fresh)
 
     def _made(self, subject: ResizeSpec) -> Replacement:
@@ -206,14 +200,10 @@ class Legalizer:
         if end is not None:
             return self.spelled(subject, end[0], end[1], dialect)
         found = lowered(
-            subject,
-            site,
-            fresh=self.fresh,
-            target=self.target,
-            accepts=lambda other: self.accepts(other, dialect),
+            subject, site, fresh=self.fresh, target=self.target, accepts=lambda other: self.accepts(other, dialect)
         )
         if not self.allowance.lowered:
-            raise RefusedError("operations.no-lower", node=site.label)
+            raise RefusedError("operations.no-lower")
         return self.findable(found)
 
     def dispute(self, subject: ResizeSpec) -> str:

@@ -48,7 +48,7 @@ def edited(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], s
     old = site.interpolation
     _require_said(site, settings, why_not_raised)
     if settings.coordinates is _CROP and old.coordinate_transformation_mode is not _CROP:
-        raise RefusedError("operations.set-crop", rule="coordinates")
+        raise RefusedError("operations.set-crop")
     attributes = {attribute.name: attribute for attribute in site.node.attribute}
     for name, value in _written(settings, site.dialect):
         if _value(attributes, site.dialect, name) != value:
@@ -119,7 +119,7 @@ def _require_read(settings: Settings, meaning: Interpolation) -> None:
         given, is_read = (getattr(of, key) is not None and getattr(of, key) is not False for of in (settings, meaning))
         if given and not is_read:
             mode = meaning.mode.value
-            raise RefusedError("operations.set-not-read", key=key, mode=mode, wanted=wanted, rule="mode")
+            raise RefusedError("operations.set-not-read", key=key, mode=mode, wanted=wanted)
 
 
 def _require_said(site: ReadSite, settings: Settings, why_not_raised: Callable[[int], str | None]) -> None:
@@ -131,11 +131,11 @@ def _require_said(site: ReadSite, settings: Settings, why_not_raised: Callable[[
     needed = next(row.since_version for row in later if _missing(row, settings, None) is None)
     needs: dict[str, Any] = {"opset": opset, "what": missing, "needed": needed}
     if site.scope.in_function:
-        raise RefusedError("operations.set-opset-of-function", **needs, rule="opset")
+        raise RefusedError("operations.set-opset-of-function", **needs)
     why = why_not_raised(needed)
     if why is not None:
-        raise RefusedError("operations.set-opset-stays", **needs, why=why, rule="opset")
-    raise RefusedError("operations.set-opset", **needs, rule="opset", retry_args=("--opset", str(needed)))
+        raise RefusedError("operations.set-opset-stays", **needs, why=why)
+    raise RefusedError("operations.set-opset", **needs, retry_args=("--opset", str(needed)))
 
 
 def _missing(dialect: Dialect, settings: Settings, site: ReadSite | None) -> str | None:

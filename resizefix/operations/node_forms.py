@@ -38,15 +38,15 @@ def require_constant(site: ReadSite, form: str) -> None:
     """Raises RefusedError for a form that speaks of an extent which is computed or fed."""
     if form not in BY_NAME and not site.origin.kind.is_constant:
         kind = _operand_kind(site).value
-        raise RefusedError("operations.set-form-of-computed", form=form, kind=kind, rule="form")
+        raise RefusedError("operations.set-form-of-computed", form=form, kind=kind)
 
 
 def formed(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Replacement:
     """What takes the site's place so that it computes `subject` in the form. Raises RefusedError with the reason."""
     if site.scope.in_function:
-        raise RefusedError("operations.set-form-in-function", form=form, rule="form")
+        raise RefusedError("operations.set-form-in-function", form=form)
     if subject.rank is None:
-        raise RefusedError("operations.rank-unknown", rule="form")
+        raise RefusedError("operations.rank-unknown")
     if form in BY_NAME:
         return _lowered(subject, site, form, fresh)
     return _spelled(subject, site, form, fresh)
@@ -55,10 +55,10 @@ def formed(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Repl
 def _lowered(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Replacement:
     lowering, opset = BY_NAME[form], site.scope.opset
     if subject.element_type is None:
-        raise RefusedError("operations.type-unknown", rule="form")
+        raise RefusedError("operations.type-unknown")
     why = why_not_native(subject) or lowering.applies(subject, opset)
     if why is not None:
-        raise RefusedError("operations.set-form", form=form, why=why, rule="form")
+        raise RefusedError("operations.set-form", form=form, why=why)
     found = lowering.build(subject, x=site.input, y=site.output, opset=opset, fresh=fresh)
     error = found.error
     return Replacement(found.nodes, found.initializers, error.exact, error.bound, form, error.note, error.conditions)
@@ -74,7 +74,7 @@ def _spelled(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Re
     found = next(
         (why[number] for number in _DECIDING[form] if number in why), Diagnostic("operations.no-equivalent-form")
     )
-    raise RefusedError("operations.set-form", form=form, why=found, rule="form")
+    raise RefusedError("operations.set-form", form=form, why=found)
 
 
 def _wanted(subject: ResizeSpec, form: str) -> list[Callable[[ResizeSpec], bool]]:

@@ -89,7 +89,7 @@ def subject_of(site: Site) -> ResizeSpec:
     site = site.read
     if site.extent.values is None and site.origin.kind is OriginKind.GRAPH_INPUT:
         why = Diagnostic("operations.fed-at-run-time", extent=site.extent.kind.value, name=repr(site.origin.name))
-        raise RefusedError("operations.make-constant-first", why=why, rule="extent")
+        raise RefusedError("operations.make-constant-first", why=why)
     values = site.values
     shape = None
     if site.input_dims is not None:
@@ -97,14 +97,14 @@ def subject_of(site: Site) -> ResizeSpec:
     try:
         subject = ResizeSpec(site.interpolation, site.extent.kind, values, shape, site.elem_type)
     except ValueError as error:
-        raise RefusedError("operations.not-valid", error=error, rule="extent") from error
+        raise RefusedError("operations.not-valid", error=error) from error
     lengths = [length for axis in subject.listed for length in (axis.out, axis.scale) if length is not None]
     longest = max([1, *lengths, *(size for size in shape or () if size is not None)])
     if longest > LONGEST_AXIS:
-        raise RefusedError("operations.axis-too-long", longest=longest, rule="extent")
+        raise RefusedError("operations.axis-too-long", longest=longest)
     largest = max([1.0, *(axis.scale for axis in subject.listed if axis.size is None and axis.scale is not None)])
     if largest > LARGEST_SCALE:
-        raise RefusedError("operations.scale-too-large", largest=largest, rule="extent")
+        raise RefusedError("operations.scale-too-large", largest=largest)
     return subject
 
 
@@ -181,9 +181,9 @@ def every_lowered(
 
 def _require_known(subject: ResizeSpec) -> None:
     if subject.shape is None:
-        raise RefusedError("operations.rank-unknown", rule="lowering")
+        raise RefusedError("operations.rank-unknown")
     if subject.element_type is None:
-        raise RefusedError("operations.type-unknown", rule="lowering")
+        raise RefusedError("operations.type-unknown")
 
 
 def _why_not(

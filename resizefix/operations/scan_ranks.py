@@ -54,7 +54,10 @@ def store_scan_ranks(document: Document, changed: Collection[Key]) -> dict[Key, 
         set_shape(outputs[scope.path, name], [None] * rank)
         for key in causes:
             names_of.setdefault(key, []).append(_name_of(scope))
-    return {key: _sentence(names) for key, names in names_of.items()}
+    return {
+        key: Diagnostic("operations.rank-stored", names=" and ".join(dict.fromkeys(names)))
+        for key, names in names_of.items()
+    }
 
 
 def _open_outputs(scope: Scope) -> list[ValueInfoProto]:
@@ -109,8 +112,3 @@ def _name_of(scope: Scope) -> str:
     assert scope.parent is not None
     assert scope.owner is not None
     return node_label(scope.parent.body.node[scope.owner], scope.owner)
-
-
-def _sentence(scans: list[str]) -> str:
-    names = " and ".join(dict.fromkeys(scans))
-    return Diagnostic("operations.rank-stored", names=names)

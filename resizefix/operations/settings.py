@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -48,7 +48,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if all(value is None for value in vars(self).values()):
-            raise UsageError("operations.set-nothing", known=_listed(READERS))
+            raise UsageError("operations.set-nothing", known=", ".join(READERS))
         given = self.mode
         if given is None:
             return
@@ -84,10 +84,11 @@ def read(key: str, value: object) -> object:
     """The value of a key. Raises UsageError, which lists what there is."""
     name = ALIASES.get(key, key)
     if name not in READERS:
-        raise UsageError("operations.set-no-such-key", key=key, known=_listed(READERS))
-    found = READERS[name](value)
+        raise UsageError("operations.set-no-such-key", key=key, known=", ".join(READERS))
+    reader, known = READERS[name]
+    found = reader(value)
     if found is None:
-        raise UsageError("operations.set-no-such-value", key=key, value=value, known=VALUES[name])
+        raise UsageError("operations.set-no-such-value", key=key, value=value, known=known)
     return found
 
 
@@ -119,26 +120,14 @@ def _coefficient(value: object) -> object:
     return found if math.isfinite(found) else None
 
 
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(words)
-
-
 ALIASES = {"coordinate_transformation_mode": "coordinates"}
-READERS: dict[str, Callable[[object], object]] = {
-    "mode": _among(_MODES),
-    "coordinates": _among(_COORDINATES),
-    "nearest_mode": _among(_NEAREST_MODES),
-    "cubic_coeff_a": _coefficient,
-    "antialias": _switch,
-    "exclude_outside": _switch,
-    "form": _among(_FORMS),
+READERS: dict[str, tuple[Callable[[object], object], str]] = {
+    "mode": (_among(_MODES), ", ".join(mode.value for mode in Mode)),
+    "coordinates": (_among(_COORDINATES), ", ".join(_COORDINATES)),
+    "nearest_mode": (_among(_NEAREST_MODES), ", ".join(_NEAREST_MODES)),
+    "cubic_coeff_a": (_coefficient, "a number, as -0.75 or -0.5"),
+    "antialias": (_switch, "0 or 1"),
+    "exclude_outside": (_switch, "0 or 1"),
+    "form": (_among(_FORMS), ", ".join(_FORMS)),
 }
-VALUES = {
-    "mode": _listed(mode.value for mode in Mode),
-    "coordinates": _listed(_COORDINATES),
-    "nearest_mode": _listed(_NEAREST_MODES),
-    "cubic_coeff_a": "a number, as -0.75 or -0.5",
-    "antialias": "0 or 1",
-    "exclude_outside": "0 or 1",
-    "form": _listed(_FORMS),
-}
+"""What reads the value of each key, None for a value that there is not, and what there is."""

@@ -21,7 +21,7 @@ from resizefix.document.scopes import Scope
 from resizefix.document.shapes import Dims
 from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
-from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
+from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.operations.site import Extent, ReadSite, Site
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
@@ -143,7 +143,9 @@ class _Finder:
             _require_axes(reading, dims)
             kind, slot = self._which(scope, dialect, reading)
             operand = "" if slot is None else node.input[slot]
-            origin, constant = self._origin(scope, node, operand)
+            origin = Origin(OriginKind.ATTRIBUTE)
+            if operand:
+                origin, constant = self._classifier.classify(scope, operand, node)
             extent, read_as = Extent(kind, None), (dialect, reading, slot)
             extent = Extent(kind, _values(kind, origin, reading, constant))
             if origin.kind is OriginKind.COMPUTED:
@@ -187,11 +189,6 @@ class _Finder:
             return Diagnostic("operations.attribute-in-function")
         return None if self._not_raised is None else Diagnostic("operations.attribute-stays", why=self._not_raised)
 
-    def _origin(self, scope: Scope, node: NodeProto, operand: str) -> tuple[Origin, Constant | None]:
-        if not operand:
-            return Origin(OriginKind.ATTRIBUTE), None
-        return self._classifier.classify(scope, operand, node)
-
     def _origin_as_written(self, scope: Scope, node: NodeProto) -> Origin:
         """The origin in a node that may be valid in no dialect: an attribute, or the last operand that is not empty."""
         if any(attribute.name in _SCALE_ATTRIBUTES for attribute in node.attribute):
@@ -231,9 +228,9 @@ class _Finder:
         )
         given = [(kind, slot) for kind, slot, name in named if name is not None and not self._is_empty(scope, name)]
         if not given:
-            raise RefusedError("operations.no-extent", rule="extent")
+            raise RefusedError("operations.no-extent")
         if len(given) == 2:
-            raise RefusedError("operations.both-extents", rule="extent")
+            raise RefusedError("operations.both-extents")
         return given[0]
 
     def _is_empty(self, scope: Scope, name: str) -> bool:
@@ -245,9 +242,9 @@ def _require_own_output(scope: Scope, node: NodeProto) -> None:
     """Raises RefusedError for a node whose output has no name, or one that something else gives its value, too."""
     name = node.output[0] if node.output else ""
     if not name:
-        raise RefusedError("operations.no-output", rule="output")
+        raise RefusedError("operations.no-output")
     if not _is_own_output(scope, name):
-        raise RefusedError("operations.output-defined-twice", name=name, rule="output")
+        raise RefusedError("operations.output-defined-twice", name=name)
 
 
 def _is_own_output(scope: Scope, name: str) -> bool:
@@ -262,14 +259,7 @@ def _require_axes(reading: Reading, dims: Dims | None) -> None:
         return
     rank = len(dims)
     if not all(-rank <= axis < rank for axis in axes) or len({axis % rank for axis in axes}) != len(axes):
-        raise RefusedError(
-            "operations.axes-not-distinct",
-            axes=list(axes),
-            rank=rank,
-            rank_2=-rank,
-            rank_3=rank - 1,
-            rule="axes",
-        )
+        raise RefusedError("operations.axes-not-distinct", axes=list(axes), rank=rank, rank_2=-rank, rank_3=rank - 1)
 
 
 def _why_not(dialect: Dialect, reading: Reading, extent: Extent, origin: Origin) -> str | None:
@@ -284,14 +274,11 @@ def _why_not(dialect: Dialect, reading: Reading, extent: Extent, origin: Origin)
         return Diagnostic("operations.run-time-data-since", extent=what, why=origin.reason)
     if extent.kind is ExtentKind.SCALES and min(extent.values, default=1) < dialect.min_scale:
         return Diagnostic(
-            "operations.scales-below",
-            scales=list(extent.values),
-            dialect=dialect.name,
-            least=f"{dialect.min_scale:g}",
+            "operations.scales-below", scales=list(extent.values), dialect=dialect.name, least=f"{dialect.min_scale:g}"
         )
     policy = reading.interpolation.keep_aspect_ratio_policy
     if policy is not None and extent.kind is ExtentKind.SIZES:
-        return _policy_reason(policy)
+        return Diagnostic("operations.policy-makes-other-size", policy=policy.value)
     return None
 
 
@@ -316,10 +303,6 @@ def _rounding_warning(extent: Extent, interpolation: Interpolation, dims: Dims |
     return None
 
 
-def _policy_reason(policy: KeepAspectRatioPolicy) -> str:
-    return Diagnostic("operations.policy-makes-other-size", policy=policy.value)
-
-
 def _chain_text(chain: Sequence[str]) -> str:
     text = " ← ".join(chain[:6])
     return f"{text} ← …" if len(chain) > 6 else text
@@ -337,9 +320,9 @@ def _values(
     what = f"its {kind.value} {origin.name!r}"
     if value.dtype != wanted:
         found = "strings" if value.dtype == object else value.dtype
-        raise RefusedError("operations.operand-type", what=what, found=found, name=np.dtype(wanted).name, rule="extent")
+        raise RefusedError("operations.operand-type", what=what, found=found, name=np.dtype(wanted).name)
     if value.ndim != 1:
-        raise RefusedError("operations.no-vector", what=what, shape=list(value.shape), rule="extent")
+        raise RefusedError("operations.no-vector", what=what, shape=list(value.shape))
     if not np.all(np.isfinite(value)) or min(value.tolist(), default=1) <= 0:
-        raise RefusedError("operations.not-positive", what=what, value=value.tolist(), rule="extent")
+        raise RefusedError("operations.not-positive", what=what, value=value.tolist())
     return tuple(value.tolist())

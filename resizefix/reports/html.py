@@ -145,11 +145,13 @@ def proof_section(verification: Verification | None, where: str | None = None) -
     """The verdict, and a row for each run; nothing where nothing was verified. `where`: what was fed, in words."""
     if verification is None:
         return None
-    style = _TONES[verification.status]
+    style, sides, fed = _TONES[verification.status], ("Before", "After"), "to both models in onnxruntime"
+    if verification.runtime is not None:
+        sides, fed = ("onnxruntime", verification.runtime), f"to onnxruntime and to {verification.runtime}"
     verdict = element("p", element("strong", proof.verdict(verification), class_=style), proof.basis(verification))
     runs = _rows(
         "Runs",
-        f"What was fed {where or _where(verification)}, and how far the outputs are apart.",
+        f"What was fed {where or fed}, and how far the outputs are apart.",
         proof.HEADINGS,
         proof.rows(verification),
     )
@@ -159,19 +161,8 @@ def proof_section(verification: Verification | None, where: str | None = None) -
         proof.SITE_HEADINGS,
         proof.site_rows(verification),
     )
-    shown = (pictures(view, _sides(verification)) for view in verification.views)
+    shown = (pictures(view, sides) for view in verification.views)
     return element("section", element("h2", "Verification"), verdict, *shown, runs, sites)
-
-
-def _sides(verification: Verification) -> tuple[str, str]:
-    """How pictures call what was compared."""
-    return ("Before", "After") if verification.runtime is None else ("onnxruntime", verification.runtime)
-
-
-def _where(verification: Verification) -> str:
-    if verification.runtime is None:
-        return "to both models in onnxruntime"
-    return f"to onnxruntime and to {verification.runtime}"
 
 
 def _rows(label: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup | None:
@@ -291,7 +282,7 @@ def _pair(group: Sequence[tuple[int, Pair]], *, is_open: bool) -> Markup:
     title, names = place(known.site), []
     if len(group) > 1:
         title = _of_many(pair.before or known, len(group))
-        names = [(f"site-{number}", _name_of(one)) for number, one in group]
+        names = [(f"site-{number}", place(side.site)) for number, one in group if (side := one.after or one.before)]
     old, new = ({} if side is None else cards.facts(side) for side in (pair.before, pair.after))
     sizes = sizes_after(pair)
     if sizes is not None and "Makes" in new and pair.after is not None:
@@ -321,11 +312,6 @@ def _pair(group: Sequence[tuple[int, Pair]], *, is_open: bool) -> Markup:
     return cards.card(
         identity, title, told_row, content, is_open=is_open, kind=pair.fate.value, rejected=refusing, names=names
     )
-
-
-def _name_of(pair: Pair) -> str:
-    known = pair.after or pair.before
-    return "" if known is None else place(known.site)
 
 
 def _moved(pair: Pair) -> list[Markup | str]:

@@ -60,7 +60,9 @@ def diff_markdown(before: str, after: str, comparison: Comparison, verification:
     touched = [pair for pair in comparison.pairs if pair.is_touched]
     sized = [pair for pair in comparison.pairs if pair.fate is Fate.SIZED]
     if comparison.pairs:
-        rows = [[code(target.name), *_taken(comparison, number)] for number, target in enumerate(TARGETS)]
+        surveys = comparison.before, comparison.after
+        taken = [[f"{one.taken(number)} of {len(one.sites)}" for one in surveys] for number in range(len(TARGETS))]
+        rows = [[code(target.name), *counts] for target, counts in zip(TARGETS, taken, strict=True)]
         moved = [row for row in rows if row[1] != row[2]]
         parts.append(f"{len(touched)} of {counted(len(comparison.pairs), 'resize')} changed.")
         if sized:
@@ -115,18 +117,15 @@ def _rules(survey: Survey) -> str:
     for surveyed in survey.sites:
         for broken in surveyed.broken:
             found.setdefault(broken, []).append(str(surveyed.site.index))
-    lines = [f"{rule_line(broken)} {_numbered(indices)}." for broken, indices in found.items()]
+    # As code, for GitHub makes a link to an issue of a bare #1.
+    nodes = {broken: listed([code(f"#{index}") for index in indices]) for broken, indices in found.items()}
+    lines = [f"{rule_line(broken)} Node {named}." for broken, named in nodes.items()]
     refused = (
         f"Not accepted by {listed([summary(run) for run in runs_of_targets(survey.refusing)])}"
         if survey.refusing
         else "Notes"
     )
     return folded(refused, "\n".join(lines))
-
-
-def _numbered(indices: list[str]) -> str:
-    # As code, for GitHub makes a link to an issue of a bare #1.
-    return f"Node {listed([code(f'#{index}') for index in indices])}"
 
 
 def _details(surveyed: Surveyed) -> str:
@@ -150,10 +149,6 @@ def rule_line(broken: Broken, where: str = "") -> str:
 
 def _diagram(picture: Neighbourhood | None) -> str:
     return "Nothing makes this tensor." if picture is None else fenced("mermaid", flowchart(picture))
-
-
-def _taken(comparison: Comparison, number: int) -> list[str]:
-    return [f"{one.taken(number)} of {len(one.sites)}" for one in (comparison.before, comparison.after)]
 
 
 def _pair(pair: Pair, *, is_open: bool) -> str:

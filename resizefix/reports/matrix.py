@@ -13,7 +13,7 @@ from resizefix.reports import card as cards
 from resizefix.reports.gfm import code, prose, table
 from resizefix.reports.headline import Headline
 from resizefix.reports.markdown import rule_line
-from resizefix.reports.markup import Markup, element
+from resizefix.reports.markup import element
 from resizefix.reports.page import NOTHING, header, page, wide_table
 from resizefix.reports.survey import Survey, broken_rules
 from resizefix.reports.wording import live_verdict, titled
@@ -43,10 +43,13 @@ def matrix_page(model: str, rows: Sequence[Row], verdicts: Sequence[Verdict]) ->
     """The page; `model` is how the user named the file."""
     name = PurePath(model).name
     names = (element("span", one.target.name) for one in verdicts)  # which stand upright, for 26 of them to fit
-    body = [
-        element("tr", element("th", element("bdi", row.title), scope="row"), *(_cell(each) for each in row.verdicts))
-        for row in rows
-    ]
+    body = []
+    for row in rows:
+        cells = (
+            element("td", _mark(one), class_="yes" if one.accepted else "no", data_label=one.target.name)
+            for one in row.verdicts
+        )
+        body.append(element("tr", element("th", element("bdi", row.title), scope="row"), *cells))
     caption = "Whether each target takes each node and computes what ONNX says."
     wide = wide_table("matrix", "Targets", ("node", *names), body, caption)
     legend = cards.legend([each for row in rows for each in row.verdicts])
@@ -90,11 +93,6 @@ def _headline(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Headline:
     if len(verdicts) > 1:
         return Headline((_accepted(verdicts), nodes), tone)
     return Headline((f"{_BY[verdicts[0].word]} by {verdicts[0].target.name}", nodes), tone)
-
-
-def _cell(verdict: Verdict) -> Markup:
-    style = "yes" if verdict.accepted else "no"
-    return element("td", _mark(verdict), class_=style, data_label=verdict.target.name)
 
 
 def _mark(verdict: Verdict) -> str:

@@ -47,7 +47,8 @@ def show_survey(model: str, survey: Survey, *, verbose: bool = False) -> None:
         out.line("no Upsample or Resize node in this model")
         _show_resolution(out, survey)
         return
-    rows = [_cells(surveyed) for surveyed in survey.sites]
+    sites = [surveyed.site for surveyed in survey.sites]
+    rows = [[operator(site), meaning(site.interpolation), extent(site.extent)] for site in sites]
     widths = [max(columns(row[number]) for row in rows) for number in range(len(rows[0]))]
     if sum(widths) + 2 * len(widths) + out.indent + _WIDEST > out.width:
         widths = [0] * len(widths)
@@ -78,11 +79,6 @@ def show_step(step: NextStep | None) -> None:
         out = screen(2)
         out.wrapped(f"next, to {step.purpose}:")
         out.line((f"  {step.command}", "bold"))
-
-
-def _cells(surveyed: Surveyed) -> list[str]:
-    site = surveyed.site
-    return [operator(site), meaning(site.interpolation), extent(site.extent)]
 
 
 def _show_site(

@@ -39,7 +39,8 @@ def resized(document: Document, found: Following, symbols: Mapping[str, int]) ->
     numbers = found.numbers(symbols)
     made = document.copy()
     model = made.proto
-    before = {index: node_text(model.graph.node[index]) for index in _nodes(numbers)}
+    nodes = {place.node for place in numbers.constants} | {index for index, _ in numbers.attributes}
+    before = {index: node_text(model.graph.node[index]) for index in sorted(nodes)}
     for (index, name), values in numbers.attributes.items():
         write_attribute(model.graph.node[index], name, values)
     write_constants(model, numbers.constants)
@@ -90,10 +91,6 @@ def fixed_shapes(found: Following, symbols: Mapping[str, int]) -> dict[Key, Dims
         lengths = [flow.sizes.at(dim, point, memo) for dim in dims]
         shapes[MAIN, name] = tuple(None if length is None else int(length[0]) for length in lengths)
     return shapes
-
-
-def _nodes(numbers: Numbers) -> list[int]:
-    return sorted({place.node for place in numbers.constants} | {index for index, _ in numbers.attributes})
 
 
 def _outcomes(document: Document, found: Following, numbers: Numbers, before: Mapping[int, str]) -> tuple[Outcome, ...]:

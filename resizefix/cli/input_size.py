@@ -69,8 +69,7 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
     resolution = result.resolution
     if resolution is None:
         return None
-
-    size = resolution.size if isinstance(resolution.size, str) else list(resolution.size)
+    from resizefix.reports.json import fields
 
     def show() -> None:
         from resizefix.reports.wording import times
@@ -84,7 +83,6 @@ def _more(result: Result, path: str | None, made: bool) -> More | None:
         for node in resolution.approximate:
             click.echo(f"approximate: {printable(node)}: its learned positions are interpolated")
 
-    fields = {"size": size, "batch": resolution.batch, "rule": resolution.rule or None}
-    lists = {"inferred": list(resolution.inferred), "approximate": list(resolution.approximate)}
+    asked = {**fields(resolution, "size", "batch"), "rule": resolution.rule or None}
     shapes = [{"name": name, "before": list(old), "after": list(new)} for name, old, new in resolution.shapes]
-    return More({**fields, **lists, "shapes": shapes}, show)
+    return More({**asked, **fields(resolution, "inferred", "approximate"), "shapes": shapes}, show)

@@ -7,8 +7,9 @@ tensor") which values; each as smallest, most usual and largest, like trtexec's 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -57,14 +58,11 @@ def checked(given: Profile, document: Document) -> dict[str, Bounds]:
             missing = ", ".join(bound for bound in BOUNDS if bound not in shapes)
             raise UsageError("library.range-incomplete", name=name, missing=missing)
         rows = [shapes[bound] for bound in BOUNDS]
-        if len({len(row) for row in rows}) > 1 or any(low > high for low, high in (*_pairs(rows, 0), *_pairs(rows, 1))):
+        ordered = all(low <= high for row, above in pairwise(rows) for low, high in zip(row, above, strict=False))
+        if len({len(row) for row in rows}) > 1 or not ordered:
             raise UsageError("library.range-not-ordered", name=name, rows=rows)
         profile[name] = shapes
     return profile
-
-
-def _pairs(rows: Sequence[Sequence[int]], at: int) -> Iterator[tuple[int, int]]:
-    return zip(rows[at], rows[at + 1], strict=False)
 
 
 def planned(document: Document, inputs: Sequence[NetworkInput], given: Mapping[str, Bounds]) -> Plan:

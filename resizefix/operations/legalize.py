@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from onnx import NodeProto, TensorProto, helper
 
@@ -140,15 +140,15 @@ def _refused_for(site: Site, target: Target, faults: Sequence[Fault]) -> Outcome
     return site.outcome(Status.REFUSED, reason)
 
 
+@dataclass(frozen=True, eq=False)
 class Legalizer:
     """One site under one target."""
 
-    def __init__(self, site: Site, facts: SiteFacts, target: Target, allowance: Allowance, fresh: Fresh) -> None:
-        self.site = site
-        self.facts = facts
-        self.target = target
-        self.allowance = allowance
-        self.fresh = fresh
+    site: Site
+    facts: SiteFacts
+    target: Target
+    allowance: Allowance
+    fresh: Fresh
 
     def plan(self) -> Replacement | Outcome:
         """What takes the site's place; or its outcome where nothing does."""
@@ -184,9 +184,7 @@ class Legalizer:
             if not self.facts.is_at_the_edges:
                 edges = Diagnostic("operations.type-at-edges-only", target=self.target.name, name=name)
                 raise RefusedError("operations.convert-image-first", why=why, error=error, edges=edges) from error
-        as_floats = Legalizer(
-            site, replace(self.facts, elem_type=TensorProto.FLOAT), self.target, self.allowance, self.fresh
-        )
+        as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT))
         try:
             made = as_floats._made(replace(subject, element_type=TensorProto.FLOAT))
         except RefusedError as error:

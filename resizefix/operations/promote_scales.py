@@ -132,19 +132,19 @@ def _with_scale_inputs(document: Document, sites: Sequence[Site], opset: int) ->
     return raised, [found[site.index] for site in sites]
 
 
+@dataclass(eq=False)
 class _Promote(Operation[InputBinding]):
-    def __init__(self, wanted: NewInputs, refused: Mapping[int, Refusal], target: Target | None) -> None:
-        self._wanted = wanted
-        self._refused = refused
-        self._target = target
-        self.inputs: tuple[PromotedInput, ...] = ()
+    wanted: NewInputs
+    refused: Mapping[int, Refusal]
+    target: Target | None
+    inputs: tuple[PromotedInput, ...] = ()
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[InputBinding | Outcome]:
         plans: list[InputBinding | Outcome] = []
         for site in sites:
-            shared = plans if self._wanted.shared else ()
+            shared = plans if self.wanted.shared else ()
             first = next((plan for plan in shared if isinstance(plan, InputBinding)), None)
-            plans.append(_plan(site, self._wanted, self._refused.get(site.index), first))
+            plans.append(_plan(site, self.wanted, self.refused.get(site.index), first))
         return self._without_refused_inputs(view, sites, plans)
 
     def _without_refused_inputs(
@@ -162,7 +162,7 @@ class _Promote(Operation[InputBinding]):
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, InputBinding]]) -> Sequence[Outcome]:
         names = FreshNames(names_in(document.proto))
-        self.inputs = _inputs(plans, self._wanted, names)
+        self.inputs = _inputs(plans, self.wanted, names)
         nodes = _apply(View(document.proto).scopes, plans, self.inputs, names)
         befores, afters = node_texts([site.node for site, _ in plans]), node_texts(nodes)
         notes = store_scan_ranks(document, [site.key for site, _ in plans])
@@ -176,7 +176,7 @@ class _Promote(Operation[InputBinding]):
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """Sites that the target refuses for other reasons than their scales, each with what to do."""
         found: dict[Key, str] = {}
-        for key, violations in broken_rules(view, changed, self._target) if self._target is not None else ():
+        for key, violations in broken_rules(view, changed, self.target) if self.target is not None else ():
             first = next((violation for violation in violations if violation.effect is Effect.REJECTED), None)
             if first is not None:
                 rule = {"rule_name": first.rule, "because": first.because, "fix": first.fix}

@@ -7,7 +7,7 @@ change keeps what the node computes is asked of the equivalences, at the node's 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from resizefix.diagnostics import Diagnostic
@@ -65,22 +65,22 @@ def set_interpolation(document: Document, sites: Sequence[Site], settings: Setti
     return Changed(made.document, made.outcomes, tuple(operation.intended[index] for index in sorted(kept)))
 
 
+@dataclass(eq=False)
 class _Set(Operation[_Plan]):
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._rejected: dict[Key, frozenset[str]] = {}
-        self.intended: dict[int, IntendedNode] = {}
+    settings: Settings
+    rejected: dict[Key, frozenset[str]] = field(default_factory=dict)
+    intended: dict[int, IntendedNode] = field(default_factory=dict)
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_Plan | Outcome]:
         fresh = FreshNames(names_in(view.model)).fresh
         facts = facts_in(view)
         raisable = cache(partial(why_not_raised, view.document))
-        self._rejected = {site.key: _rejected(judge(ONNXRUNTIME, facts[site.index])) for site in sites}
+        self.rejected = {site.key: _rejected(judge(ONNXRUNTIME, facts[site.index])) for site in sites}
         return [self._plan_or_outcome(site, raisable, fresh) for site in sites]
 
     def _plan_or_outcome(self, site: Site, raisable: Callable[[int], str | None], fresh: Fresh) -> _Plan | Outcome:
         try:
-            found = _plan(site.read, self._settings, raisable, fresh)
+            found = _plan(site.read, self.settings, raisable, fresh)
         except RefusedError as error:
             return site.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
         return found or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
@@ -97,7 +97,7 @@ class _Set(Operation[_Plan]):
         """What onnxruntime does not run, so that its result cannot be known."""
         found: dict[Key, str] = {}
         for key, violations in broken_rules(view, changed, ONNXRUNTIME):
-            new = _rejected(violations) - self._rejected.get(key, frozenset())
+            new = _rejected(violations) - self.rejected.get(key, frozenset())
             first = next((violation for violation in violations if violation.rule in new), None)
             if first is not None:
                 found[key] = Diagnostic("operations.set-not-run", rule_name=first.rule, because=first.because)

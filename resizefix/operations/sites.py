@@ -12,7 +12,7 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.dialect import Dialect, Operands, dialect_of
+from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import Reading, read
 from resizefix.document.constants import Constant
@@ -109,26 +109,18 @@ class _Finder:
 
     def _like(self, first: ReadSite, constant: Constant, index: int, node: NodeProto, dims: Dims | None) -> ReadSite:
         """A node whose operands and attributes are those of another, which reads that constant."""
-        scope, operands = first.scope, first.reading.operands
-        operands_but_data = operands.roi, operands.scales, operands.sizes, operands.scales_attribute
+        scope, x = first.scope, node.input[0]
         assert first.slot is not None
-        return ReadSite(
-            index,
-            node.name or f"#{index}",
-            node.op_type,
-            first.since_version,
-            scope,
-            node,
-            first.extent,
-            self._classifier.constant_origin(constant, node.input[first.slot], node),
-            dims,
-            self._fixed_dims(scope, node.output[0]),
-            self._view.elem_type(scope, node.input[0]),
-            first.reason,
-            first.warning,
-            first.dialect,
-            Reading(first.interpolation, Operands(node.input[0], *operands_but_data)),
-            first.slot,
+        return replace(
+            first,
+            index=index,
+            label=node.name or f"#{index}",
+            node=node,
+            origin=self._classifier.constant_origin(constant, node.input[first.slot], node),
+            input_dims=dims,
+            output_dims=self._fixed_dims(scope, node.output[0]),
+            elem_type=self._view.elem_type(scope, x),
+            reading=Reading(first.interpolation, first.reading.operands._replace(x=x)),
         )
 
     def _read(self, index: int, scope: Scope, node: NodeProto, dims: Dims | None) -> tuple[Site, Constant | None]:

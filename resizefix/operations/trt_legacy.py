@@ -123,12 +123,12 @@ def _to_opset_8(
     return steps, () if invalid is None else (Blocker(legacy.proto.graph.name, "", 0, invalid, fix),)
 
 
+@dataclass(frozen=True, eq=False)
 class _ToUpsample7(Operation[Replacement]):
     """`chosen` are the indices of the sites that may be rewritten."""
 
-    def __init__(self, allowance: Allowance, chosen: Container[int]) -> None:
-        self._allowance = allowance
-        self._chosen = chosen
+    allowance: Allowance
+    chosen: Container[int]
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
         facts, fresh = facts_in(view), FreshNames(names_in(view.model)).fresh
@@ -143,7 +143,7 @@ class _ToUpsample7(Operation[Replacement]):
         reason: str = Diagnostic("operations.not-named")
         if isinstance(site, ReadSite) and site.dialect is UPSAMPLE_7:
             status, reason = Status.UNCHANGED, Diagnostic("operations.upsample-7-already")
-        elif site.index in self._chosen or (site.op_type, site.since_version) == ("Upsample", UPSAMPLE_7.since_version):
+        elif site.index in self.chosen or (site.op_type, site.since_version) == ("Upsample", UPSAMPLE_7.since_version):
             try:
                 return self._replacement(site, facts, fresh)
             except RefusedError as error:
@@ -153,7 +153,7 @@ class _ToUpsample7(Operation[Replacement]):
     def _replacement(self, site: Site, facts: SiteFacts, fresh: Fresh) -> Replacement:
         """What takes the site's place. Raises RefusedError where nothing can."""
         subject = subject_of(site)
-        end = rewritten(subject, lambda other: _upsample_7(other, site) is not None, self._allowance)
+        end = rewritten(subject, lambda other: _upsample_7(other, site) is not None, self.allowance)
         if end is not None:
             node = _upsample_7(end[0], site)
             assert node is not None
@@ -164,7 +164,7 @@ class _ToUpsample7(Operation[Replacement]):
             found = _without_resize(lowered(subject, site, fresh=fresh), site.scope.opset)  # it is downgraded later
         except RefusedError as error:
             raise RefusedError(f"{why}; {error}") from error
-        if not self._allowance.lowered:
+        if not self.allowance.lowered:
             raise RefusedError("operations.no-lower-either", why=why)
         return found
 

@@ -19,6 +19,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.diff import Change
 from resizefix.origins.origin import OriginKind
 from resizefix.reports.neighbourhood import Mark, Neighbourhood
+from resizefix.reports.surroundings import MarkOf
 from resizefix.reports.survey import Survey, Surveyed
 from resizefix.reports.wording import is_named, tensor
 
@@ -67,8 +68,8 @@ class Comparison:
 
 def compare(before: Document, after: Document, changes: Sequence[Change]) -> Comparison:
     """Compare two models, whose differences are `changes`. Sites are matched by the tensor that they make."""
-    old = Survey(before, _Marker(before, after, Mark.REMOVED))
-    new = Survey(after, _Marker(after, before, Mark.NEW))
+    old = Survey(before, _marker(before, after, Mark.REMOVED))
+    new = Survey(after, _marker(after, before, Mark.NEW))
     later = {surveyed.site.key: surveyed for surveyed in new.sites}
     pairs = []
     for surveyed in old.sites:
@@ -133,31 +134,27 @@ def _fate(before: Surveyed, after: Surveyed | None, picture: Neighbourhood | Non
     return Fate.SIZED if next(unlabelled) == next(unlabelled) else Fate.CHANGED
 
 
-class _Marker:
+def _marker(document: Document, other: Document, word: Mark) -> MarkOf:
     """Says how what stands in a document differs from what `other` has under the same name; `word` if it has
     nothing."""
+    scopes = View(other.proto).scopes
 
-    def __init__(self, document: Document, other: Document, word: Mark) -> None:
-        self._document = document
-        self._other = other
-        self._word = word
-        self._scopes = View(other.proto).scopes
-
-    def __call__(self, made: Definition) -> Mark | None:
-        scope = self._scopes.by_path.get(made.scope.path)
-        found = self._scopes.definition(scope, made.name) if scope is not None and scope.defines(made.name) else None
+    def mark_of(made: Definition) -> Mark | None:
+        scope = scopes.by_path.get(made.scope.path)
+        found = scopes.definition(scope, made.name) if scope is not None and scope.defines(made.name) else None
         if found is None or (found.kind in _INPUTS) != (made.kind in _INPUTS):
-            return self._word
+            return word
         if found.node is not None and made.node is not None:
             if found.node.op_type != made.node.op_type:
-                return self._word
+                return word
             return None if node_text(found.node) == node_text(made.node) else Mark.CHANGED
         if found.kind is not made.kind:
             return Mark.CHANGED
         if made.tensor is None or found.tensor is None:
             return None
-        same = _same(self._document, made.tensor, self._other, found.tensor)
-        return None if same else Mark.CHANGED
+        return None if _same(document, made.tensor, other, found.tensor) else Mark.CHANGED
+
+    return mark_of
 
 
 def _same(document: Document, tensor: TensorProto, other: Document, match: TensorProto) -> bool:

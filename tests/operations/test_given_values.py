@@ -20,7 +20,7 @@ SHARED = """g (float[n,3,h,w] x, int64[4] f, int64[4] a) => (float[?,?,?,?] y, i
 
 def test_every_input_behind_an_operand_is_found_and_defaults_are_values():
     values, (site,) = given(SHARED % "z = Neg (s)", f=[1, 1, 2, 2])
-    assert values.behind(site) == ("f", "a")
+    assert values.behind(site.index) == ("f", "a")
     np.testing.assert_array_equal(values.arrays["f"], [1, 1, 2, 2])
     assert values.numbers("a") == (0, 0, 1, 1)
     assert values.defaults == {"a"}

@@ -7,6 +7,7 @@ type. Sources: Changelog, Constant-11 (sparse_value), -12 (value_float, …), -1
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnx
@@ -47,24 +48,11 @@ ROWS: tuple[Row, ...] = (Row("Constant", (9, 11, 12, 13, 19, 21, 23, 24, 25), 1,
 
 
 def _in_graph(scope: Scope, graph: GraphProto, names: FreshNames, value_of: ValueOf) -> list[Step]:
-    steps = []
-    kept: list[NodeProto] = []
-    for index, node in enumerate(graph.node):
+    def tensors_of(node: NodeProto) -> list[TensorProto]:
         tensor = _tensor_of(node, value_of)
-        if tensor is None or len(node.output) != 1:
-            kept.append(node)
-            continue
-        place_constant(graph, kept, tensor, node.output[0], names)
-        steps.append(
-            Step(
-                node_label(node, index),
-                "Constant",
-                since_version("Constant", scope.opset),
-                Diagnostic("opsets.step-initializer"),
-            )
-        )
-    if steps:
-        replace_nodes(graph, kept)
+        return [] if tensor is None or len(node.output) != 1 else [tensor]
+
+    steps = replace_by_constants(scope, graph, names, tensors_of, Diagnostic("opsets.step-initializer"))
     for sparse in graph.sparse_initializer:
         graph.initializer.append(numpy_helper.from_array(_dense(sparse, value_of), sparse.values.name))
         steps.append(Step(sparse.values.name, "", 0, Diagnostic("opsets.step-dense")))
@@ -72,7 +60,31 @@ def _in_graph(scope: Scope, graph: GraphProto, names: FreshNames, value_of: Valu
     return steps
 
 
-def place_constant(
+def replace_by_constants(
+    scope: Scope,
+    graph: GraphProto,
+    names: FreshNames,
+    tensors_of: Callable[[NodeProto], Sequence[TensorProto]],
+    what: Diagnostic,
+) -> list[Step]:
+    """Let constants take the place of every node of the scope's graph for whose outputs `tensors_of` gives any; a step
+    for each, which says `what`."""
+    kept: list[NodeProto] = []
+    steps: list[Step] = []
+    for index, node in enumerate(graph.node):
+        tensors = tensors_of(node)
+        if not tensors:
+            kept.append(node)
+            continue
+        for name, tensor in zip(node.output, tensors, strict=True):
+            _place_constant(graph, kept, tensor, name, names)
+        steps.append(Step(node_label(node, index), node.op_type, since_version(node.op_type, scope.opset), what))
+    if steps:
+        replace_nodes(graph, kept)
+    return steps
+
+
+def _place_constant(
     graph: GraphProto, nodes: list[NodeProto], tensor: TensorProto, name: str, names: FreshNames
 ) -> None:
     """Let `name` be a constant of `graph`; an output of the graph wants a node, so it becomes an Identity."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
-from resizefix.document.scopes import Scope, names_in, node_label
-from resizefix.opsets.constants import place_constant, replace_nodes
+from resizefix.document.scopes import Scope, names_in
+from resizefix.opsets.constants import replace_by_constants
 from resizefix.opsets.inference import ValueOf
 from resizefix.opsets.prune import Unread
-from resizefix.opsets.signatures import since_version
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Step
 
@@ -36,24 +35,14 @@ def fold(model: ModelProto, value_of: ValueOf, unread: Unread) -> tuple[ValueInf
 
 def _fold_graph(scope: Scope, graph: GraphProto, knowledge: ValueInfoMap, names: FreshNames) -> list[Step]:
     outputs = {value.name for value in graph.output}
-    nodes: list[NodeProto] = []
-    steps: list[Step] = []
-    for index, node in enumerate(graph.node):
-        values = [knowledge.constant(scope, name) for name in node.output]
+
+    def tensors_of(node: NodeProto) -> list[TensorProto]:
         # An output of the graph that is constant is an Identity of its value: that is as folded as it gets.
-        if (
-            not values
-            or any(value is None for value in values)
-            or (node.op_type == "Identity" and outputs & {*node.output})
-        ):
-            nodes.append(node)
-            continue
-        for name, value in zip(node.output, values, strict=True):
-            assert value is not None
-            tensor = numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape))
-            place_constant(graph, nodes, tensor, name, names)
-        since = since_version(node.op_type, scope.opset)
-        steps.append(Step(node_label(node, index), node.op_type, since, Diagnostic("opsets.step-folded")))
-    if steps:
-        replace_nodes(graph, nodes)
-    return steps
+        is_folded = node.op_type == "Identity" and outputs & {*node.output}
+        values = [] if is_folded else [knowledge.constant(scope, name) for name in node.output]
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            return []
+        return [numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape)) for value in known]
+
+    return replace_by_constants(scope, graph, names, tensors_of, Diagnostic("opsets.step-folded"))

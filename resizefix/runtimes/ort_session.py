@@ -66,20 +66,8 @@ _WITHOUT_NUMPY: dict[str, tuple[int, type[np.generic] | None]] = {
 MOST_PLANNED = 1000  # nodes of a model whose buffers are reused as in a usual session: 0.3 s
 
 
-class CannotLoadError(ResizefixError):
-    """onnxruntime does not accept the model. `custom_op`: it uses operators that are not registered."""
-
-    def __init__(
-        self, message: str, /, *, reason: str, node: str | None, op_type: str | None, custom_op: bool, **arguments: Any
-    ) -> None:
-        super().__init__(message, node=node, **arguments)
-        self.reason = reason
-        self.op_type = op_type
-        self.custom_op = custom_op
-
-
-class CannotRunError(ResizefixError):
-    """onnxruntime accepts the model and fails on these feeds. `node` is where it broke, if onnxruntime says so."""
+class _RefusedByOrtError(ResizefixError):
+    """What onnxruntime says of a model, and of which node, where it names one."""
 
     def __init__(
         self, message: str, /, *, reason: str, node: str | None = None, op_type: str | None = None, **arguments: Any
@@ -87,6 +75,18 @@ class CannotRunError(ResizefixError):
         super().__init__(message, node=node, **arguments)
         self.reason = reason
         self.op_type = op_type
+
+
+class CannotLoadError(_RefusedByOrtError):
+    """onnxruntime does not accept the model. `custom_op`: it uses operators that are not registered."""
+
+    def __init__(self, message: str, /, *, custom_op: bool, **arguments: Any) -> None:
+        super().__init__(message, **arguments)
+        self.custom_op = custom_op
+
+
+class CannotRunError(_RefusedByOrtError):
+    """onnxruntime accepts the model and fails on these feeds. `node` is where it broke, if onnxruntime says so."""
 
 
 class Session:

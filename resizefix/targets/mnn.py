@@ -4,31 +4,9 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
+from resizefix.targets import mnn_conditions as conditions
 from resizefix.targets.conditions import FED
 from resizefix.targets.deviations import without_antialias, without_exclusion
-from resizefix.targets.mnn_conditions import (
-    BEFORE,
-    COPIES,
-    COPYING,
-    OLD,
-    READS_THE_NEAREST,
-    SYMMETRIC,
-    UPSAMPLED,
-    computed_mode,
-    crops,
-    depth_is_kept,
-    dimensions_are_known,
-    has_a_mode,
-    is_misread,
-    is_spread,
-    is_volume,
-    kept_channels,
-    linear_without_a_mode,
-    lists_the_image,
-    nearest,
-    reads_before_the_first,
-    two_scales,
-)
 from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import moves_images_alone, samples_alike
 from resizefix.targets.shared_deviations import (
@@ -75,7 +53,7 @@ MNN = targets_of(
         ),
         differs(
             name="no-mode-is-linear",
-            holds=lambda f: has_a_mode(f) or (READS_THE_NEAREST(f) and COPIES(f)),
+            holds=lambda f: conditions.has_a_mode(f) or (conditions.READS_THE_NEAREST(f) and conditions.COPIES(f)),
             because="the attribute `mode` is not written, and linear is computed; ONNX says nearest",
             source=_CONVERTER,
             fix="write mode=nearest",
@@ -96,7 +74,7 @@ MNN = targets_of(
         ),
         Rule(
             name="lines-are-not-interpolated",
-            holds=lambda f: computed_mode(f) != "linear" or not is_spread(f),
+            holds=lambda f: conditions.computed_mode(f) != "linear" or not conditions.is_spread(f),
             because="one axis of {f.rank_name} is resized; MNN makes three dimensions of them, and reads a fourth, "
             'which is 0 ("Acquire buffer size = 0")',
             source=_DIMENSIONS,
@@ -104,7 +82,7 @@ MNN = targets_of(
         ),
         differs(
             name="lines-are-read",
-            holds=lambda f: not is_spread(f),
+            holds=lambda f: not conditions.is_spread(f),
             because="one axis of {f.rank_name} is resized; MNN makes three dimensions of them, and reads a fourth, "
             "which is any number",
             source=_DIMENSIONS,
@@ -120,7 +98,7 @@ MNN = targets_of(
         ),
         Rule(
             name="five-axes-at-most",
-            holds=dimensions_are_known,
+            holds=conditions.dimensions_are_known,
             because="the rank is {f.rank_name}; MNN counts a resized batch as two more axes, and resized channels as "
             "one more "
             '("MNN Interp don\'t support >= 6 dimension Interp")',
@@ -129,25 +107,25 @@ MNN = targets_of(
         ),
         Rule(
             name="no-linear-volumes",
-            holds=lambda f: not is_volume(f, "linear"),
+            holds=lambda f: not conditions.is_volume(f, "linear"),
             because="mode is linear over five dimensions (resized channels count as one more); MNN has nearest alone "
             "there, and aborts",
         ),
         differs(
             name="no-cubic-volumes",
-            holds=lambda f: not is_volume(f, "cubic"),
+            holds=lambda f: not conditions.is_volume(f, "cubic"),
             because="mode is cubic over five dimensions (resized channels count as one more); MNN has nearest alone "
             "there, and reads memory that is not the tensor's",
         ),
         differs(
             name="no-integer-volumes",
-            holds=lambda f: not is_volume(f, "nearest") or f.elem_type not in INTEGERS - {TensorProto.INT32},
+            holds=lambda f: not conditions.is_volume(f, "nearest") or f.elem_type not in INTEGERS - {TensorProto.INT32},
             because="the tensor is {f.type_name} and has five dimensions, of which MNN resizes elements of four bytes",
             fix=CAST,
         ),
         differs(
             name="depth-of-pytorch-half-pixel",
-            holds=depth_is_kept,
+            holds=conditions.depth_is_kept,
             because="pytorch_half_pixel over five dimensions writes the offset of the depth over its scale",
             source=_KERNEL,
             fix="half_pixel is the same where no output has length 1",
@@ -163,14 +141,14 @@ MNN = targets_of(
         ),
         differs(
             name="crop-is-not-known",
-            holds=lambda f: not crops(f),
+            holds=lambda f: not conditions.crops(f),
             because="tf_crop_and_resize is taken and not computed",
             source=_KERNEL,
             fix=FIRST_CROP,
         ),
         Rule(
             name="two-axes",
-            holds=two_scales,
+            holds=conditions.two_scales,
             because="`axes` is {f.axes}, which is not read: {f.counted_extent} are taken for height and width "
             '("Compute Shape Error")',
             source=_SHAPE,
@@ -178,7 +156,7 @@ MNN = targets_of(
         ),
         differs(
             name="axes-ignored",
-            holds=lists_the_image,
+            holds=conditions.lists_the_image,
             because="`axes` is not read: {f.counted_extent} are taken for height and width in this order",
             source=_SHAPE,
             fix=EVERY_DIMENSION,
@@ -186,33 +164,33 @@ MNN = targets_of(
         policy_ignored(_CONVERTER),
         differs(
             name="no-interpolated-integers",
-            holds=lambda f: not is_misread(f),
+            holds=lambda f: not conditions.is_misread(f),
             because="the tensor is {f.type_name}: {f.mode} is computed as if it held floats, even of a copy",
             fix=CAST,
         ),
         integers_are_rounded(),
         antialias_ignored(source=_CONVERTER),
         exclusion_ignored((without_antialias,), _CONVERTER),
-        whole_copies_are_sampled(*COPYING, source=_KERNEL),
-        coefficient_fixed(BEFORE),
-        symmetric_is_asymmetric(_CONVERTER, SYMMETRIC, (without_antialias, without_exclusion)),
-        old_resize_is_half_pixel(OLD, _CONVERTER),
+        whole_copies_are_sampled(*conditions.COPYING, source=_KERNEL),
+        coefficient_fixed(conditions.BEFORE),
+        symmetric_is_asymmetric(_CONVERTER, conditions.SYMMETRIC, (without_antialias, without_exclusion)),
+        old_resize_is_half_pixel(conditions.OLD, _CONVERTER),
         differs(
             name="nearest-mode-ignored",
-            holds=samples_alike(nearest),
+            holds=samples_alike(conditions.nearest),
             because="nearest rounds down, or to the nearest with ties down, and nothing else: {f.op_type} of opset "
             "{f.opset}, nearest_mode {f.nearest_mode}",
             source=f"{_CONVERTER}; {_KERNEL}",
         ),
         differs(
             name="ratio-instead-of-scales",
-            holds=lambda f: not f.is_upsample or UPSAMPLED(f),
+            holds=lambda f: not f.is_upsample or conditions.UPSAMPLED(f),
             because="Upsample follows the two lengths instead of the scales {f.values}, and these differ",
             source=_UPSAMPLE,
         ),
         differs(
             name="kept-channels-are-copied",
-            holds=lambda f: f.mode == "cubic" or (f.rank or 0) < 3 or samples_alike(kept_channels)(f),
+            holds=lambda f: f.mode == "cubic" or (f.rank or 0) < 3 or samples_alike(conditions.kept_channels)(f),
             because="batch or channels keep their length with a scale other than 1 ({f.values}), and are copied "
             "instead of sampled",
             source=_DIMENSIONS,
@@ -220,11 +198,11 @@ MNN = targets_of(
         ),
         differs(
             name="cubic-before-the-first-sample",
-            holds=reads_before_the_first,
+            holds=conditions.reads_before_the_first,
             because="a coordinate below 0 is cut off for the samples and rounded down for the weights of cubic",
             source=_KERNEL,
         ),
-        factors_are_not_known(*BEFORE, linear_without_a_mode, nearest, source=_KERNEL),
+        factors_are_not_known(*conditions.BEFORE, conditions.linear_without_a_mode, conditions.nearest, source=_KERNEL),
         fed_axes(f"each that is resized {_COUNTS}", _DIMENSIONS),
         open_batch_of_sizes(f"it {_COUNTS}", _DIMENSIONS),
     ),

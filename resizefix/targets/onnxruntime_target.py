@@ -39,10 +39,6 @@ def _schema(op_type: str, opset: int) -> onnx.defs.OpSchema | None:
         return None
 
 
-def _has_kernel(f: SiteFacts) -> bool:
-    return 7 <= f.opset <= 9 if f.is_upsample else 10 <= f.opset <= _LAST_OPSET
-
-
 def _known_attributes(f: SiteFacts) -> bool:
     schema = _schema(f.op_type, f.opset)
     return schema is None or f.attributes <= schema.attributes.keys()
@@ -142,7 +138,7 @@ def _scale_values(f: SiteFacts) -> bool:
 RULES = (
     Rule(
         name="operator-of-its-opset",
-        holds=_has_kernel,
+        holds=lambda f: 7 <= f.opset <= 9 if f.is_upsample else 10 <= f.opset <= _LAST_OPSET,
         because="{f.op_type} at opset {f.opset}: there are kernels for Upsample at opset 7 to 9 and Resize at 10 "
         f"to {_LAST_OPSET}",
         fix="import the opset the node was written for",

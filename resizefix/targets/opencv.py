@@ -8,32 +8,9 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
+from resizefix.targets import opencv_conditions as conditions
 from resizefix.targets.conditions import STORED, S, lists_all_in_order
 from resizefix.targets.deviations import by_ratio, without_antialias
-from resizefix.targets.opencv_conditions import (
-    OLD_5,
-    ONE_PIXEL,
-    SYMMETRIC,
-    SYMMETRIC_5,
-    TF_LINEAR,
-    becomes_upsample,
-    by_scales_4,
-    by_step_5,
-    crop_is_seen,
-    fed_in_order,
-    has_open_height,
-    has_two_rows,
-    has_whole_factors,
-    is_constant,
-    is_whole,
-    linear_is_known,
-    linear_of_pytorch,
-    nearest_4,
-    steps_alike_5,
-    takes_rank,
-    takes_rank_5,
-    upsample_of_pytorch,
-)
 from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import image_gives_samples, images_only, samples_alike
 from resizefix.targets.shared_deviations import (
@@ -76,7 +53,7 @@ RULES = (
     empties_short_inputs(_MEASURED),
     extent_is_constant(
         '; this importer takes constants alone ("layer_id.find(node_proto.input(i)) == layer_id.end()")',
-        is_constant,
+        conditions.is_constant,
         _4,
         "freeze the scales, or take OpenCV 5",
     ).only(until="4"),
@@ -85,7 +62,7 @@ RULES = (
     ),
     Rule(
         name="lengths-stay-whole",
-        holds=is_whole,
+        holds=conditions.is_whole,
         because="the {f.extent_name} are computed from a single length that is cast to float. OpenCV keeps it an "
         'integer, and arithmetic refuses it ("Mixed input data types", in OpenCV 5 "inputs should have equal types")',
         source=_MEASURED,
@@ -93,7 +70,7 @@ RULES = (
     ),
     Rule(
         name="four-axes",
-        holds=takes_rank,
+        holds=conditions.takes_rank,
         because="it has {f.counted_extent}, and the rank is {f.rank_name}. This importer takes four numbers for four "
         'axes ("HCHW layout is expected")',
         source=_4,
@@ -101,7 +78,7 @@ RULES = (
     ).only(until="4"),
     Rule(
         name="four-axes",
-        holds=takes_rank_5,
+        holds=conditions.takes_rank_5,
         because="it has {f.counted_extent}, and the rank is {f.rank_name}. This importer takes four numbers for four "
         'axes ("HCHW layout is expected", "ninputs == 1 || ninputs == 2 || ninputs >= 4")',
         source=_5,
@@ -131,20 +108,20 @@ RULES = (
     ),
     differs(
         name="axes-in-order",
-        holds=fed_in_order,
+        holds=conditions.fed_in_order,
         because="`axes` is {f.axes}, which is not read: two fed values are taken for height and width",
         source=_MEASURED_5,
         fix="list the axes 2 and 3 in this order",
     ).only(since="5"),
     differs(
         name="linear-has-two-rows",
-        holds=has_two_rows,
+        holds=conditions.has_two_rows,
         because="linear over a height of 1 reads memory that is not the tensor's",
         source=_LAYER_5,
     ).only(since="5"),
     noted(
         name="heights-of-two",
-        holds=lambda f: f.mode != "linear" or not has_open_height(f),
+        holds=lambda f: f.mode != "linear" or not conditions.has_open_height(f),
         because="the height is open: linear over a height of 1 reads memory that is not the tensor's",
         source=_LAYER_5,
         fix="feed two rows or more",
@@ -159,7 +136,7 @@ RULES = (
     ).only(until="4"),
     Rule(
         name="fused-chains-are-not-cubic",
-        holds=lambda f: f.mode != "cubic" or not becomes_upsample(f),
+        holds=lambda f: f.mode != "cubic" or not conditions.becomes_upsample(f),
         because="the sizes are computed as torch writes it at opset 11; the importer takes the chain for one Upsample, "
         'which is not cubic ("interpolation == "nearest" || interpolation == "opencv_linear"")',
         source="opencv 00b409c, modules/dnn/src/onnx/onnx_graph_simplifier.cpp, ResizeSubgraph3; measured on OpenCV "
@@ -168,7 +145,7 @@ RULES = (
     ).only(since="5"),
     Rule(
         name="linear-names-its-coordinates",
-        holds=lambda f: linear_is_known(f) if f.has_coordinates else True,
+        holds=lambda f: conditions.linear_is_known(f) if f.has_coordinates else True,
         because="mode is linear without a coordinate_transformation_mode, and the producer is not pytorch",
         source=_4,
         fix="write the attribute",
@@ -203,14 +180,14 @@ RULES = (
     ).only(until="4"),
     Rule(
         name="no-crop",
-        holds=lambda f: not f.crops or not crop_is_seen(f),
+        holds=lambda f: not f.crops or not conditions.crop_is_seen(f),
         because="coordinate_transformation_mode is tf_crop_and_resize",
         source=_5,
         fix=FIRST_CROP,
     ).only(since="5"),
     differs(
         name="crop-is-not-computed",
-        holds=lambda f: not f.crops or crop_is_seen(f),
+        holds=lambda f: not f.crops or conditions.crop_is_seen(f),
         because="tf_crop_and_resize is read and not computed where the {f.extent_name} come from {f.source.value}",
         source=_MEASURED_5,
         fix=FIRST_CROP,
@@ -226,7 +203,7 @@ RULES = (
     policy_ignored(),
     differs(
         name="factors-in-shape-chains",
-        holds=has_whole_factors,
+        holds=conditions.has_whole_factors,
         because="the sizes are computed as torch writes it at opset 11; the importer takes the chain for one Upsample, "
         "whose factors it cuts off to whole numbers",
         source="opencv 00b409c, modules/dnn/src/onnx/onnx_graph_simplifier.cpp, ExtractScalesSubgraph; measured on "
@@ -237,21 +214,21 @@ RULES = (
     antialias_ignored(),
     differs(
         name="nearest-mode-ignored",
-        holds=samples_alike(nearest_4),
+        holds=samples_alike(conditions.nearest_4),
         because="nearest_mode is not read, and the two lengths replace the scales: half_pixel modes round "
         "up at ½, align_corners to the nearest, asymmetric (and no attribute) down",
         source=_4,
     ).only(until="4"),
-    symmetric_is_asymmetric(_4, SYMMETRIC, (without_antialias,)).only(until="4"),
+    symmetric_is_asymmetric(_4, conditions.SYMMETRIC, (without_antialias,)).only(until="4"),
     differs(
         name="tf-half-pixel-is-for-nearest",
-        holds=samples_alike(TF_LINEAR, after=(without_antialias,)),
+        holds=samples_alike(conditions.TF_LINEAR, after=(without_antialias,)),
         because="tf_half_pixel_for_nn with mode {f.mode} is computed as half_pixel",
         source=_4,
     ).only(until="4"),
     differs(
         name="old-linear-of-pytorch",
-        holds=samples_alike(linear_of_pytorch),
+        holds=samples_alike(conditions.linear_of_pytorch),
         because="the producer is pytorch, and {f.op_type} at opset {f.opset} is computed as half_pixel instead of "
         "asymmetric",
         source=_4,
@@ -259,44 +236,42 @@ RULES = (
     ).only(until="4"),
     differs(
         name="old-linear-of-pytorch",
-        holds=samples_alike(upsample_of_pytorch),
+        holds=samples_alike(conditions.upsample_of_pytorch),
         because="the producer is pytorch, and Upsample is computed as half_pixel instead of asymmetric",
         source=_5,
         fix=_ASYMMETRIC,
     ).only(since="5"),
     differs(
         name="one-pixel-output",
-        holds=samples_alike(ONE_PIXEL, after=(without_antialias,)),
+        holds=samples_alike(conditions.ONE_PIXEL, after=(without_antialias,)),
         because="pytorch_half_pixel is computed as half_pixel, which is another pixel where an output has length 1",
     ).only(until="4"),
-    old_resize_is_half_pixel(OLD_5, _5).only(since="5"),
-    symmetric_is_asymmetric(_5, SYMMETRIC_5, (without_antialias,)).only(since="5"),
+    old_resize_is_half_pixel(conditions.OLD_5, _5).only(since="5"),
+    symmetric_is_asymmetric(_5, conditions.SYMMETRIC_5, (without_antialias,)).only(since="5"),
     differs(
         name="ratio-instead-of-scales",
-        holds=lambda f: f.mode == "nearest" or by_scales_4(f),
+        holds=lambda f: f.mode == "nearest" or conditions.by_scales_4(f),
         because="positions follow the two lengths instead of the scales {f.values}, and these differ",
         source=_4,
     ).only(until="4"),
-    ratio_instead_of_scales((without_antialias, SYMMETRIC_5, OLD_5), _5).only(since="5"),
+    ratio_instead_of_scales(conditions.BEFORE_5, _5).only(since="5"),
     differs(
         name="ties-of-the-ratio",
-        holds=lambda f: not f.is_static or steps_alike_5(f),
+        holds=lambda f: not f.is_static or conditions.steps_alike_5(f),
         because="a coordinate is a product with in/out, where onnxruntime divides by the scale: with nearest_mode "
         "{f.nearest_mode} it falls to another sample",
         source=_LAYER_5,
     ).only(since="5"),
     noted(
         name="ties-of-some-lengths",
-        holds=lambda f: f.is_static or steps_alike_5(f),
+        holds=lambda f: f.is_static or conditions.steps_alike_5(f),
         because="a coordinate is a product with in/out, where onnxruntime divides by the scale: at some lengths it "
         "falls to another sample with nearest_mode {f.nearest_mode}",
         source=_LAYER_5,
         fix="fix the input's size, or replace the node",
     ).only(since="5"),
-    factors_are_not_known(without_antialias, SYMMETRIC, TF_LINEAR, ONE_PIXEL, nearest_4, by_ratio, source=_4).only(
-        until="4"
-    ),
-    factors_are_not_known(without_antialias, SYMMETRIC_5, OLD_5, by_step_5, source=_5).only(since="5"),
+    factors_are_not_known(*conditions.BEFORE_4, conditions.nearest_4, by_ratio, source=_4).only(until="4"),
+    factors_are_not_known(*conditions.BEFORE_5, conditions.by_step_5, source=_5).only(since="5"),
     kept_axes_are_sampled(_LAYER_5, reads_on).only(since="5"),
     kept_axes_may_be_sampled(_LAYER_5, reads_on).only(since="5"),
     fed_axes("their numbers are not read, and both stay as they are", _MEASURED_5).only(since="5"),

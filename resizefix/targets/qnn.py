@@ -43,10 +43,6 @@ def _nearest_rank(f: SiteFacts) -> bool:
     return f.rank == 3 and f.coordinate_transformation_mode == "asymmetric" and f.nearest_mode == "floor"
 
 
-def _shrinking_cubic(f: SiteFacts) -> bool:
-    return f.mode != "cubic" or all(scale >= 1 for *_, scale in resized(f))
-
-
 # ---- sampling -------------------------------------------------------------------------------------------------------
 
 
@@ -108,7 +104,7 @@ QNN = targets_of(
         ),
         Rule(
             name="cubic-grows",
-            holds=_shrinking_cubic,
+            holds=lambda f: f.mode != "cubic" or all(scale >= 1 for *_, scale in resized(f)),
             because="cubic with scales below 1: {f.values}",
         ),
         Rule(

@@ -20,10 +20,6 @@ _DOWN = old_resize("asymmetric", "floor", ("nearest",))
 _TYPES = (None, TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT32)
 
 
-def _takes_volumes(f: SiteFacts) -> bool:
-    return f.rank != 5 or (f.mode, f.coordinates) == ("linear", "align_corners") or not is_resized(f)
-
-
 def _old(f: SiteFacts, sampling: Sampling) -> Sampling:
     return by_ratio(f, _DOWN(f, sampling)) if sampling.mode == "nearest" and not f.has_coordinates else sampling
 
@@ -53,7 +49,7 @@ RKNN = targets_of(
         ),
         Rule(
             name="images-alone",
-            holds=_takes_volumes,
+            holds=lambda f: f.rank != 5 or (f.mode, f.coordinates) == ("linear", "align_corners") or not is_resized(f),
             because="the rank is 5, of which the converter takes linear with align_corners alone",
         ),
         Rule(

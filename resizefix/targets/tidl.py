@@ -25,10 +25,6 @@ def _equal_scales(f: SiteFacts) -> bool:
     return not found or (len(set(found)) == 1 and (f.rank is None or f.rank < 4 or len(found) != 1))
 
 
-def _powers(f: SiteFacts) -> bool:
-    return all(scale >= 1 and is_power_of_two(scale) for *_, scale in resized(f))
-
-
 def _rounding(f: SiteFacts) -> bool:
     wanted = "floor" if f.coordinates == "asymmetric" else "round_prefer_ceil"
     return f.mode != "nearest" or f.coordinates is None or f.nearest_mode == wanted
@@ -59,7 +55,7 @@ TIDL = targets_of(
         ),
         Rule(
             name="powers-of-two",
-            holds=_powers,
+            holds=lambda f: all(scale >= 1 and is_power_of_two(scale) for *_, scale in resized(f)),
             because='"Only Power of 2 scales are supported", and none below 1; the {f.extent_name} are {f.values}',
         ),
         no_antialias('"Only default antialias = 0 is supported"'),

@@ -16,7 +16,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.expression import UntraceableError
 from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values
-from resizefix.document.provenance import operands_first, readers_first
+from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes, is_operator
 from resizefix.document.values import Array, longest_extent
 from resizefix.scope_path import Key
@@ -71,8 +71,14 @@ class Constants:
         return found
 
     def _chain(self, definition: Definition) -> tuple[NodeProto, ...]:
-        nodes = (behind.node for behind in readers_first(definition, self._operands))
-        return tuple(node for node in nodes if node is not None and not is_operator(node, "Constant"))
+        chain: dict[Key, NodeProto] = {}
+        pending = [definition]
+        while pending:
+            current = pending.pop()
+            if current.key not in chain and current.node is not None and not is_operator(current.node, "Constant"):
+                chain[current.key] = current.node
+                pending.extend(reversed(self._operands(current)))
+        return tuple(chain.values())
 
     def _operands(self, definition: Definition) -> list[Definition]:
         if definition.kind is not DefinitionKind.NODE or definition.node is None or not has_row(definition.node):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from resizefix.document.values import Dims
@@ -35,22 +35,47 @@ class Window(NamedTuple):
     after: int
 
 
+class Windows(NamedTuple):
+    """What attributes say of windows: a number for each spatial axis; of pads those before all, then those behind."""
+
+    strides: Sequence[int]
+    dilations: Sequence[int]
+    pads: Sequence[int]
+    is_same: bool
+
+    def extent(self, axis: int, length: int) -> int:
+        """How many samples a window of so many numbers spans."""
+        return self.dilations[axis] * (length - 1) + 1
+
+
+def windows(attribute: Callable[[str, Any], Any], count: int) -> Windows:
+    """The windows of a node with so many spatial axes. What is left out, or is an empty list as torch 1.4 writes the
+    strides of a pool, is 1, or no padding."""
+    auto_pad = attribute("auto_pad", b"NOTSET")
+    pads = None if auto_pad == b"VALID" else attribute("pads", None)
+    strides, dilations = (attribute(name, None) or [1] * count for name in ("strides", "dilations"))
+    return Windows(strides, dilations, pads or [0] * (2 * count), auto_pad in (b"SAME_UPPER", b"SAME_LOWER"))
+
+
+def same_padding(size: int, stride: int, extent: int) -> int:
+    """How much "SAME" pads on both sides together, so that a window begins at every stride; below 0 where none is
+    needed."""
+    return (-(-size // stride) - 1) * stride + extent - size
+
+
 def window(attribute: Callable[[str, Any], Any], lengths: Dims | None, spatial: int) -> Window | None:
     """floor((size + pads - extent) / stride) + 1 (ONNX's Conv and MaxPool) on a spatial axis, written as short as it
     can be; None where the node does not say it. `lengths` are those of the window on all spatial axes."""
     length = lengths[spatial] if lengths is not None and spatial < len(lengths) else None
     if lengths is None or not isinstance(length, int):
         return None
-    count = len(lengths)
-    strides, dilations = (attribute(name, [1] * count) for name in ("strides", "dilations"))
-    if not len(strides) == len(dilations) == count or strides[spatial] < 1:
+    count, found = len(lengths), windows(attribute, len(lengths))
+    if not len(found.strides) == len(found.dilations) == count or found.strides[spatial] < 1:
         return None
-    stride, extent = strides[spatial], dilations[spatial] * (length - 1) + 1
-    auto_pad = attribute("auto_pad", b"NOTSET")
-    if auto_pad in (b"SAME_UPPER", b"SAME_LOWER"):
+    stride = found.strides[spatial]
+    if found.is_same:
         return Window(stride - 1, stride, 0)
-    pads = [0] * (2 * count) if auto_pad == b"VALID" else attribute("pads", [0] * (2 * count))
-    if len(pads) != 2 * count:
+    if len(found.pads) != 2 * count:
         return None
-    change = pads[spatial] + pads[spatial + count] - extent
+    change = found.pads[spatial] + found.pads[spatial + count] - found.extent(spatial, length)
     return Window(change + 1, 1, 0) if stride == 1 else Window(change, stride, 1)

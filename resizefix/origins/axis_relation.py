@@ -55,6 +55,12 @@ class Subject:
     meanings: DimResolver
     rank: int
 
+    @property
+    def crops(self) -> bool:
+        """Whether the output shows a part of the input, as large as its regions of interest say."""
+        mode = self.interpolation.coordinate_transformation_mode
+        return mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
+
 
 def state(subject: Subject, entry: Entry, axis: int) -> AxisRelation:
     """The statement that `entry` makes of `axis` (counted from 0)."""
@@ -104,7 +110,7 @@ def _constant(subject: Subject, axis: int, value: float | int, fixed: int | None
 
 def _no_scale_at(subject: Subject, value: float | int, fixed: int) -> str:
     """Why no scale stands for the size that the chain makes of the one that the file fixes."""
-    if subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE:
+    if subject.crops:
         return Diagnostic("origins.crop-reads-otherwise", fixed=fixed, value=value)
     return Diagnostic("origins.no-float32-scale", fixed=fixed, value=value)
 
@@ -117,13 +123,11 @@ def _at_fixed(subject: Subject, value: float | int, fixed: int) -> float | None:
     """The scale that says the same as the entry for the one size that the file allows."""
     if subject.kind is ExtentKind.SCALES:
         return float(np.float32(value))
-    crop = subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
-    if value < 1 or fixed < 1 or crop:
+    if value < 1 or fixed < 1 or subject.crops:
         return None
-    form = subject.interpolation.coordinate_transformation_mode, subject.interpolation.nearest_mode
-    return scale_for_size(
-        fixed, int(value), subject.interpolation.mode, form, antialias=subject.interpolation.antialias
-    )
+    read = subject.interpolation
+    form = read.coordinate_transformation_mode, read.nearest_mode
+    return scale_for_size(fixed, int(value), read.mode, form, antialias=read.antialias)
 
 
 def _robust(value: float | int, fixed: int) -> float | None:
@@ -172,10 +176,7 @@ def _samples_differ_at(subject: Subject, entry: Entry, multiple: Multiple) -> tu
     differing = sampled != np.float32(scale)
     if subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.ALIGN_CORNERS:
         differing[:] = False
-    elif (
-        quotients
-        and subject.interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
-    ):
+    elif quotients and subject.crops:
         differing[:] = True
     if quotients:
         differing &= values > 0  # nothing is sampled for an empty output

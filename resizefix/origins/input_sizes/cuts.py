@@ -17,16 +17,6 @@ def halves(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             inferred.append(Diagnostic("origins.inferred-half", label=label, old=dim.old))
 
 
-def sure_cuts(flow: Flow, choices: Choices, inferred: list[str]) -> None:
-    """Those whose length has one reading."""
-    _cut_off(flow, choices, inferred, refusing=False)
-
-
-def cuts(flow: Flow, choices: Choices, inferred: list[str]) -> None:
-    """All others. Raises SizeRefusedError."""
-    _cut_off(flow, choices, inferred, refusing=True)
-
-
 def tails(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     """Cuts up to the end of an axis whose length nothing has decided."""
     for label, start, dim, length in flow.tails:
@@ -36,7 +26,8 @@ def tails(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             flow.bind(length, flow.sizes.plus(dim, -(start.old or 0)))
 
 
-def _cut_off(flow: Flow, choices: Choices, inferred: list[str], *, refusing: bool) -> None:
+def cuts(flow: Flow, choices: Choices, inferred: list[str], *, refusing: bool = True) -> None:
+    """Those whose length has one reading. Raises SizeRefusedError for any other if `refusing`; else these stay open."""
     sizes = flow.sizes
     halved = {sizes.resolve(dim) for _, _, dim in flow.halves}
     for label, dim, first, length in flow.cuts:

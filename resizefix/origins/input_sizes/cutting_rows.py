@@ -101,8 +101,8 @@ def _shift(n: NodeReading, axis: int, dim: Dim) -> int:
     data, old = n.node.input[0], dim.old or 0
     if n.sizes.fixed(dim) is not None or not n.has(1):
         return 0
-    cuts = {name: ends for node in n.flow.readers(data) for name, ends in _whole_cut(n, node, axis, old)}
-    for reader in n.flow.readers(n.node.output[0]):
+    cuts = {name: ends for node in n.flow.operands.readers(data) for name, ends in _whole_cut(n, node, axis, old)}
+    for reader in n.flow.operands.readers(n.node.output[0]):
         parts = [cuts.get(name) for name in reader.input]
         if reader.op_type == "Concat" and len(parts) == 2 and None not in parts:
             (first, end), (begin, last) = parts[0] or (0, 0), parts[1] or (0, 0)

@@ -6,13 +6,15 @@ nodes for which the user has decided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.operand import attribute_of
+from resizefix.origins.fit import simplest
 from resizefix.origins.input_sizes.choices import Choices
-from resizefix.origins.input_sizes.cuts import cuts, halves, sure_cuts, tails
+from resizefix.origins.input_sizes.cuts import cuts, halves, tails
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.loose_tables import refuse_loose_tables
@@ -33,8 +35,8 @@ def decide(flow: Flow, choices: Choices) -> list[str]:
     inferred: list[str] = []
     flow.solver.settle()
     rules: tuple[Callable[[Flow, Choices, list[str]], None], ...] = (
-        halves, _samplings, _splits, _pools, sure_cuts, pads, _joined_resizes, _resizes, cuts, tails, _resizes,
-        pads, _arithmetic, even_pads,
+        halves, _samplings, _splits, _pools, partial(cuts, refusing=False), pads, _joined_resizes, _resizes, cuts,
+        tails, _resizes, pads, _arithmetic, even_pads,
     )  # fmt: skip
     for rule in rules:
         rule(flow, choices, inferred)
@@ -50,6 +52,10 @@ def decide(flow: Flow, choices: Choices) -> list[str]:
     return inferred
 
 
+def _olds(dims: Iterable[Dim]) -> str:
+    return " x ".join(str(dim.old) for dim in dims)
+
+
 # ---- grids ----
 
 
@@ -63,8 +69,7 @@ def _samplings(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             continue
         for dim, side in zip(grid, sides, strict=True):
             flow.bind(dim, side)
-        olds = " x ".join(str(side.old) for side in sides)
-        inferred.append(Diagnostic("origins.inferred-grid", label=label, sizes=olds))
+        inferred.append(Diagnostic("origins.inferred-grid", label=label, sizes=_olds(sides)))
 
 
 # ---- Reshape: which factor is fixed ----
@@ -177,7 +182,7 @@ def _joined_resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         if any(before.old != after.old for use in beside for _, before, after in use.axes):
             for before, after in moving:
                 flow.bind(after, before)
-            olds = " x ".join(str(before.old) for before, _ in moving)
+            olds = _olds(before for before, _ in moving)
             inferred.append(Diagnostic("origins.inferred-map", label=own.label, sizes=olds))
 
 
@@ -210,10 +215,9 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
                 flow.bind(after, flow.solver.candidates[flow.sizes.resolve(after)][0])
             else:
                 flow.bind(after, flow.sizes.const(after.old or 0))
-        olds = " x ".join(str(after.old) for _, _, after in moving)
-        varies = any(flow.sizes.varies(after) for _, _, after in moving)
-        code = "origins.inferred-size-of-input" if varies else "origins.inferred-size"
-        inferred.append(Diagnostic(code, label=use.label, sizes=olds))
+        made = [after for _, _, after in moving]
+        code = "origins.inferred-size-of-input" if any(map(flow.sizes.varies, made)) else "origins.inferred-size"
+        inferred.append(Diagnostic(code, label=use.label, sizes=_olds(made)))
         flow.solver.settle()
 
 
@@ -270,11 +274,8 @@ def _common_factor(sizes: Sizes, moving: Sequence[tuple[int, Dim, Dim]]) -> Frac
         return None
     least = max(Fraction(after.old or 0, before.old or 1) for _, before, after in moving)
     most = min(Fraction((after.old or 0) + 1, before.old or 1) for _, before, after in moving)
-    for denominator in range(1, _FINEST):
-        numerator = -(-least.numerator * denominator // least.denominator)
-        if Fraction(numerator, denominator) < most:
-            return Fraction(numerator, denominator)
-    return None
+    factor = simplest(least, most)
+    return factor if factor < most and factor.denominator < _FINEST else None
 
 
 def _symbol(flow: Flow, use: ResizeUse, axis: int, before: Dim) -> Dim | None:

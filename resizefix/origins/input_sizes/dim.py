@@ -136,7 +136,7 @@ class Sizes:
                     return self.joined(dim.parts[count:])
         if other.kind == "const":
             return self.plus(dim, -int(other.data))
-        return self._plain("minus", dim, other, lambda a, b: a - b)
+        return self._plain("minus", dim, other)
 
     def quotient(self, dim: Dim, divisor: Dim) -> Dim:
         """dim / divisor, where that has no remainder at the old size."""
@@ -149,11 +149,11 @@ class Sizes:
         for position, factor in enumerate(factors):
             if factor is divisor:
                 return self.product(factors[:position] + factors[position + 1 :])
-        return self._plain("quotient", dim, divisor, lambda a, b: a // b)
+        return self._plain("quotient", dim, divisor)
 
     def floor_div(self, dim: Dim, divisor: int) -> Dim:
         """dim // divisor"""
-        return dim if divisor == 1 else self._plain("floor", dim, self.const(divisor), lambda a, b: a // b)
+        return dim if divisor == 1 else self._plain("floor", dim, self.const(divisor))
 
     def ceil_div(self, dim: Dim, divisor: int) -> Dim:
         """dim / divisor, rounded up."""
@@ -161,17 +161,17 @@ class Sizes:
 
     def least(self, dim: Dim, other: Dim) -> Dim:
         """min(dim, other)"""
-        return self._plain("least", dim, other, min)
+        return self._plain("least", dim, other)
 
     def greatest(self, dim: Dim, other: Dim) -> Dim:
         """max(dim, other)"""
-        return self._plain("greatest", dim, other, max)
+        return self._plain("greatest", dim, other)
 
-    def _plain(self, kind: str, dim: Dim, other: Dim, compute: Callable[[int, int], int]) -> Dim:
+    def _plain(self, kind: str, dim: Dim, other: Dim) -> Dim:
         dim, other = self.resolve(dim), self.resolve(other)
         old = None
         if dim.old is not None and other.old is not None and (other.old or kind not in ("quotient", "floor")):
-            old = int(compute(dim.old, other.old))
+            old = int(_ARITHMETIC[kind]([dim.old, other.old]))
         if dim.kind == "const" and other.kind == "const" and old is not None:
             return self.const(old)
         return self._make(kind, (dim, other), None, old)
@@ -254,7 +254,7 @@ class Sizes:
 
     def follows(self, dim: Dim, symbol: str) -> bool:
         """Whether it changes with this size of the input, the others as they are."""
-        lengths = self._evaluate(dim, self._apart, self._apart_memo)
+        lengths = self.at(dim, self._apart, self._apart_memo)
         position = list(_STEPS).index(symbol) + 1
         return symbol in self.symbols and lengths is not None and bool(lengths[position] != lengths[0])
 
@@ -270,7 +270,7 @@ class Sizes:
 
     def stride(self, dim: Dim) -> float | None:
         """How many samples of the input one sample of an axis stands for; None where it follows neither size."""
-        lengths = self._evaluate(dim, self._apart, self._apart_memo)
+        lengths = self.at(dim, self._apart, self._apart_memo)
         for position, name in enumerate(("height", "width"), 1):
             if lengths is not None and self.follows(dim, name):
                 whole = self._apart[name]
@@ -287,13 +287,10 @@ class Sizes:
 
     def lengths(self, dim: Dim) -> Lengths | None:
         """Its values at the sizes of the regime, the old one first; None while an unknown is in it."""
-        return self._evaluate(dim, self.regime, self._regime_memo)
+        return self.at(dim, self.regime, self._regime_memo)
 
     def at(self, dim: Dim, sizes: Mapping[str, Lengths], memo: dict[Dim, Lengths]) -> Lengths | None:
         """Its values at other sizes of the input; `memo` belongs to these sizes."""
-        return self._evaluate(dim, sizes, memo)
-
-    def _evaluate(self, dim: Dim, sizes: Mapping[str, Lengths], memo: dict[Dim, Lengths]) -> Lengths | None:
         start = self.resolve(dim)
         pending = [start]
         while pending:
@@ -328,7 +325,7 @@ class Sizes:
             return np.asarray(_ARITHMETIC[dim.kind](parts), np.int64)
 
 
-_ARITHMETIC: dict[str, Callable[[list[Lengths]], Any]] = {
+_ARITHMETIC: dict[str, Callable[[list[Any]], Any]] = {
     "product": lambda parts: np.prod(parts, axis=0),
     "total": lambda parts: np.sum(parts, axis=0),
     "joined": lambda parts: np.sum(parts, axis=0),

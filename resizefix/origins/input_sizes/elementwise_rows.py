@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from resizefix.document.operator_semantics.table import sizes_read
-from resizefix.document.output_lengths import BROADCASTING, KEEPING
+from resizefix.document.output_lengths import BROADCASTING, KEEPING, windows
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
 
@@ -165,19 +165,10 @@ def affine_grid(n: NodeReading) -> list[DimList]:
 def col2im(n: NodeReading) -> list[DimList]:
     """Blocks put together to an image of the listed size: as many as slide over it."""
     dims, image, block = n.dims(0), n.listed(1), n.numbers(2) or []
-    count = len(block)
-    strides, dilations = (n.attribute(name) or [1] * count for name in ("strides", "dilations"))
-    pads = n.attribute("pads") or [0] * 2 * count
-    slid = [
-        n.sizes.plus(
-            n.sizes.floor_div(
-                n.sizes.plus(size, pads[axis] + pads[axis + count] - dilations[axis] * (block[axis] - 1) - 1),
-                strides[axis],
-            ),
-            1,
-        )
-        for axis, size in enumerate(image)
-    ]
+    found, slid = windows(n.attribute, len(block)), []
+    for axis, size in enumerate(image):
+        change = found.pads[axis] + found.pads[axis + len(block)] - found.extent(axis, block[axis])
+        slid.append(n.sizes.plus(n.sizes.floor_div(n.sizes.plus(size, change), found.strides[axis]), 1))
     n.meet(dims[2], n.sizes.product(slid))
     return [(dims[0], n.const((dims[1].old or 0) // int(np.prod(block))), *image)]
 

@@ -191,7 +191,7 @@ class Flow:
             return self.sizes.total([before, dim, after])
         made = self.sizes.var(before.old + dim.old + after.old)
         self.solver.candidates[made] = [self.sizes.plus(dim, before.old + after.old)]
-        ahead = {reader.op_type for reader in self.readers(n.node.output[0])}
+        ahead = {reader.op_type for reader in self.operands.readers(n.node.output[0])}
         self.pads.append(PadUse(n.label, dim, before, after, made, bool(ahead) and ahead <= _PADDED_AHEAD))
         return made
 
@@ -208,7 +208,7 @@ class Flow:
 
     def is_filled(self, name: str) -> bool:
         """Whether every sample of a tensor is the same number other than 0."""
-        maker = next((node for node in self.view.model.graph.node if name in node.output), None)
+        maker = self.operands.maker(name)
         if maker is None or maker.op_type != "ConstantOfShape":
             return False
         value = attribute_of(maker, "value")
@@ -218,14 +218,9 @@ class Flow:
         """Whether a tensor is computed from an image, so far as the walk has come."""
         return name in self._moving
 
-    def readers(self, name: str) -> list[NodeProto]:
-        """The nodes of the main graph that read a tensor."""
-        return [node for node in self.view.model.graph.node if name in node.input]
-
     def is_read(self, name: str) -> bool:
         """Whether anything depends on a tensor."""
-        outputs = {value.name for value in self.view.model.graph.output}
-        return name in outputs or any(name in node.input for node in self.view.model.graph.node)
+        return bool(self.view.scopes.readers_of((MAIN, name)))
 
     def _enter(self) -> None:
         names = {image.name: image for image in self.images}
@@ -259,7 +254,7 @@ class Flow:
             if follows or captured & self._moving:
                 self._branch(index, node)
             else:
-                self._as_stored(node)
+                self.dims.update(zip(node.output, self._stored(node), strict=True))
             return
         n = NodeReading(self, index, node, self.labels[index])
         found = self._sized(n, follows)
@@ -316,21 +311,16 @@ class Flow:
 
     def _is_fed(self, name: str) -> bool:
         """Whether an operand depends on the values of an input of the model, and not on shapes alone."""
-        makers = {output: node for node in self.view.model.graph.node for output in node.output}
         pending, seen = [name], {name}
         while pending:
             current = pending.pop()
-            node = makers.get(current)
+            node = self.operands.maker(current)
             if node is None and current and not self.operands.is_constant(current):
                 return True
             if node is not None and node.op_type not in ("Shape", "Size"):
                 pending += [read for read in node.input if read not in seen]
                 seen.update(node.input)
         return False
-
-    def _as_stored(self, node: NodeProto) -> None:
-        for name, dims in zip(node.output, self._stored(node), strict=True):
-            self.dims[name] = dims
 
     def _stored(self, node: NodeProto, by_list: bool = False) -> list[DimList | None]:
         """What the file says of outputs that do not follow the input; but a list of sizes that is not known may."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
@@ -16,14 +15,14 @@ from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.decide import decide
-from resizefix.origins.input_sizes.dim import Dim, Sizes
+from resizefix.origins.input_sizes.dim import Dim, Lengths, Sizes
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.node_reading import AttributeUse
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.positions import Positions, positions_in
 from resizefix.origins.input_sizes.refusal import refuse
-from resizefix.origins.input_sizes.rules import SizeRule, broken_at, rule_of
+from resizefix.origins.input_sizes.rules import SizeRule, broken_at, point_of, rule_of
 from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
 from resizefix.origins.input_sizes.tables import Known, NoGridError, Table, recognised, shares_that_stay
@@ -62,11 +61,9 @@ class Following:
 
     def length(self, symbols: Symbols, dim: Dim) -> int:
         """A size at a size of the input."""
-        return self._length(_point(symbols), {}, dim)
+        return self._length(point_of(symbols), {}, dim)
 
-    def _length(
-        self, point: Mapping[str, npt.NDArray[np.int64]], memo: dict[Dim, npt.NDArray[np.int64]], dim: Dim
-    ) -> int:
+    def _length(self, point: Mapping[str, Lengths], memo: dict[Dim, Lengths], dim: Dim) -> int:
         found = self.sizes.at(dim, point, memo)
         if found is None:
             raise refuse("the model", "origins.input-size-data")
@@ -74,7 +71,7 @@ class Following:
 
     def numbers(self, symbols: Symbols) -> Numbers:
         """What changes at a size of the input. Raises SizeRefusedError where the model has no such size."""
-        length = partial(self._length, _point(symbols), {})
+        length = partial(self._length, point_of(symbols), {})
         constants: dict[Place, Array] = {}
         for place, use in self.flow.operands.lists.items():
             new = use.array.copy()
@@ -176,10 +173,6 @@ def trial_sizes(found: Following, growth: int) -> list[dict[str, int]]:
         if len(chosen) == _TRIALS:
             break
     return chosen
-
-
-def _point(symbols: Symbols) -> dict[str, npt.NDArray[np.int64]]:
-    return {name: np.array([value], np.int64) for name, value in symbols.items()}
 
 
 def follow(

@@ -24,7 +24,7 @@ def refuse_loose_tables(flow: Flow, choices: Choices) -> None:
     lengths = list(_lengths(flow))
     for place, table in flow.operands.tables.items():
         label = flow.labels[place.node]
-        if choices.of(label) == "keep" or not any(flow.is_read(name) for name in _outputs(flow, place.node)):
+        if choices.of(label) == "keep" or not any(map(flow.is_read, flow.view.model.graph.node[place.node].output)):
             continue
         for axis, dim in enumerate(table.dims):
             if flow.sizes.resolve(dim).kind != "var":
@@ -33,10 +33,6 @@ def refuse_loose_tables(flow: Flow, choices: Choices) -> None:
                 if int(np.prod(factors)) == dim.old and _counts(flow, table.name, axis, factors):
                     shape = list(flow.operands.shape_of(table.name))
                     raise refuse(label, "origins.input-size-loose-table", name=table.name, shape=shape)
-
-
-def _outputs(flow: Flow, node: int) -> list[str]:
-    return [name for name in flow.view.model.graph.node[node].output if name]
 
 
 def _lengths(flow: Flow) -> Iterator[tuple[int, ...]]:

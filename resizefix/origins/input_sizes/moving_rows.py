@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from resizefix.document.operator_semantics.operand import attribute_of
+from resizefix.document.output_lengths import windows
 from resizefix.origins.input_sizes.cutting_rows import FEW
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
@@ -152,21 +156,14 @@ def pad(n: NodeReading) -> list[DimList]:
 
 def _note_windows(n: NodeReading, axis: int, dim: Dim, amount: int) -> None:
     """An axis that is padded evenly in front of a convolution or pool that pads nothing itself."""
-    for reader in n.flow.readers(n.node.output[0]):
-        listed = {a.name: list(a.ints) for a in reader.attribute if a.name in _WINDOW}
-        kernel = listed.get("kernel_shape", [])
-        place = axis - 2
-        if (
-            reader.op_type in ("Conv", "MaxPool", "AveragePool")
-            and 0 <= place < len(kernel)
-            and not any(listed.get("pads", []))
-        ):
-            strides, dilations = (listed.get(name, [1] * len(kernel)) for name in ("strides", "dilations"))
-            extent = dilations[place] * (kernel[place] - 1) + 1
-            n.flow.even_pads.append((n.label, dim, amount, extent, strides[place]))
-
-
-_WINDOW = ("kernel_shape", "strides", "dilations", "pads")
+    for reader in n.flow.operands.readers(n.node.output[0]):
+        place, attribute = axis - 2, partial(attribute_of, reader)
+        kernel = attribute("kernel_shape", [])
+        if reader.op_type in ("Conv", "MaxPool", "AveragePool") and 0 <= place < len(kernel):
+            found = windows(attribute, len(kernel))
+            if not any(found.pads):
+                extent = found.extent(place, kernel[place])
+                n.flow.even_pads.append((n.label, dim, amount, extent, found.strides[place]))
 
 
 def constant_of_shape(n: NodeReading) -> list[DimList]:

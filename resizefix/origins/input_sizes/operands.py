@@ -98,6 +98,17 @@ class Operands:
         document, tensor = self.view.document, self.initializers.get(name)
         return value_of_node(self._constant_nodes[name], document) if tensor is None else document.array(tensor)
 
+    def maker(self, name: str) -> NodeProto | None:
+        """The node of the main graph that makes a tensor."""
+        index = self.scope.producers.get(name)
+        return None if index is None else self.scope.body.node[index]
+
+    def readers(self, name: str) -> list[NodeProto]:
+        """The nodes of the main graph that read a tensor, in their order."""
+        found = self.view.scopes.readers_of((MAIN, name))
+        places = {reader.node_index for reader in found if reader.scope is self.scope}
+        return [self.scope.body.node[place] for place in sorted(place for place in places if place is not None)]
+
     # ---- uses ----
 
     def table(self, place: Place, name: str) -> TableUse:
@@ -137,8 +148,7 @@ class Operands:
         node = self.view.model.graph.node[index]
         if node.op_type != "Squeeze":
             return node.op_type in ("Ceil", "Range")
-        readers = [reader.op_type for reader in self.view.model.graph.node if node.output[0] in reader.input]
-        return bool(readers) and set(readers) == {"Range"}
+        return {reader.op_type for reader in self.readers(node.output[0])} == {"Range"}
 
     def _rounds(self, index: int) -> bool:
         """Whether a node makes a size of a product, as torch does with `recompute_scale_factor`."""
@@ -269,8 +279,9 @@ class Operands:
 
     def _counts_positions(self, node: NodeProto) -> bool:
         """Whether ones are made for their positions, as many as a size is: torch's arange before opset 11."""
-        readers = (reader for reader in self.view.model.graph.node if node.output[0] in reader.input)
-        return node.op_type == "ConstantOfShape" and any(reader.op_type == "NonZero" for reader in readers)
+        return node.op_type == "ConstantOfShape" and any(
+            reader.op_type == "NonZero" for reader in self.readers(node.output[0])
+        )
 
     def _compute_number(self, index: int, node: NodeProto) -> None:
         """A function that no runtime rounds otherwise where its value is whole, as the root of a square."""

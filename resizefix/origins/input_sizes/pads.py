@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from resizefix.document.output_lengths import same_padding
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow, PadRule, PadUse
@@ -109,7 +110,6 @@ def even_pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         if choices.of(node) != "keep" and flow.sizes.fixed(dim) is None:
             flow.parities.append(PadRule(node, dim, _COARSEST, uneven=False))
     for node, dim, amount, extent, stride in flow.even_pads:
-        old = dim.old or 0
-        same = (-(-old // stride) - 1) * stride + extent - old
+        same = same_padding(dim.old or 0, stride, extent)
         if stride > 1 and same == 2 * amount and choices.of(node) != "keep" and flow.sizes.fixed(dim) is None:
             flow.parities.append(PadRule(node, dim, stride, uneven=False))

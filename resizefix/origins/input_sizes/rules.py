@@ -117,10 +117,14 @@ def _looked_at(
             yield condition, lengths, condition.holds(*lengths)
 
 
+def point_of(symbols: Mapping[str, int]) -> dict[str, Lengths]:
+    """One size of the input, as `Sizes.at` takes many."""
+    return {name: np.array([value], np.int64) for name, value in symbols.items()}
+
+
 def broken_at(flow: Flow, symbols: Mapping[str, int]) -> Broken | None:
     """The first node that fails at a size of the input; None where none is seen to."""
-    point = {name: np.array([value], np.int64) for name, value in symbols.items()}
-    for condition, lengths, holds in _looked_at(flow, point):
+    for condition, lengths, holds in _looked_at(flow, point_of(symbols)):
         if not holds[0]:
             return Broken(condition.node, condition.why(*(int(length[0]) for length in lengths)))
     return None

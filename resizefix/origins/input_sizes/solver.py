@@ -228,8 +228,8 @@ class Solver:
             if len(known) < 8 and not any(self.sizes.same(dim, other) for other in known):
                 known.append(dim)
 
-    def settle(self) -> bool:
-        """Meet once more what could not be said before; whether anything is left open."""
+    def settle(self) -> None:
+        """Meet once more what could not be said before."""
         for split in self.splits:
             part = self.sizes.resolve(split.parts[0])
             if part.kind != "var":
@@ -245,7 +245,6 @@ class Solver:
                 self.meet(meeting.node, *meeting.sizes)
             if len(self._deferred) >= len(pending):
                 break
-        return not self._deferred
 
 
 def describe(sizes: Sizes, dim: Dim) -> str:

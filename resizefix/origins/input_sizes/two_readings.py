@@ -54,9 +54,8 @@ def _even_parts(flow: Flow, choices: Choices) -> None:
 def _numbers_given_out(flow: Flow, choices: Choices) -> None:
     """An output that no image decides, and that holds a size of the image."""
     sides = {old for name, old in flow.sizes.symbols.items() if name != "batch"}
-    makers = {name: index for index, node in enumerate(flow.view.model.graph.node) for name in node.output}
     for output in flow.view.model.graph.output:
-        index, name = makers.get(output.name), output.name
+        index, name = flow.operands.scope.producers.get(output.name), output.name
         if flow.is_moving(name):
             continue
         label = name if index is None else flow.labels[index]

@@ -4,54 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from resizefix.document.output_lengths import Windows, same_padding, windows
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import AttributeUse, DimList, NodeReading, UnknownRankError
 
 
 def _window(n: NodeReading, dims: DimList, kernel: Sequence[int]) -> DimList:
     """floor((size + pads - extent) / stride) + 1 on each spatial axis."""
-    count = len(kernel)
-    strides, dilations = _steps(n, "strides", count), _steps(n, "dilations", count)
-    auto_pad = n.attribute("auto_pad", b"NOTSET")
-    pads = [0] * 2 * count if auto_pad == b"VALID" else n.attribute("pads", [0] * 2 * count)
+    count, found = len(kernel), windows(n.attribute, len(kernel))
     made: list[Dim] = []
-    same = auto_pad == b"NOTSET" and _was_same(n, dims, kernel, strides, dilations, pads)
+    was_same = n.attribute("auto_pad", b"NOTSET") == b"NOTSET" and _was_same(n, dims, kernel, found)
     for axis, dim in enumerate(dims[2:]):
-        if same:
-            extent = dilations[axis] * (kernel[axis] - 1) + 1
-            made.append(_same_padded(n, dim, axis, count, extent, strides[axis]))
-            continue
-        if auto_pad in (b"SAME_UPPER", b"SAME_LOWER"):
-            made.append(n.sizes.ceil_div(dim, strides[axis]))
-            continue
-        extent = dilations[axis] * (kernel[axis] - 1) + 1
-        if pads[axis] != pads[axis + count] and n.flow.view.model.producer_name == "pytorch":
-            n.flow.uneven_windows.append((n.label, dim))  # a Pad that the exporter put into the window
-        made.append(_slid(n, dim, pads[axis], pads[axis + count], extent, strides[axis]))
+        extent, stride = found.extent(axis, kernel[axis]), found.strides[axis]
+        before, after = found.pads[axis], found.pads[axis + count]
+        if was_same:
+            made.append(_same_padded(n, dim, axis, count, extent, stride))
+        elif found.is_same:
+            made.append(n.sizes.ceil_div(dim, stride))
+        else:
+            if before != after and n.flow.view.model.producer_name == "pytorch":
+                n.flow.uneven_windows.append((n.label, dim))  # a Pad that the exporter put into the window
+            made.append(_slid(n, dim, before, after, extent, stride))
     return tuple(made)
 
 
-def _steps(n: NodeReading, name: str, count: int) -> Sequence[int]:
-    """A number for each spatial axis, 1 where there are none: torch 1.4 leaves the strides of a pool empty."""
-    return n.attribute(name) or [1] * count
-
-
-def _was_same(
-    n: NodeReading,
-    dims: DimList,
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    pads: Sequence[int],
-) -> bool:
+def _was_same(n: NodeReading, dims: DimList, kernel: Sequence[int], found: Windows) -> bool:
     """Whether the pads are those that "SAME" makes of the size here, which a converter wrote as numbers: more behind
     than before, or any in a file of tf2onnx. No other exporter pads a window unevenly."""
-    count = len(kernel)
-    if all(stride == 1 for stride in strides) or any(dim.old is None for dim in dims[2:]):
+    count, pads = len(kernel), found.pads
+    if all(stride == 1 for stride in found.strides) or any(dim.old is None for dim in dims[2:]):
         return False
     for axis, dim in enumerate(dims[2:]):
-        size, stride = dim.old or 0, strides[axis]
-        total = max((-(-size // stride) - 1) * stride + dilations[axis] * (kernel[axis] - 1) + 1 - size, 0)
+        total = max(same_padding(dim.old or 0, found.strides[axis], found.extent(axis, kernel[axis])), 0)
         if (pads[axis], pads[axis + count]) != (total // 2, total - total // 2):
             return False
     uneven = any(pads[axis] != pads[axis + count] for axis in range(count))
@@ -74,11 +58,9 @@ def _slid(n: NodeReading, dim: Dim, before: int, after: int, extent: int, stride
     sizes = n.sizes
     change = before + after - extent
     if not n.attribute("ceil_mode", 0):
-        return (
-            sizes.plus(sizes.floor_div(sizes.plus(dim, change), stride), 1)
-            if stride != 1
-            else sizes.plus(dim, change + 1)
-        )
+        if stride == 1:
+            return sizes.plus(dim, change + 1)
+        return sizes.plus(sizes.floor_div(sizes.plus(dim, change), stride), 1)
     # A last window that begins in the padding behind the data is left out (onnxruntime, pool_attributes.h).
     rounded = sizes.plus(sizes.ceil_div(sizes.plus(dim, change), stride), 1)
     return sizes.least(rounded, sizes.ceil_div(sizes.plus(dim, before), stride))
@@ -103,16 +85,14 @@ def conv_transpose(n: NodeReading) -> list[DimList]:
     n.require(dims[1], "origins.weights")
     if n.attribute("output_shape") is not None:
         raise n.refuse("origins.input-size-attribute", name="output_shape")
-    strides, dilations = (n.attribute(name, [1] * count) for name in ("strides", "dilations"))
-    extra, pads = n.attribute("output_padding", [0] * count), n.attribute("pads", [0] * 2 * count)
-    same = n.attribute("auto_pad", b"NOTSET") in (b"SAME_UPPER", b"SAME_LOWER")
+    found, extra = windows(n.attribute, count), n.attribute("output_padding", [0] * count)
     made: list[Dim] = []
     for axis, dim in enumerate(dims[2:]):
-        scaled = n.sizes.product([dim, n.const(strides[axis])])
-        extent = dilations[axis] * (weight[2 + axis] - 1) + 1
-        change = extra[axis] + extent - pads[axis] - pads[axis + count] - strides[axis]
-        made.append(scaled if same else n.sizes.plus(scaled, change))
-    if len(set(extra)) > 1 and len(set(strides)) == 1:
+        scaled = n.sizes.product([dim, n.const(found.strides[axis])])
+        padded = found.pads[axis] + found.pads[axis + count]
+        change = extra[axis] + found.extent(axis, weight[2 + axis]) - padded - found.strides[axis]
+        made.append(scaled if found.is_same else n.sizes.plus(scaled, change))
+    if len(set(extra)) > 1 and len(set(found.strides)) == 1:
         n.flow.padded_outputs.append((n.label, tuple(made)))
     return [(dims[0], n.const(weight[1] * n.attribute("group", 1)), *made)]
 
@@ -127,12 +107,9 @@ def pool(n: NodeReading) -> list[DimList]:
     """A window as large as the whole map takes all of it at any size; one that divides it may be an adaptive pool."""
     dims, kernel = n.dims(0), n.attribute("kernel_shape")
     made = list(_window(n, dims, kernel))
-    count = len(kernel)
-    strides = _steps(n, "strides", count)
-    padded = any(n.attribute("pads", [0] * 2 * count))
-    given = n.attribute("auto_pad", b"NOTSET") in (b"NOTSET", b"VALID")
-    follows = any(n.sizes.fixed(size) is None for size in dims[2:])
-    if padded or not given or not follows or any(step != 1 for step in n.attribute("dilations", [1])):
+    count, found = len(kernel), windows(n.attribute, len(kernel))
+    strides, plain = found.strides, not found.is_same and not any(found.pads) and set(found.dilations) == {1}
+    if not plain or all(n.sizes.fixed(size) is not None for size in dims[2:]):
         return [(*dims[:2], *made)] * len(n.node.output)
     parts = [_part(size, length, step) for size, length, step in zip(dims[2:], kernel, strides, strict=True)]
     small = n.node.op_type in ("MaxPool", "LpPool") and max(kernel) <= _STEP_DOWN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,8 +65,7 @@ class Coupling:
     shared: bool = False
 
 
-@dataclass(frozen=True)
-class InputBinding:
+class InputBinding(NamedTuple):
     """One site that a promoted input drives.
 
     `base` is the operand (scales or sizes, as `kind` says) at the old value; `entries` are its positions that the input
@@ -95,7 +94,7 @@ class InputBinding:
         """Which of its operands the node reads."""
         return ExtentKind.SIZES if self.by_shape else self.kind
 
-    @cached_property
+    @property
     def key(self) -> Key:
         """Finds the site's node in any copy of the document."""
         return self.scope, self.output

@@ -75,15 +75,20 @@ class Scope:
         return name in self.producers or name in self.initializers or name in self.inputs
 
 
-@dataclass(frozen=True, eq=False)
-class Definition:
-    """Where a name gets its value, seen from some scope."""
+class Definition(NamedTuple):
+    """Where a name gets its value, seen from some scope. Each is equal to itself alone."""
 
     scope: Scope
     name: str
     kind: DefinitionKind
     node: NodeProto | None = None
     tensor: TensorProto | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     @property
     def key(self) -> Key:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -48,7 +47,7 @@ def bind_input(site: ReadSite, form: Form) -> InputBinding:
     crops = interpolation.coordinate_transformation_mode is CoordinateTransformationMode.TF_CROP_AND_RESIZE
     of_site = site.op_type, site.since_version, site.extent.kind, site.values
     bound = _bound(_Kind(*of_site, interpolation.axes, crops, site.input_dims), form)
-    return replace(bound, scope=site.scope.path, input=site.input, output=site.output, label=site.label)
+    return bound._replace(scope=site.scope.path, input=site.input, output=site.output, label=site.label)
 
 
 @lru_cache(maxsize=256)
@@ -98,7 +97,7 @@ def bind_integer_input(site: ReadSite, form: Form | None, denominator: int | Non
         never = common_denominator(scales) is None
         code = "operations.factor-never-rational" if never else "operations.factor-not-rational"
         raise RefusedError(code, scale=scale, chosen=chosen, largest=f"{LARGEST_DENOMINATOR:,}")
-    driven = replace(floats, denominator=chosen, by_shape=by_shape)
+    driven = floats._replace(denominator=chosen, by_shape=by_shape)
     if by_shape:
         _refuse_other_samples(driven)
     return driven

@@ -199,9 +199,8 @@ class _Finder:
             reason = None
             if not extent.values:
                 reason = Diagnostic("operations.computed-but", chain=_chain_text(origin.chain), why=found)
-            return replace(origin, reason=reason), extent
-        origin = replace(
-            origin,
+            return origin._replace(reason=reason), extent
+        origin = origin._replace(
             recovered_scales=found.scales,
             right_under_every_rule=None if found.scales is None else found.right_under_every_rule,
             says=found.says,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
-from typing import overload
+from typing import NamedTuple, overload
 
 
 class OriginKind(str, Enum):
@@ -61,8 +60,7 @@ class Others(Sequence[str]):
         return repr(tuple(self))
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """`name` is the operand's tensor, or the graph input behind it; `shared_by` the other nodes that read the same
     constant; `chain` the operators between the operand and where it comes from, last first.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,12 +86,11 @@ def trials_of(source: PromotedInput, fits: Callable[[Trial], bool] | None = None
     A whole step decides whether a site is free: it cannot be lost in rounding, as a fraction on a small tensor can.
     Where that is more than fits into memory, steps down take their place.
     """
-    others = _others(_KIND(source.sites[0]), tuple(source.value))
+    others = _others(source.sites[0][_NAMES:], tuple(source.value))
     return tuple(islice((value for value in others if fits is None or fits(Trial(((source, value),)))), 2))
 
 
 _NAMES = 4  # the first fields of a binding, in which sites of one kind differ
-_KIND = attrgetter(*(field.name for field in fields(InputBinding)[_NAMES:]))
 
 
 @lru_cache(maxsize=256)

@@ -73,8 +73,7 @@ def _many(function: F, *, writes: bool) -> F:
     counted = number_option("--jobs", click.IntRange(min=1), 1, "Work on this many models at a time.")(call)
     metavar = "" if writes else "[MODEL]..."  # Subcommand.format_usage writes another line for commands that write
     return cast(
-        F,
-        click.argument("more", nargs=-1, metavar=metavar, type=click.Path() if writes else ModelArgument())(counted),
+        F, click.argument("more", nargs=-1, metavar=metavar, type=click.Path() if writes else ModelArgument())(counted)
     )
 
 

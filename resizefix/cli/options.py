@@ -156,11 +156,7 @@ writing = together(
     click.option("--in-place", is_flag=True, help="Replace the input file."),
     click.option("--dry-run", is_flag=True, help="Show each node before and after; write nothing."),
     click.option(
-        "-n",
-        "--node",
-        multiple=True,
-        type=NodeType(),
-        help="Only these nodes: a glob on the name, or #K (repeatable).",
+        "-n", "--node", multiple=True, type=NodeType(), help="Only these nodes: a glob on the name, or #K (repeatable)."
     ),
     click.option("--no-verify", is_flag=True, help="Write the result without running the models."),
     click.option("--copy-unchanged", is_flag=True, help="If nothing needs to change, copy IN to OUT."),

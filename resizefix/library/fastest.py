@@ -17,7 +17,8 @@ from resizefix.errors import RefusedError, UsageError
 from resizefix.library.live_runtimes import seconds_left
 from resizefix.library.node_times import NodeTimes, Stopwatch, Timer, Values
 from resizefix.library.speed import GAIN, FormTime, NodeSpeed, Speed, WholeSpeed, ratio
-from resizefix.operations.candidates import LegalizeAs, candidates, legalizers, why_left_alone
+from resizefix.operations.candidates import LegalizeAs, candidates, why_left_alone
+from resizefix.operations.legalize import legalizers
 from resizefix.operations.replacement import Allowance, Replacement
 from resizefix.operations.rewriter import Rewritten, rewrite
 from resizefix.operations.site import Site

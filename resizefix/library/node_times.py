@@ -12,7 +12,8 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import RefusedError, UsageError
 from resizefix.library.speed import GAIN, FormTime, NodeSpeed, milliseconds, ratio
-from resizefix.operations.candidates import AS_IT_IS, LegalizeAs, candidates, form_now, legalizers
+from resizefix.operations.candidates import AS_IT_IS, LegalizeAs, candidates, form_now
+from resizefix.operations.legalize import legalizers
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.rewriter import rewrite
 from resizefix.operations.site import Site

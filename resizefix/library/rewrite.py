@@ -208,11 +208,7 @@ def trt_legacy(
 
 
 def _proven(
-    before: Document,
-    made: Rewritten | LegacyForm,
-    changed: Sequence[Site],
-    allowed: float,
-    rules: Conditions | None,
+    before: Document, made: Rewritten | LegacyForm, changed: Sequence[Site], allowed: float, rules: Conditions | None
 ) -> Result:
     """The result if it is proven. `allowed` is the largest difference for a rewrite that is not exact, as a part of an
     output's largest value."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.dialects.model_view import ModelView
-from resizefix.document.names import FreshNames
-from resizefix.document.scopes import names_in
 from resizefix.document.shapes import Key
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.errors import RefusedError
@@ -18,7 +15,6 @@ from resizefix.operations.replacement import Allowance, Replacement, every_lower
 from resizefix.operations.site import Site
 from resizefix.origins.origin import OriginKind
 from resizefix.outcome import Outcome, Status
-from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Target
 
 AS_IT_IS = "as it is"
@@ -94,12 +90,6 @@ def form_now(legalizer: Legalizer) -> str | None:
     if isinstance(plan, Replacement):
         return plan.how
     return None if plan.status is Status.REFUSED else AS_IT_IS
-
-
-def legalizers(view: ModelView, sites: Sequence[Site], target: Target, allowance: Allowance) -> list[Legalizer]:
-    """What knows the forms of each site."""
-    facts, fresh = facts_in(view), FreshNames(names_in(view.model)).fresh
-    return [Legalizer(site, facts[site.index], target, allowance, fresh) for site in sites]
 
 
 def _spellings(subject: ResizeSpec, legalizer: Legalizer) -> Iterator[tuple[str, Replacement]]:

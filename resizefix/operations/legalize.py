@@ -69,11 +69,8 @@ def legalize(
 def rewritable(view: ModelView, sites: Sequence[Site], target: Target, *, exactly: bool = False) -> frozenset[int]:
     """The indices of the sites that `legalize` can rewrite for the target (`exactly`: bit for bit); no document is
     made."""
-    facts, names = facts_in(view), FreshNames(names_in(view.model))
-    found = ((site, Legalizer(site, facts[site.index], target, Allowance(), names.fresh).plan()) for site in sites)
-    return frozenset(
-        site.index for site, plan in found if isinstance(plan, Replacement) and (plan.exact or not exactly)
-    )
+    plans = ((one.site.index, one.plan()) for one in legalizers(view, sites, target, Allowance()))
+    return frozenset(index for index, plan in plans if isinstance(plan, Replacement) and (plan.exact or not exactly))
 
 
 class Legalize(Operation[Replacement]):
@@ -87,14 +84,13 @@ class Legalize(Operation[Replacement]):
 
     def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
         """What becomes of each site, by the facts of the model as it is now."""
-        facts, fresh = facts_in(view), FreshNames(names_in(view.model)).fresh
         faults = faults_in(view) if self._target is ONNXRUNTIME else ()
         broken = {index: found for index, found in enumerate(faults) if any(fault.stops_loading for fault in found)}
         return [
-            _refused_for(site, self._target, broken[site.index])
-            if site.index in broken
-            else self.plan_of(Legalizer(site, facts[site.index], self._target, self._allowance, fresh))
-            for site in sites
+            _refused_for(one.site, self._target, broken[one.site.index])
+            if one.site.index in broken
+            else self.plan_of(one)
+            for one in legalizers(view, sites, self._target, self._allowance)
         ]
 
     def plan_of(self, legalizer: Legalizer) -> Replacement | Outcome:
@@ -246,6 +242,12 @@ class Legalizer:
         """The node in its own dialect, its extent one FLOAT or INT64 initializer."""
         node, initializers = spelled(subject, self.site, dialect, self.fresh)
         return chain_replacement(node, initializers, start, chain)
+
+
+def legalizers(view: ModelView, sites: Sequence[Site], target: Target, allowance: Allowance) -> list[Legalizer]:
+    """What knows the forms of each site."""
+    facts, fresh = facts_in(view), FreshNames(names_in(view.model)).fresh
+    return [Legalizer(site, facts[site.index], target, allowance, fresh) for site in sites]
 
 
 def _facts_as(facts: SiteFacts, subject: ResizeSpec, node: NodeProto) -> SiteFacts:

@@ -60,12 +60,7 @@ def _far(run: Run) -> float:
 def rows(verification: Verification) -> list[tuple[str, str, str, str]]:
     """A row for each run, as HEADINGS name its cells; all that comes from a file is printable."""
     return [
-        (
-            "default level" if run.optimized else "disabled",
-            shapes_text(run.shapes),
-            _fed(run),
-            _result(run),
-        )
+        ("default level" if run.optimized else "disabled", shapes_text(run.shapes), _fed(run), _result(run))
         for run in verification.runs
     ]
 

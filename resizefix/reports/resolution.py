@@ -7,8 +7,7 @@ from typing import Any
 from resizefix.library.resolution import Freedom, InputResolution
 from resizefix.printable import printable
 from resizefix.reports.json import fields
-
-_MOST_NAMED = 3
+from resizefix.reports.wording import some_of
 
 
 def resolution_line(found: InputResolution) -> str | None:
@@ -16,9 +15,7 @@ def resolution_line(found: InputResolution) -> str | None:
     if found.freedom is Freedom.NO_IMAGE or found.size is None:
         return None
     size = "x".join("?" if length is None else str(length) for length in found.size)
-    nodes = ", ".join(printable(node) for node in found.nodes[:_MOST_NAMED])
-    more = len(found.nodes) - _MOST_NAMED
-    named = f"{nodes} and {more} more" if more > 0 else nodes
+    named = some_of(found.nodes)
     if found.freedom is Freedom.FREE:
         return "resolution: not fixed by the file"
     if found.freedom is Freedom.FIXED:

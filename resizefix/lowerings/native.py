@@ -12,6 +12,7 @@ from onnx import TensorProto
 from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode
+from resizefix.targets.onnxruntime_target import runs_on_axes
 
 FLOATING = frozenset({TensorProto.FLOAT, TensorProto.FLOAT16})
 ANY_MODE = FLOATING
@@ -48,18 +49,10 @@ def _why_not_type(subject: ResizeSpec) -> str | None:
 
 def _why_not_rank(subject: ResizeSpec) -> str | None:
     """Linear and cubic kernels exist for some ranks and places of the scaled axes only."""
-    mode, rank = subject.interpolation.mode, len(subject.axes)
-    scaled = {axis.index for axis in subject.scaled}
-    if mode is Mode.NEAREST or rank == 2 or (rank == 3 and mode is Mode.LINEAR):
-        return None
-    if rank == 4 and (scaled <= {2, 3} or (scaled <= {1, 2} and _takes_channels_last(subject))):
-        return None
-    if rank == 5 and scaled <= {2, 3, 4} and mode is Mode.LINEAR:
-        return None
-    axes = ", ".join(str(axis) for axis in sorted(scaled))
-    return Diagnostic("lowerings.no-kernel-of-rank", mode=mode.value, rank=rank, axes=axes)
-
-
-def _takes_channels_last(subject: ResizeSpec) -> bool:
+    mode, rank, scaled = subject.interpolation.mode, len(subject.axes), sorted(axis.index for axis in subject.scaled)
     grows = all(axis.scale is not None and axis.scale >= 1 for axis in subject.axes)
-    return subject.interpolation.mode is Mode.LINEAR or subject.interpolation.antialias or grows
+    channels_last = mode is Mode.LINEAR or subject.interpolation.antialias or grows
+    if runs_on_axes(mode.value, rank, scaled, channels_last=channels_last):
+        return None
+    axes = ", ".join(map(str, scaled))
+    return Diagnostic("lowerings.no-kernel-of-rank", mode=mode.value, rank=rank, axes=axes)

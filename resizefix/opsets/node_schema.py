@@ -17,6 +17,7 @@ from resizefix.dialects.dialect import RESIZES
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label
 from resizefix.document.text import counted
 from resizefix.document.view import View
+from resizefix.opsets.signatures import schema_of
 
 if TYPE_CHECKING:
     from resizefix.opsets.verdict import Blocker
@@ -87,13 +88,8 @@ def why_incomplete(node: NodeProto, opset: int) -> str | None:
 @lru_cache(maxsize=4096)
 def _needs(op_type: str, opset: int) -> _Needs | None:
     # What an opset newer than the installed onnx changed is not known.
-    if not 0 < opset <= onnx.defs.onnx_opset_version():
-        return None
-    try:
-        schema = onnx.defs.get_schema(op_type, opset)
-    except onnx.defs.SchemaError:
-        return None
-    if schema.deprecated:
+    schema = schema_of(op_type, opset) if 0 < opset <= onnx.defs.onnx_opset_version() else None
+    if schema is None:
         return None
     return _Needs(
         schema.min_input,

@@ -41,8 +41,7 @@ def layer_normalization(site: Site) -> None:
     x, wide = _computed_in(site, data)
     mean = site.add("ReduceMean", x, into=site.output(1) or None, axes=axes, keepdims=1)
     centred = site.add("Sub", x, mean)
-    variance = site.add("ReduceMean", site.add("Mul", centred, centred), axes=axes, keepdims=1)
-    deviation = site.add("Sqrt", site.add("Add", variance, _epsilon(site, x)))
+    deviation = _deviation(site, centred, axes)
     if site.output(2):
         site.add("Reciprocal", deviation, into=site.output(2))
     _affine(site, site.add("Div", centred, deviation), site.input(1), site.input(2), data, wide)
@@ -53,9 +52,7 @@ def rms_normalization(site: Site) -> None:
     data = site.input(0)
     axes = _trailing_axes(site, data)
     x, wide = _computed_in(site, data)
-    mean_square = site.add("ReduceMean", site.add("Mul", x, x), axes=axes, keepdims=1)
-    deviation = site.add("Sqrt", site.add("Add", mean_square, _epsilon(site, x)))
-    _affine(site, site.add("Div", x, deviation), site.input(1), "", data, wide)
+    _affine(site, site.add("Div", x, _deviation(site, x, axes)), site.input(1), "", data, wide)
 
 
 def _trailing_axes(site: Site, data: str) -> list[int]:
@@ -63,8 +60,11 @@ def _trailing_axes(site: Site, data: str) -> list[int]:
     return list(range(site.axis(-1, data), rank))
 
 
-def _epsilon(site: Site, like: str) -> str:
-    return site.scalar(site.attribute("epsilon", 1e-5), like=like)
+def _deviation(site: Site, x: str, axes: list[int]) -> str:
+    """sqrt(mean(x²) + ε)"""
+    mean_square = site.add("ReduceMean", site.add("Mul", x, x), axes=axes, keepdims=1)
+    epsilon = site.scalar(site.attribute("epsilon", 1e-5), like=x)
+    return site.add("Sqrt", site.add("Add", mean_square, epsilon))
 
 
 def group_normalization(site: Site) -> None:

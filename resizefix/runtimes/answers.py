@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Array
 
 
@@ -25,6 +27,16 @@ class Ending(str, Enum):
     CRASHED_LOAD = "crashed-load"
     CRASHED_RUN = "crashed-run"
     LATE = "late"
+
+
+def how_ended(code: int) -> Diagnostic:
+    """How a process ended, by its exit code, which a signal makes negative."""
+    if code >= 0:
+        return Diagnostic("runtimes.ended-with-code", status=code)
+    try:
+        return Diagnostic("runtimes.crashed-by", signal=signal.Signals(-code).name)
+    except ValueError:
+        return Diagnostic("runtimes.ended-by-signal", signal=-code)
 
 
 @dataclass(frozen=True)

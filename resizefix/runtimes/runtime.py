@@ -23,7 +23,7 @@ import numpy as np
 from resizefix.diagnostics import Diagnostic
 from resizefix.printable import one_paragraph
 from resizefix.process import free_memory
-from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer, TimedModel, Timings
+from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer, TimedModel, Timings, how_ended
 from resizefix.runtimes.catalogue import RuntimeRow
 from resizefix.runtimes.inputs import Feeds
 from resizefix.runtimes.runtime_worker import packed, unpacked
@@ -206,14 +206,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _epitaph(code: int) -> Diagnostic:
-    if code >= 0:
-        return Diagnostic("runtimes.ended-with-code", status=code)
-    if -code == signal.SIGABRT:
-        return Diagnostic("runtimes.aborted")
-    try:
-        return Diagnostic("runtimes.crashed-by", signal=signal.Signals(-code).name)
-    except ValueError:
-        return Diagnostic("runtimes.ended-by-signal", signal=-code)
+    return Diagnostic("runtimes.aborted") if -code == signal.SIGABRT else how_ended(code)
 
 
 def _with_printed(reason: str, printed: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import platform
-import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.runtimes.answers import LiveUnavailable, NodeAnswer
+from resizefix.runtimes.answers import LiveUnavailable, NodeAnswer, how_ended
 from resizefix.runtimes.tensorrt_errors import LiveError, builder_errors, of_the_whole, parser_errors
 from resizefix.runtimes.tensorrt_worker import MODULE
 from resizefix.worker import Worker, WorkerEndedError
@@ -124,7 +123,7 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
             except TimeoutError:
                 return self._too_late(model, said)
             except WorkerEndedError as ended:
-                crash = _epitaph(ended.code)
+                crash = how_ended(ended.code)
             if "unavailable" in said:
                 return LiveUnavailable(said["unavailable"]["reason"])
             if said:
@@ -136,12 +135,6 @@ class LiveParser(contextlib.AbstractContextManager["LiveParser"]):
             return LiveUnavailable(Diagnostic("runtimes.too-slow", parser=self._parser, time_limit=self.time_limit))
         late = Diagnostic("runtimes.not-built", time_limit=self.time_limit)
         return replace(_verdict(self._parser, model, said, build=False, crash=None), unanswered=late)
-
-
-def _epitaph(code: int) -> Diagnostic:
-    if code < 0:
-        return Diagnostic("runtimes.crashed-by", signal=signal.Signals(-code).name)
-    return Diagnostic("runtimes.ended-with-code", status=code)
 
 
 def _plain(profile: Mapping[str, Bounds] | None) -> dict[str, dict[str, list[int]]]:

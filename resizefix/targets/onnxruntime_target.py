@@ -7,6 +7,7 @@ ParseScalesData). That the graph is valid ONNX at its opset is asked of onnx's s
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from functools import lru_cache
 
 import onnx
@@ -78,22 +79,23 @@ def _is_one(scale: float | None) -> bool:
     return scale is None or scale == 1
 
 
-def _linear_layout(f: SiteFacts) -> bool:
-    scales = _scales(f)
-    if f.mode != "linear" or scales is None:
+def runs_on_axes(mode: str, rank: int, scaled: Collection[int], *, channels_last: bool) -> bool:
+    """Whether there is a kernel of the mode where these axes are scaled; `channels_last`: and where the channels stand
+    behind the image."""
+    if mode == "nearest" or rank == 2 or (rank == 3 and mode == "linear"):
         return True
-    ends = _is_one(scales[0]) and (_is_one(scales[1]) or _is_one(scales[-1])) if len(scales) == 4 else False
-    return len(scales) in (2, 3) or ends or (len(scales) == 5 and _is_one(scales[0]) and _is_one(scales[1]))
+    if rank == 4:
+        return {2, 3}.issuperset(scaled) or (channels_last and {1, 2}.issuperset(scaled))
+    return rank == 5 and mode == "linear" and {2, 3, 4}.issuperset(scaled)
 
 
-def _cubic_layout(f: SiteFacts) -> bool:
+def _layout(f: SiteFacts) -> bool:
     scales = _scales(f)
-    if f.mode != "cubic" or scales is None or len(scales) == 2:
+    if scales is None:
         return True
-    if len(scales) != 4 or not _is_one(scales[0]):
-        return False
-    channels_last = _is_one(scales[3]) and (f.antialias or all(scale is None or scale >= 1 for scale in scales[1:3]))
-    return _is_one(scales[1]) or channels_last
+    scaled = {axis for axis, scale in enumerate(scales) if not _is_one(scale)}
+    grows = all(scale is None or scale >= 1 for scale in scales)
+    return runs_on_axes(f.mode, len(scales), scaled, channels_last=f.mode == "linear" or f.antialias or grows)
 
 
 def _has_type(f: SiteFacts) -> bool:
@@ -288,7 +290,7 @@ RULES = (
     ),
     Rule(
         name="linear-layout",
-        holds=_linear_layout,
+        holds=lambda f: f.mode != "linear" or _layout(f),
         because="linear runs on rank 2 and 3, on rank 4 with the first and the second or last scale 1, on rank 5 "
         "with the first two 1. The rank is {f.rank_name}, {f.extent_name} {f.values}",
         source=_KERNEL,
@@ -296,7 +298,7 @@ RULES = (
     ),
     Rule(
         name="cubic-layout",
-        holds=_cubic_layout,
+        holds=lambda f: f.mode != "cubic" or _layout(f),
         because="cubic runs on rank 2, and on rank 4 with the first and the second or last scale 1; the rank is "
         "{f.rank_name}, {f.extent_name} {f.values}",
         source=_KERNEL,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import NodeProto, TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.edits import Change
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.operators import integers, shape_of_input
+from resizefix.faults.operators import sizes_of_input
 from resizefix.faults.resize_node import INT64, Operand, ResizeNode
 
 LOST_CHANNELS = "lost-channels"
@@ -34,7 +32,7 @@ def lost_channels(node: ResizeNode, _: Preferences) -> Fault | None:
         return None
     because = Diagnostic("faults.channels-lost", channels=channels)
     fix = Diagnostic("faults.channels-of-input", evidence=evidence)
-    return Fault(LOST_CHANNELS, because, fix, _with_input_channels(node, sizes, tail), keeps_numbers=False)
+    return Fault(LOST_CHANNELS, because, fix, sizes_of_input(node, sizes.position, 2, tail), keeps_numbers=False)
 
 
 def _known(node: ResizeNode) -> tuple[int | None, int | None]:
@@ -68,19 +66,3 @@ def _behind_two_ones(node: ResizeNode, sizes: Operand, rank: int) -> list[str] |
         return None
     ones = node.value_of(concat.input[0])
     return list(concat.input[1:]) if ones is not None and ones.tolist() == [1, 1] else None
-
-
-def _with_input_channels(node: ResizeNode, sizes: Operand, tail: list[str] | list[int]) -> Change:
-    shape, shape_name = shape_of_input(node)
-    start, end = integers(node, "start", 0), integers(node, "end", 2)
-    initializers: list[TensorProto] = [start, end]
-    names = [name for name in tail if isinstance(name, str)]
-    if not names:
-        constant = integers(node, "sizes_tail", *(size for size in tail if isinstance(size, int)))
-        initializers.append(constant)
-        names = [constant.name]
-    head, whole = node.names.fresh(f"{node.output}_sizes_head"), node.names.fresh(f"{node.output}_sizes")
-    before: list[NodeProto] = [shape]
-    before.append(helper.make_node("Slice", [shape_name, start.name, end.name], [head], name=head))
-    before.append(helper.make_node("Concat", [head, *names], [whole], name=whole, axis=0))
-    return Change(node.with_input(sizes.position, whole), before=before, initializers=initializers, resized=True)

@@ -18,7 +18,7 @@ from resizefix.document.edits import Change
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.operators import empty_tensor, integers, shape_of_input
+from resizefix.faults.operators import empty_tensor, integers, sizes_of_input
 from resizefix.faults.output_sizes import met
 from resizefix.faults.resize_node import Operand, ResizeNode
 from resizefix.faults.types import stored_pair
@@ -211,16 +211,7 @@ def _sizes_behind(node: ResizeNode, kept: int, sizes: Array) -> Change:
         changed = node.with_input(place, tail.name)
         changed.attribute.append(helper.make_attribute("axes", list(range(kept, len(sizes)))))
         return Change(changed, initializers=[tail], resized=True)
-    shape, shape_name = shape_of_input(node)
-    start, end = integers(node, "start", 0), integers(node, "end", kept)
-    tail = integers(node, "sizes_tail", *sizes[kept:].tolist())
-    head, whole = node.names.fresh(f"{node.output}_sizes_head"), node.names.fresh(f"{node.output}_sizes")
-    before = [
-        shape,
-        helper.make_node("Slice", [shape_name, start.name, end.name], [head], name=head),
-        helper.make_node("Concat", [head, tail.name], [whole], name=whole, axis=0),
-    ]
-    return Change(node.with_input(place, whole), before=before, initializers=[start, end, tail], resized=True)
+    return sizes_of_input(node, place, kept, sizes[kept:].tolist())
 
 
 def nearly_one(node: ResizeNode, _: Preferences) -> Fault | None:

@@ -6,10 +6,11 @@ own version says: Upsample and Resize-10 sample asymmetrically, and nearest roun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, helper
+from onnx import helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import Change
@@ -305,10 +306,22 @@ def missing_operand(node: ResizeNode, _: Preferences) -> Fault | None:
     return Fault(OPERAND_SPELLING, because, Diagnostic("faults.reads-empty"), change)
 
 
-def shape_of_input(node: ResizeNode) -> tuple[NodeProto, str]:
-    """A Shape node of X and the name that it writes."""
-    name = node.names.fresh(f"{node.output}_input_shape")
-    return helper.make_node("Shape", [node.node.input[0]], [name], name=name), name
+def sizes_of_input(node: ResizeNode, position: int, kept: int, tail: Sequence[str] | Sequence[int]) -> Change:
+    """Input `position` gives X's first `kept` sizes at run time, then `tail`: numbers, or names of what gives them."""
+    shape = node.names.fresh(f"{node.output}_input_shape")
+    initializers = [integers(node, "start", 0), integers(node, "end", kept)]
+    bounds = [tensor.name for tensor in initializers]
+    names = [name for name in tail if isinstance(name, str)]
+    if not names:
+        initializers.append(integers(node, "sizes_tail", *(size for size in tail if isinstance(size, int))))
+        names = [initializers[-1].name]
+    head, whole = node.names.fresh(f"{node.output}_sizes_head"), node.names.fresh(f"{node.output}_sizes")
+    before = [
+        helper.make_node("Shape", [node.node.input[0]], [shape], name=shape),
+        helper.make_node("Slice", [shape, *bounds], [head], name=head),
+        helper.make_node("Concat", [head, *names], [whole], name=whole, axis=0),
+    ]
+    return Change(node.with_input(position, whole), before=before, initializers=initializers, resized=True)
 
 
 def integers(node: ResizeNode, what: str, *values: int) -> Any:

@@ -97,7 +97,7 @@ class AxisSizes:
         found = {rank - taken for rank, (_, taken) in zip(ranks, ways, strict=True) if rank is not None}
         if not found or None in ranks:
             return None
-        if definition is not None and _is_broadcasting(definition):
+        if definition is not None and _row(definition) is _broadcast:
             return max(found)  # ranks are aligned at the end (Broadcasting in ONNX, docs/Broadcasting.md)
         return found.pop() if len(found) == 1 else None
 
@@ -108,7 +108,7 @@ class AxisSizes:
             branches = self.view.calls.branches(definition)
             if branches is not None:
                 return [_Source(branch.scope, branch.name) for branch in branches]
-        if definition.node is not None and _is_broadcasting(definition):
+        if definition.node is not None and _row(definition) is _broadcast:
             return [_Source(definition.scope, name) for name in definition.node.input]
         one = _scanned(definition) if definition.node is None else _input_of_same_rank(definition)
         return [] if one is None else [one]
@@ -133,9 +133,7 @@ class AxisSizes:
         definition = self.scopes.definition(self.scopes.by_path[size.tensor[0]], size.tensor[1])
         if definition is None or definition.kind is not DefinitionKind.NODE or definition.node is None:
             return self._root(size)
-        row = _row(definition.node, definition.name)
-        if why_incomplete(definition.node, definition.scope.opset) is not None:
-            row = None
+        row = _row(definition)
         found = None if row is None else row(_Reading(self, definition, definition.node), size.axis)
         return self._root(size) if found is None else found
 
@@ -157,22 +155,11 @@ class _Source(NamedTuple):
     taken: int = 0
 
 
-def _is_broadcasting(definition: Definition) -> bool:
-    node = definition.node
-    if node is None or why_incomplete(node, definition.scope.opset) is not None:
-        return False
-    return _row(node, definition.name) is _broadcast
-
-
 def _input_of_same_rank(definition: Definition) -> _Source | None:
     """The first input of a node that keeps the rank."""
     node = definition.node
-    if node is None or not node.input or why_incomplete(node, definition.scope.opset) is not None:
-        return None
-    resizes = is_resize(node)
-    if not resizes and _row(node, definition.name) is None:
-        return None
-    return _Source(definition.scope, node.input[0])
+    keeps = node is not None and bool(node.input) and (is_resize(node) or _row(definition) is not None)
+    return _Source(definition.scope, node.input[0]) if node is not None and keeps else None
 
 
 def _scanned(definition: Definition) -> _Source | None:
@@ -289,16 +276,10 @@ def _window(reading: _Reading, axis: int, kernel: Dims | None) -> Expression | N
     found = window(reading.attribute, reading.attribute("kernel_shape", kernel), axis - 2)
     if size is None or found is None or (found.after and reading.attribute("ceil_mode", 0)):
         return None  # whether a last window that starts in the padding counts differs between versions
-    moved = _plus(size, found.before)
-    return _plus(moved if found.stride == 1 else _divided(moved, found.stride), found.after)
-
-
-def _plus(size: Expression, amount: int) -> Expression:
-    return size if amount == 0 else computed("Add", "int64", size, Number(amount, "int64"))
-
-
-def _divided(size: Expression, divisor: int) -> Expression:
-    return computed("Div", "int64", size, Number(divisor, "int64"))
+    for operator, number, nothing in (("Add", found.before, 0), ("Div", found.stride, 1), ("Add", found.after, 0)):
+        if number != nothing:
+            size = computed(operator, "int64", size, Number(number, "int64"))
+    return size
 
 
 _ROWS: dict[str, Row] = {
@@ -317,6 +298,11 @@ _LISTING = {"Reshape": 1, "ConstantOfShape": 0}
 _FOREIGN = frozenset({("com.microsoft", "FusedConv"), ("com.microsoft", "Gelu")})
 
 
-def _row(node: NodeProto, output: str) -> Row | None:
+def _row(definition: Definition) -> Row | None:
+    """The row for what makes a tensor; None where there is none, or the node lacks what its operator needs."""
+    node = definition.node
+    if node is None or definition.name != node.output[0]:
+        return None
     known = node.domain in DEFAULT_DOMAINS or (node.domain, node.op_type) in _FOREIGN
-    return _ROWS.get(node.op_type) if known and output == node.output[0] else None
+    row = _ROWS.get(node.op_type) if known else None
+    return row if row is not None and why_incomplete(node, definition.scope.opset) is None else None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from onnx import TensorProto
 
 from resizefix.document.pieces import Piece
-from resizefix.document.schema import FIELDS, TENSOR_HOLDERS, number_of
+from resizefix.document.schema import FIELDS, TENSOR_HOLDERS, holder_in, number_of
 from resizefix.document.tensors import Cutting, replace_tensors
 from resizefix.document.wire import LENGTH_DELIMITED, VARINT, Readable, Record, encode_bytes, records, varint_value
 
@@ -102,7 +102,7 @@ def detach(
         for record in records(data, start, end):
             if record.end - record.body < THRESHOLD or record.wire_type != LENGTH_DELIMITED:  # most records
                 continue
-            child = _holder(kind, record.number) if everywhere else _CHILDREN[kind].get(record.number)
+            child = holder_in(kind, record.number) if everywhere else _CHILDREN[kind].get(record.number)
             if child is None or record.number in merged:
                 continue
             if child == "NodeProto" and not everywhere and _is_constant(data, record):
@@ -117,11 +117,6 @@ def detach(
         return [cut(start, record.start), cut(record.end, end), *refer(payload)]
 
     return replace_tensors("ModelProto", 0, len(data), entering, replacing, cut) or [cut(0, len(data))]
-
-
-def _holder(kind: str, number: int) -> str | None:
-    row = FIELDS[kind].get(number)
-    return row.message if row is not None and row.message in TENSOR_HOLDERS else None
 
 
 def _stated_twice(data: Readable, kind: str, start: int, end: int) -> set[int]:

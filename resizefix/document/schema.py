@@ -89,3 +89,9 @@ def _reaching(target: str) -> frozenset[str]:
 
 # The kinds of message in which, at any depth, a tensor can stand.
 TENSOR_HOLDERS: frozenset[str] = _reaching("TensorProto")
+
+
+def holder_in(kind: str, number: int) -> str | None:
+    """The kind of message in a field, if a tensor can stand in it at any depth."""
+    row = FIELDS[kind].get(number)
+    return row.message if row is not None and row.message in TENSOR_HOLDERS else None

@@ -26,7 +26,7 @@ from onnx import (
 )
 
 from resizefix.document.dependents import Dependents
-from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, set_shape
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, drop_named, set_shape
 from resizefix.document.inference import infer_shapes
 from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
@@ -92,9 +92,7 @@ def _inferred_beside(model: ModelProto, symbols: Sequence[str]) -> ModelProto:
     reserved.CopyFrom(model)
     reserved.graph.value_info.append(helper.make_tensor_value_info(_HIDDEN, TensorProto.FLOAT, symbols))
     result = infer_shapes(reserved)
-    for index in reversed(range(len(result.graph.value_info))):
-        if result.graph.value_info[index].name == _HIDDEN:
-            del result.graph.value_info[index]
+    drop_named(result.graph.value_info, {_HIDDEN})
     return result
 
 
@@ -106,10 +104,8 @@ def _without_defaults(model: ModelProto) -> tuple[ModelProto, list[TensorProto]]
     if model.ir_version >= FIRST_IR_WITH_DEFAULTS:
         # Inference takes a default for a constant and would write shapes that hold for no other value.
         inputs = {value.name for value in copy.graph.input}
-        for index in reversed(range(len(copy.graph.initializer))):
-            if copy.graph.initializer[index].name in inputs:
-                del copy.graph.initializer[index]
-                defaults.append(model.graph.initializer[index])
+        defaults = [tensor for tensor in model.graph.initializer if tensor.name in inputs]
+        drop_named(copy.graph.initializer, inputs)
     return copy, defaults
 
 

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 from resizefix.document.pieces import Piece, framed
-from resizefix.document.schema import FIELDS, TENSOR_HOLDERS
+from resizefix.document.schema import holder_in
 from resizefix.document.wire import LENGTH_DELIMITED, MAX_DEPTH, MalformedError, Record, records
 from resizefix.errors import UnreadableModelError
 
@@ -53,11 +53,11 @@ def containing(data: bytes, needle: bytes) -> Entering:
 
     def enter(kind: str, start: int, end: int) -> Iterator[tuple[Record, str]]:
         for record in records(data, start, end):
-            field = FIELDS[kind].get(record.number)
-            if field is None or field.message not in TENSOR_HOLDERS or record.wire_type != LENGTH_DELIMITED:
+            child = holder_in(kind, record.number)
+            if child is None or record.wire_type != LENGTH_DELIMITED:
                 continue
             if bisect_left(positions, record.body) < bisect_left(positions, record.end):
-                yield record, field.message
+                yield record, child
 
     return enter
 

@@ -172,7 +172,8 @@ class _Extraction:
             what = "the input" if definition.tensor is None else "the large tensor"
             raise UntraceableError("origins.depends-on-values", what=what, name=definition.name)
         elif node.op_type in SHAPE_READERS and node.domain in DEFAULT_DOMAINS:
-            self._feed(definition)
+            sizes = tuple(self._tracer.sizes_read(definition))
+            self._feeds.append(_Feed(self._fresh(definition), sizes, node.op_type == "Size"))
         else:
             self._node(definition, node)
 
@@ -216,11 +217,6 @@ class _Extraction:
         if not isinstance(traced, Known):
             raise UntraceableError("origins.may-divide-by-zero")
         return [] if traced.dtype.startswith("float") else list(traced.elements.flat)
-
-    def _feed(self, definition: Definition) -> None:
-        assert definition.node is not None
-        sizes = tuple(self._tracer.sizes_read(definition))
-        self._feeds.append(_Feed(self._fresh(definition), sizes, definition.node.op_type == "Size"))
 
     def _fresh(self, definition: Definition) -> str:
         return self._names.setdefault(definition.key, f"t{len(self._names)}")

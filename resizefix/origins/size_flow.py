@@ -334,13 +334,9 @@ class SizeFlow:
 
     def type_of(self, name: str, case: int) -> TypeProto | None:
         """The type of a tensor in a case; None where its sizes are not known."""
-        dims = self.dims(name, case)
-        elem_type = self._elem_type(name) or TensorProto.FLOAT
-        return None if dims is None else helper.make_tensor_type_proto(elem_type, dims)
-
-    def _elem_type(self, name: str) -> int | None:
-        home = self._home(name)
-        return None if home is None else self._view.shapes.elem_type((home._scope.path, name))
+        dims, home = self.dims(name, case), self._home(name)
+        known = None if home is None else self._view.shapes.elem_type((home._scope.path, name))
+        return None if dims is None else helper.make_tensor_type_proto(known or TensorProto.FLOAT, dims)
 
     def value(self, name: str, case: int, depth: int = 0) -> Array | None:
         """The value of a list of sizes in a case; None where it depends on more than sizes."""

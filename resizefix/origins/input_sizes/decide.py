@@ -178,16 +178,13 @@ def _joined_resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         if not stays or own.is_scale or choices.of(own.label) == "keep":
             continue
         sizes = [flow.sizes.resolve(after) for _, after in moving]
-        beside = [use for use in flow.resizes if use is not own and _made(flow, use) == sizes]
+        others = [use for use in flow.resizes if use is not own]
+        beside = [use for use in others if [flow.sizes.resolve(after) for _, _, after in use.axes] == sizes]
         if any(before.old != after.old for use in beside for _, before, after in use.axes):
             for before, after in moving:
                 flow.bind(after, before)
             olds = _olds(before for before, _ in moving)
             inferred.append(Diagnostic("origins.inferred-map", label=own.label, sizes=olds))
-
-
-def _made(flow: Flow, use: ResizeUse) -> list[Dim]:
-    return [flow.sizes.resolve(after) for _, _, after in use.axes]
 
 
 def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:

@@ -276,7 +276,7 @@ class Flow:
         inner = None if branch is None else only_node(branch)
         dims = None if inner is None else self.dims.get(inner.input[0])
         made = dims_after(self.operands, branch, inner, dims) if branch and inner and dims else None
-        if made is None and node.domain not in _DOMAINS and not self._is_function(node):
+        if made is None and node.domain not in _DOMAINS and self.view.scopes.called(node) is None:
             raise refuse(self.labels[index], "origins.input-size-operator", operator=node.op_type)
         if made is None:
             raise refuse(self.labels[index], "origins.input-size-body", operator=node.op_type)
@@ -303,11 +303,6 @@ class Flow:
             if sized and not any(self._is_fed(name) for name in list(node.input)[1:]):
                 raise n.refuse("origins.input-size-operator", operator=node.op_type) from None
             return [None] * len(node.output)
-
-    def _is_function(self, node: NodeProto) -> bool:
-        """Whether the model holds the nodes that an operator stands for."""
-        functions = self.view.model.functions
-        return any((function.domain, function.name) == (node.domain, node.op_type) for function in functions)
 
     def _is_fed(self, name: str) -> bool:
         """Whether an operand depends on the values of an input of the model, and not on shapes alone."""

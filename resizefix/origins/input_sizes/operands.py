@@ -134,10 +134,12 @@ class Operands:
         if array.dtype.name not in ("int64", "int32"):
             if array.dtype == np.float32 and array.size == 1 and _are_sizes(array) and self._is_counted_to(place.node):
                 return self.listed(place, array)
-            if array.dtype == np.float32 and array.size == 1 and float(array.flat[0]) >= 1 and self._rounds(place.node):
+            operator = self.view.model.graph.node[place.node].op_type
+            # torch makes a size of a product so, with `recompute_scale_factor`.
+            if array.dtype == np.float32 and array.size == 1 and float(array.flat[0]) >= 1 and operator == "Floor":
                 return self.listed(place, np.floor(array))
             few = array.dtype.kind == "b" or (array.size <= _MOST_AXES and _are_sizes(array))
-            joined = array.size <= _MOST_AXES and self.view.model.graph.node[place.node].op_type == "Concat"  # scales
+            joined = array.size <= _MOST_AXES and operator == "Concat"  # scales
             return Known.constant(array) if array.size == 1 or few or joined else None
         if (array.ndim != 1 and array.size > 1) or _counts_up(array):
             return None
@@ -149,10 +151,6 @@ class Operands:
         if node.op_type != "Squeeze":
             return node.op_type in ("Ceil", "Range")
         return {reader.op_type for reader in self.readers(node.output[0])} == {"Range"}
-
-    def _rounds(self, index: int) -> bool:
-        """Whether a node makes a size of a product, as torch does with `recompute_scale_factor`."""
-        return bool(self.view.model.graph.node[index].op_type == "Floor")
 
     def listed(self, place: Place, array: npt.NDArray[Any]) -> Known:
         """Numbers that may follow the input, each an unknown of this use."""

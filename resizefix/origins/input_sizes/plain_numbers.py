@@ -101,7 +101,7 @@ class PlainNumbers:
         if sides is not None:
             self._suspects[place] = _Suspect(place, label, (sides,), False)
             return
-        if not any(self._moves(dim) for dim in own) and not taint:
+        if not any(self.sizes.varies(dim) for dim in own) and not taint:
             return
         if self._is_root(node, array):
             raise refuse(label, "origins.input-size-root", value=array.item())
@@ -133,15 +133,12 @@ class PlainNumbers:
             self._pixels.update(node.output)
         return found
 
-    def _moves(self, dim: Dim) -> bool:
-        return self.sizes.varies(dim)
-
     def _uses(
         self, node: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...], taint: Taint
     ) -> tuple[ScalarUse, ...]:
         whole, shares = self.sizes.sides, self.sizes.sides
         if node.op_type in _DIVIDING:
-            moving = [dim for dim in own if self._moves(dim)]
+            moving = [dim for dim in own if self.sizes.varies(dim)]
             area = [self.sizes.product(moving)] if len(moving) > 1 else []
             volume = [self.sizes.product(own[1:])] if area and len(own) > 2 else []
             shares = [*shares, *moving, *area, *volume, self.sizes.product(self.sizes.sides)]
@@ -195,7 +192,7 @@ class PlainNumbers:
     @cached_property
     def _fixed(self) -> set[int | None]:
         """The lengths of all axes that do not follow the input."""
-        return {dim.old for dims in self.flow.dims.values() for dim in dims or () if not self._moves(dim)}
+        return {dim.old for dims in self.flow.dims.values() for dim in dims or () if not self.sizes.varies(dim)}
 
     def _is_root(self, node: NodeProto, array: npt.NDArray[Any]) -> bool:
         """Whether a number is the root of how many positions a map has, or one over it, and of no other length: what

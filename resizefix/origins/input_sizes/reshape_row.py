@@ -87,7 +87,8 @@ def dealt(n: NodeReading, dims: DimList, lengths: list[int]) -> list[Dim]:
     for place, length in enumerate(lengths):
         taken: list[Dim] = []
         need = length
-        if length == 1 and 0 < place < len(lengths) - 1 and left and _may_be_split(n, left[0], lengths[place + 1]):
+        inside = length == 1 and 0 < place < len(lengths) - 1 and left
+        if inside and left[0].old == lengths[place + 1] > 1 and n.sizes.fixed(left[0]) is None:
             # One window of n, or n samples on an axis of their own: the other factors of the model may tell.
             outer, inner = _divided(n, left.pop(0), 1, lengths[place + 1])
             made.append([outer])
@@ -116,10 +117,6 @@ def dealt(n: NodeReading, dims: DimList, lengths: list[int]) -> list[Dim]:
     for taken in made[:1]:
         _note_leading(n, taken)
     return [sizes.product(taken) for taken in made]
-
-
-def _may_be_split(n: NodeReading, atom: Dim, following: int) -> bool:
-    return atom.old == following > 1 and n.sizes.fixed(atom) is None
 
 
 def _divided(n: NodeReading, atom: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:

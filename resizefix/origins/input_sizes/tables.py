@@ -133,9 +133,11 @@ def _grid(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: Known) -> Gr
     rest = view.shape[: len(held)]
     if int(np.prod(rest, dtype=object)) > 1 << 12:
         raise NoGridError
-    merged = len(moving) > 1 and _counts(view.reshape(*rest, -1))
+    rows = view.reshape(*rest, -1)
+    merged = len(moving) > 1 and bool(np.all(rows == np.arange(rows.shape[-1])))  # each counts over all positions
     if merged:
-        channels = [_merged_channel(view[position]) for position in np.ndindex(*rest)]
+        sequence = Sequence("steps", "float64" if array.dtype.kind == "f" else "int64")
+        channels = [Channel(view[position].flat[0], 0, sequence) for position in np.ndindex(*rest)]
     else:
         channels = _of_one_kind(sizes, [view[position] for position in np.ndindex(*rest)], factors, moving, known)
     return Grid(shape, factors, moving, tuple(channels), array.dtype, merged)
@@ -209,15 +211,6 @@ def _row(block: Array, axis: int) -> Array:
 def _along(row: Array, axis: int, rank: int) -> Array:
     """A row as it is broadcast over a block of this rank, along one of its axes."""
     return row.reshape([-1 if at == axis else 1 for at in range(rank)])
-
-
-def _counts(rows: Array) -> bool:
-    """Whether every row counts 0, 1, 2, … over all positions."""
-    return bool(np.all(rows == np.arange(rows.shape[-1])))
-
-
-def _merged_channel(block: Array) -> Channel:
-    return Channel(block.flat[0], 0, Sequence("steps", "float64" if block.dtype.kind == "f" else "int64"))
 
 
 def _channel(

@@ -131,12 +131,13 @@ def fact_list(facts: dict[str, Markup | str], other: dict[str, Markup | str] | N
     return element("dl", *rows)
 
 
-def verdicts(found: Sequence[Verdict], broken: Sequence[Broken], heading: str, *, is_open: bool) -> Markup:
+def verdicts(surveyed: Surveyed, heading: str) -> Markup:
     """Every target as a badge, and the rules that are broken, each with its reason and fix."""
-    badges = element("ul", *(_badge(verdict) for verdict in found), class_="verdicts", aria_label="Verdict per target")
+    found = surveyed.verdicts
     if not found:
         return element("div")
-    return element("div", element(heading, "Targets"), badges, legend(found), rules(broken, is_open=is_open))
+    badges = element("ul", *(_badge(verdict) for verdict in found), class_="verdicts", aria_label="Verdict per target")
+    return element("div", element(heading, "Targets"), badges, legend(found), rules(surveyed.broken, is_open=False))
 
 
 def rules(broken: Sequence[Broken], *, is_open: bool) -> Markup | None:

@@ -245,7 +245,7 @@ def _card(model: str, group: Sequence[Surveyed], survey: Survey, *, is_open: boo
         cards.picture(surveyed.picture, f"{identity}-picture", f"What stands around {first}"),
         cards.fact_list(cards.facts(surveyed)),
         _commands(steps_of(model, surveyed, survey)) if len(group) == 1 else None,
-        cards.verdicts(surveyed.verdicts, surveyed.broken, "h4", is_open=False),
+        cards.verdicts(surveyed, "h4"),
         class_="inside one",
     )
     kind = standing(site).name.lower()
@@ -302,7 +302,7 @@ def _pair(group: Sequence[tuple[int, Pair]], *, is_open: bool) -> Markup:
             facts = cards.fact_list(known_facts, other if other else None)
         elif found is not None:
             facts = element("p", "Other operators make this tensor; no Upsample or Resize does.")
-        verdicts = element("div") if side is None else cards.verdicts(side.verdicts, side.broken, "h5", is_open=False)
+        verdicts = element("div") if side is None else cards.verdicts(side, "h5")
         # Always four, so that before and after stand in the same rows.
         sides.append(element("div", element("h4", word), drawn, facts, verdicts, class_="side"))
     content = element("div", *sides, class_="inside two")

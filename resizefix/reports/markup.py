@@ -15,11 +15,11 @@ class Markup(str):
     __slots__ = ()
 
 
-def escaped(text: object, *, keep_lines: bool = False) -> Markup:
+def escaped(text: object) -> Markup:
     """Any text as text: nothing in it is markup, acts on the reader, or reverses the line."""
     if isinstance(text, Markup):
         return text
-    return Markup(html.escape(printable(str(text), keep_lines=keep_lines), quote=True))
+    return Markup(html.escape(printable(str(text)), quote=True))
 
 
 def join(*children: object) -> Markup:

@@ -46,7 +46,6 @@ def test_markup_is_not_escaped_twice():
 
 def test_lines_stay_only_where_they_are_asked_for():
     assert escaped("a\nb") == "a\\nb"
-    assert escaped("a\nb", keep_lines=True) == "a\nb"
 
 
 @pytest.mark.parametrize(

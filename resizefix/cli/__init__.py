@@ -19,21 +19,21 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.process import INTERRUPTED, AskedToEnd, end, in_a_process, note
 from resizefix.version import __version__
 
-# Name, the module of this package that holds it, what `--help` says in one line.
-_COMMANDS: tuple[tuple[str, str, str], ...] = (
-    ("inspect", "inspect", "Show every Upsample/Resize, where its scales come from, and what can be done with it."),
-    ("promote-scales", "promote_scales", "Turn constant scales into graph inputs."),
-    ("freeze-scales", "freeze_scales", "Turn scales that are fed or computed into constants."),
-    ("trt-legacy", "trt_legacy", "Write the form that TensorRT 5 to 7 reads: Upsample-7, opset 8."),
-    ("legalize", "legalize", "Rewrite resizes so that a target accepts them."),
-    ("repair", "repair", "Fix resizes that a converter broke or left fragile."),
-    ("set", "set", "Change the interpolation on purpose, and measure the difference."),
-    ("input-size", "input_size", "Give a static model another input resolution, or any."),
-    ("check", "check", "Say whether a target accepts the resizes, rule by rule."),
-    ("verify", "verify", "Run two models in onnxruntime and compare them."),
-    ("explain", "explain", "Say what a runtime's error message means, and which command helps."),
-    ("diff", "diff", "Show what changed between two models, and that nothing else did."),
-)
+# What `--help` says of each command in one line. A command's module is its name.
+_COMMANDS = {
+    "inspect": "Show every Upsample/Resize, where its scales come from, and what can be done with it.",
+    "promote-scales": "Turn constant scales into graph inputs.",
+    "freeze-scales": "Turn scales that are fed or computed into constants.",
+    "trt-legacy": "Write the form that TensorRT 5 to 7 reads: Upsample-7, opset 8.",
+    "legalize": "Rewrite resizes so that a target accepts them.",
+    "repair": "Fix resizes that a converter broke or left fragile.",
+    "set": "Change the interpolation on purpose, and measure the difference.",
+    "input-size": "Give a static model another input resolution, or any.",
+    "check": "Say whether a target accepts the resizes, rule by rule.",
+    "verify": "Run two models in onnxruntime and compare them.",
+    "explain": "Say what a runtime's error message means, and which command helps.",
+    "diff": "Show what changed between two models, and that nothing else did.",
+}
 
 
 # New objects between two searches for garbage that goes in circles. A command leaves next to none, and with Python's
@@ -45,18 +45,17 @@ class _Commands(click.Group):
     """A group that imports a command's module, and the heavy packages behind it, only when that command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name, _, _ in _COMMANDS]
+        return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        for name, module, _ in _COMMANDS:
-            if name == cmd_name:
-                command: click.Command = importlib.import_module(f"resizefix.cli.{module}").command
-                return command
-        return None
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"resizefix.cli.{cmd_name.replace('-', '_')}").command
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, _, summary in _COMMANDS])
+            formatter.write_dl(list(_COMMANDS.items()))
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -102,7 +101,7 @@ def _with_command(typed: tuple[str, ...]) -> tuple[str, ...]:
     """A model alone is inspected: a first word that is no command, and is a file or written like one, or `-`."""
     if typed and typed[0] == "-":
         return ("inspect", *typed)
-    if not typed or typed[0].startswith("-") or typed[0] in {name for name, _, _ in _COMMANDS}:
+    if not typed or typed[0].startswith("-") or typed[0] in _COMMANDS:
         return typed
     like_a_file = typed[0].endswith(".onnx") or os.path.basename(typed[0]) != typed[0]
     return ("inspect", *typed) if like_a_file or os.path.isfile(typed[0]) else typed
@@ -114,7 +113,7 @@ def _run(call: Call) -> int:
             code: int = group.main(list(call.typed), prog_name="resizefix", standalone_mode=False, obj=call) or 0
         call.stop(code, None)
     except click.ClickException as error:
-        code = emit_usage_error(error, call, [name for name, _, _ in _COMMANDS])
+        code = emit_usage_error(error, call, list(_COMMANDS))
     except AskedToEnd:
         sys.exit(130)  # the process that watches has the words for it
     except (click.Abort, KeyboardInterrupt):

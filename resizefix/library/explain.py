@@ -31,15 +31,14 @@ from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.tensorrt import LEGACY_TARGETS
 from resizefix.verification.verification import Status
 
-# What each command calls, and the word in the name of the file that it would write.
-_CALLS: Mapping[str, tuple[Callable[..., Result], str]] = {
-    "promote-scales": (promote_scales, "promoted"),
-    "freeze-scales": (freeze_scales, "frozen"),
-    "trt-legacy": (trt_legacy, "trt-legacy"),
-    "legalize": (legalize, "legal"),
-    "repair": (repair, "repaired"),
-    "input-size": (input_size, "resized"),
-    "set": (set_interpolation, "set"),
+_CALLS: Mapping[str, Callable[..., Result]] = {
+    "promote-scales": promote_scales,
+    "freeze-scales": freeze_scales,
+    "trt-legacy": trt_legacy,
+    "legalize": legalize,
+    "repair": repair,
+    "input-size": input_size,
+    "set": set_interpolation,
 }
 
 
@@ -99,7 +98,7 @@ def _exists(fix: Fix) -> bool:
 
 def _out(fix: Fix, model: str | None, otherwise: str) -> str:
     """The name of the file that a fix writes; `otherwise` where the model has none."""
-    return otherwise if model is None else beside(model, _named_target(fix) or _CALLS[fix[0]][1])
+    return otherwise if model is None else beside(model, fix[0], _named_target(fix))
 
 
 def _line(name: str, model: str, out: str, options: Sequence[str]) -> str:
@@ -223,7 +222,7 @@ def _named_target(fix: Fix) -> str | None:
 
 def _run(fix: Fix, words: tuple[str, ...], model: Model) -> _Trial:
     try:
-        result = _CALLS[fix[0]][0](model, **_keywords(words))
+        result = _CALLS[fix[0]](model, **_keywords(words))
     except ResizefixError as error:
         return _Trial(words, reason=str(error))
     refused = next((one for one in result.outcomes if one.status is Happened.REFUSED), None)

@@ -108,7 +108,7 @@ def steps_of(model: str, surveyed: Surveyed, survey: Survey) -> list[NextStep]:
 
 def repairing(model: str) -> NextStep:
     """The command that fixes what it can."""
-    return NextStep("fix what a converter broke", ("repair", model, beside(model, "repaired")))
+    return NextStep("fix what a converter broke", ("repair", model, beside(model, "repair")))
 
 
 def rewriting(model: str, target: str, sites: Sequence[Site], number: int) -> NextStep:
@@ -116,14 +116,15 @@ def rewriting(model: str, target: str, sites: Sequence[Site], number: int) -> Ne
     patterns = _only(site.index for site in sites)
     whom = "it" if number == 1 else "them"
     return NextStep(
-        f"rewrite {whom} for {target}", ("legalize", model, beside(model, target), "--target", target, *patterns)
+        f"rewrite {whom} for {target}",
+        ("legalize", model, beside(model, "legalize", target), "--target", target, *patterns),
     )
 
 
 def _promotion(model: str, named: Sequence[int], number: int, options: tuple[str, ...]) -> NextStep:
     many = "one graph input" if _SHARED in options else "graph inputs"
     purpose = "make its scales a graph input" if number == 1 else f"make their scales {many}"
-    return NextStep(purpose, ("promote-scales", model, beside(model, "promoted"), *options, *_only(named)))
+    return NextStep(purpose, ("promote-scales", model, beside(model, "promote-scales"), *options, *_only(named)))
 
 
 def _only(indices: Iterable[int]) -> tuple[str, ...]:
@@ -136,7 +137,7 @@ def _freezing(model: str, surveyed: Surveyed, survey: Survey) -> NextStep | None
     if setting is None:
         return None
     only = _only([] if len(survey.sites) == 1 else [site.index])
-    words = ("freeze-scales", model, beside(model, "frozen"), *setting, *only)
+    words = ("freeze-scales", model, beside(model, "freeze-scales"), *setting, *only)
     return NextStep(f"make its {site.extent.kind.value} constant{', for example' if setting else ''}", words)
 
 

@@ -44,7 +44,7 @@ def test_markup_is_not_escaped_twice():
     assert escaped(Markup("<i>")) == "<i>"
 
 
-def test_lines_stay_only_where_they_are_asked_for():
+def test_the_end_of_a_line_is_escaped():
     assert escaped("a\nb") == "a\\nb"
 
 

@@ -21,7 +21,7 @@ from resizefix.document.operator_semantics.table import ROWS, apply, values
 from resizefix.runtimes.ort_session import CannotLoadError, open_session
 from resizefix.scope_path import MAIN
 
-EXAMPLES = 500 if EXHAUSTIVE else 6
+EXAMPLES = 500 if EXHAUSTIVE else 4
 SETTINGS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 

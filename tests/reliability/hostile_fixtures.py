@@ -33,12 +33,13 @@ def rows() -> list[dict[str, Any]]:
     return found
 
 
-def answers(worker: Worker, place: Path, name: str) -> tuple[dict[str, list[Any]], Sequence[str]]:
-    """The exit code and the sentence of each command, and what is wrong with them."""
-    file = file_of((HOSTILE / name).read_bytes())
-    report, found = answered(worker, place, [(name, file, list(COMMANDS.values()))])
-    said = [[run.code, " ".join(run.stderr.split())] for run in report.runs]
-    return dict(zip(COMMANDS, said, strict=True)), [text for texts in found.values() for text in texts]
+def answers(worker: Worker, place: Path, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """By file the exit code and the sentence of each command; and what is wrong with them."""
+    lines = list(COMMANDS.values())
+    cases = [(name, file_of((HOSTILE / name).read_bytes()), lines) for name in names]
+    report, found = answered(worker, place, cases)
+    said = iter([run.code, " ".join(run.stderr.split())] for run in report.runs)
+    return {name: {command: next(said) for command in COMMANDS} for name in names}, found
 
 
 def main() -> None:
@@ -46,8 +47,9 @@ def main() -> None:
     with Worker() as worker:
         for row in files:
             with tempfile.TemporaryDirectory() as place:
-                row["answers"], found = answers(worker, Path(place), row["file"])
-            print(row["file"], *found, sep="\n  ")
+                said, found = answers(worker, Path(place), [row["file"]])
+            row["answers"] = said[row["file"]]
+            print(row["file"], *(text for texts in found.values() for text in texts), sep="\n  ")
     index = {"onnx": onnx.__version__, "files": files}
     INDEX.write_text(json.dumps(index, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
 

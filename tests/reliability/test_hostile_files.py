@@ -87,10 +87,9 @@ def test_what_lies_outside_of_the_folder_is_neither_read_nor_taken_along(worker,
         homes[-1].mkdir(parents=True)
         fill(homes[-1])
     inspecting, promoting = ["inspect", "model.onnx", "--json"], ["promote-scales", "model.onnx", "out.onnx"]
-    inspected = worker.run(*[inspecting] * len(homes), folder=tmp_path, folders=homes)
-    promoted = worker.run(*[promoting] * len(homes), folder=tmp_path, folders=homes)
-    assert judged(inspected) == judged(promoted) == []
-    for name, home, run in zip(names, homes, inspected.runs, strict=True):
+    report = worker.run(*[inspecting] * len(homes), *[promoting] * len(homes), folder=tmp_path, folders=homes * 2)
+    assert judged(report) == []
+    for name, home, run in zip(names, homes, report.runs, strict=False):
         assert "7, 7" not in json.dumps(json.loads(run.stdout)), name
         assert not (home / "out.onnx").exists() or SECRET.tobytes() not in (home / "out.onnx").read_bytes(), name
 

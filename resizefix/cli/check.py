@@ -53,26 +53,19 @@ def command(model: str, targets: tuple[str, ...], **options: Any) -> Answer:
     does not.
     """
     reports = report_files_of(options, model)
+    from resizefix.document.document import Document
     from resizefix.library.check import check_all
     from resizefix.library.repair import known_faults
     from resizefix.reports.json import fault_json, verdict_json
 
-    verdicts = check_all(
-        model,
-        targets,
-        live=options["live"],
-        build=options["build"],
-        profile=_profile(options),
-        timeout=options["timeout"],
-        runtime_python=dict(options["runtime_python"]),
-    )
+    own = {name: options[name] for name in ("live", "build", "timeout")}
+    pythons = dict(options["runtime_python"])
+    verdicts = check_all(model, targets, profile=_profile(options), runtime_python=pythons, **own)
     for reason in dict.fromkeys(verdict.live_reason for verdict in verdicts if verdict.live_reason):
         click.echo(f"resizefix check: {reason}", err=True)
-
     faults = known_faults(model)
 
     def show() -> None:
-        from resizefix.document.document import Document
         from resizefix.reports.next_step import after_check
         from resizefix.reports.terminal import show_step
         from resizefix.reports.text import show_faults, show_matrix, show_verdicts
@@ -89,7 +82,6 @@ def command(model: str, targets: tuple[str, ...], **options: Any) -> Answer:
         reports.announce()
 
     def rows() -> tuple[Any, ...]:
-        from resizefix.document.document import Document
         from resizefix.reports.matrix import rows_of
 
         return shown(model), rows_of(Document.open(model), verdicts), verdicts

@@ -86,15 +86,7 @@ def _why_not(result: Result) -> No | None:
     if len(refused) > 1:
         parts.append(Diagnostic("cli.and-more-nodes", number=len(refused) - 1))
     if kinds:
-        first = result.blockers[0]
-        parts.append(
-            Diagnostic(
-                "cli.opset-8-lacks",
-                kinds=", ".join(kinds),
-                number=len(result.blockers),
-                node=first.node,
-                why=first.reason,
-                fix=first.fix,
-            )
-        )
+        first, number = result.blockers[0], len(result.blockers)
+        of_first = {"node": first.node, "why": first.reason, "fix": first.fix}
+        parts.append(Diagnostic("cli.opset-8-lacks", kinds=", ".join(kinds), number=number, **of_first))
     return No(Diagnostic("cli.nothing-written", why="; ".join(parts)), outcome=refused[0] if refused else None)

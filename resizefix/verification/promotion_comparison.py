@@ -6,12 +6,13 @@ optimisation disabled, where every node runs as it stands; at the default level 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
+from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
@@ -29,7 +30,7 @@ from resizefix.verification.bounds import Bound, default_level_bounds
 from resizefix.verification.compare import compare
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.dependence import Dependence
-from resizefix.verification.engine import Engine, shapes_of_feeds
+from resizefix.verification.engine import DifferenceError, Engine, shapes_of_feeds
 from resizefix.verification.judged import judged
 from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.original_in_parts import OriginalInParts
@@ -56,7 +57,10 @@ _MOST_SAID = 8
 
 
 class PromotionComparison:
-    """An original that runs: the feeds it accepts and what it makes of them at both optimisation levels."""
+    """An original that runs: the feeds it accepts and what it makes of them at both optimisation levels.
+
+    Its `engine` holds the runs that were compared, and differences that the promotion brings with it as notes.
+    """
 
     def __init__(self, original: Document, conditions: Conditions, alone: Sequence[PromotedInput] = ()) -> None:
         """`alone`: the inputs of the promotion of these nodes, which were extracted from a model.
@@ -64,15 +68,13 @@ class PromotionComparison:
         Raises CannotLoadError or CannotRunError where onnxruntime cannot run the original, UsageError for bad shapes.
         """
         self._original = original
-        self._conditions = conditions
         self._is_alone = bool(alone)
         self._budget = MemoryBudget(original, conditions.limits, alone)
         self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
-        self._engine = Engine(conditions)
-        self._progress = self._engine.progress
-        self._progress.expect(2 * (1 + _USUAL_TRIALS))  # at two levels, the old scales and others
+        self.engine = Engine(conditions)
+        self.engine.progress.expect(2 * (1 + _USUAL_TRIALS))  # at two levels, the old scales and others
         session = self._open(original, optimized=False)
-        fitted = self._engine.fit_as_declared(original, session, self._budget)
+        fitted = self.engine.fit_as_declared(original, session, self._budget)
         self._feeds = fitted.feeds
         self._probed: tuple[Document, PromotedSession] | None = None  # the last promoted model that was probed
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
@@ -82,7 +84,6 @@ class PromotionComparison:
         self._bounds: Mapping[str, Bound] | None = None
         self._by_sizes: list[tuple[Trial, float]] = []  # that differ from the original with scales, and by how much
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
-        self.notes: list[str] = []  # differences that the promotion brings with it and that the report states
 
     def require_fed_by(self, promoted: Document) -> None:
         """Raises CannotRunError where the original's scales follow an input that the promoted model has not: they
@@ -102,52 +103,59 @@ class PromotionComparison:
         def dependence() -> Dependence:
             return Dependence(promoted.proto)
 
-        probed = Prober(session.run, self._feeds, inputs, self._fits, self._progress, dependence).probe()
+        probed = Prober(session.run, self._feeds, inputs, self._fits, self.engine.progress, dependence).probe()
         self._ran = probed.ran
         return probed.couplings
 
-    def runs(self, promoted: Document, inputs: Sequence[PromotedInput]) -> Iterator[Run | str]:
-        """All comparisons that the proof consists of; a sentence instead of a run says what differs, and ends it.
+    def compare(self, promoted: Document, inputs: Sequence[PromotedInput]) -> None:
+        """Make all comparisons that the proof consists of, those with optimisation disabled first.
 
-        Those with optimisation disabled come first.
+        Raises DifferenceError with what differs, CannotLoadError, CannotRunError, BrokenOffError.
         """
-        asked = asked_trials(inputs, self._conditions.at)
+        asked = asked_trials(inputs, self.engine.conditions.at)
         old = at_old_values(inputs)
         # What a node reads that a trial does not move, also where the original computes it from a size that moves.
         as_exported = old.baked
         tried: Tried = []
         for optimized in (False, True):
-            if not self._has_baseline(optimized):
+            if optimized and not self._runs_optimised():
                 return
             if optimized:
                 session = self._open(promoted, optimized=True)
                 if session.maps_weights:
-                    self.notes.append(UNCHANGED_LAYOUT)
+                    self.engine.notes.append(UNCHANGED_LAYOUT)
                 tried = [(trial, self._result(session, trial, inputs)) for trial, _ in tried]
                 del session  # before the next one is opened: each maps or holds all weights
             else:
                 plain = self._promoted(promoted, inputs)
                 at_old = self._result(plain, old, inputs) if plain.at_old is None else plain.at_old
                 tried = [(old, at_old), *self._tried(plain, inputs, asked)]
-                self._progress.expect(2 * (len(tried) - 1 - _USUAL_TRIALS))
+                self.engine.progress.expect(2 * (len(tried) - 1 - _USUAL_TRIALS))
                 parts = OriginalInParts(self._original, plain, self._feeds, self._open)
                 del plain
             for trial, found in tried:
                 expected: Expected = self._outputs[optimized]
                 if trial is not old:
                     expected = self._at({**as_exported, **trial.baked}, trial, found, parts, optimized)
-                yield from self._against(found, trial, expected, inputs, as_exported, optimized, parts)
+                self._against(found, trial, expected, inputs, as_exported, optimized, parts)
         self._references.clear()
         self._note_sizes(promoted, inputs)
 
-    def _has_baseline(self, optimized: bool) -> bool:
-        """Whether the original runs at this level; if not, the proof says so, and what it is without optimisation is
-        known."""
+    def _runs_optimised(self) -> bool:
+        """Whether the original runs at the default level, and how far that may move a promotion; if it does not run, a
+        note says so, and what it is without optimisation is known."""
+        if True in self._outputs:
+            return True
         try:
-            self._baseline(optimized)
+            optimized = self._open(self._original, optimized=True).run(self._feeds)
         except (CannotLoadError, CannotRunError) as error:
-            self.notes.append(only_without_optimisation("the original", error.reason))
+            self.engine.notes.append(only_without_optimisation("the original", error.reason))
             return False
+        plain = self._outputs[False]
+        level = compare(plain, optimized)
+        self._bounds = default_level_bounds(plain, optimized, level)
+        # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
+        self._outputs[True] = plain if level.max_rel_diff == np.inf else optimized
         return True
 
     def _result(
@@ -194,7 +202,7 @@ class PromotionComparison:
 
     def _nodes(self, promoted: Document, inputs: Sequence[PromotedInput]) -> PromotedNodes | None:
         """The changed nodes, where they can be compared alone, and there is room to keep what they read and make."""
-        if self._is_alone or len(inputs) > MOST_ALONE or self._conditions.at:
+        if self._is_alone or len(inputs) > MOST_ALONE or self.engine.conditions.at:
             return None
         nodes = promoted_nodes(self._original, promoted, inputs)
         kept = 0 if nodes is None else 1 + len(nodes.data) + len(nodes.made)
@@ -251,7 +259,7 @@ class PromotionComparison:
             session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
             lengths = session.run(self._fed(trial, inputs).feeds)
         shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
-        self.notes.append(sampled_by_sizes(trial, inputs, shapes, difference))
+        self.engine.notes.append(sampled_by_sizes(trial, inputs, shapes, difference))
 
     def _fits(self, trial: Trial) -> bool:
         return self._budget.reject_reason_at(self._feeds, trial) is None
@@ -263,18 +271,7 @@ class PromotionComparison:
         return known[1]
 
     def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
-        return self._engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
-
-    def _baseline(self, optimized: bool) -> None:
-        """Run the original at this level, and find out how far the level may move a promotion."""
-        if optimized not in self._outputs:
-            self._outputs[optimized] = self._open(self._original, optimized=optimized).run(self._feeds)
-            plain = self._outputs[False]
-            level = compare(plain, self._outputs[optimized])
-            self._bounds = default_level_bounds(plain, self._outputs[optimized], level)
-            # An original with stale shapes contradicts itself when optimised; then what it really computes counts.
-            if level.max_rel_diff == np.inf:
-                self._outputs[optimized] = plain
+        return self.engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
 
     def _tried(self, session: PromotedSession, inputs: Sequence[PromotedInput], asked: Sequence[Trial]) -> Tried:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
@@ -283,9 +280,8 @@ class PromotionComparison:
         if many:
             moved = {source.name for trial in usual for source, _ in trial.values}
             if len(moved) < len(inputs):
-                self.notes.append(
-                    f"{counted(len(inputs) - len(moved), 'input')} of {len(inputs)} compared at their old value alone"
-                )
+                kept = counted(len(inputs) - len(moved), "input")
+                self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=kept, of=len(inputs)))
         found: Tried = []
         for trial in (*asked, *usual):
             found.extend(self._workable(session, trial, inputs))
@@ -320,23 +316,23 @@ class PromotionComparison:
         as_exported: Mapping[Key, ConstantOperand],
         optimized: bool,
         parts: OriginalInParts,
-    ) -> Iterator[Run | str]:
+    ) -> None:
         fed = self._fed(trial, inputs)
         at = _said(fed.values)
-        level = "the default optimisation level" if optimized else "optimisation disabled"
-        self._progress.done(f"comparing at {at}")
+        level = Diagnostic("verification.default-level" if optimized else "verification.optimisation-disabled")
+        self.engine.progress.done(f"comparing at {at}")
         if isinstance(found, CannotRunError):
             where = f" at {found.node!r}" if found.node else ""
-            yield f"at {at} ({level}) the model does not run{where}: {found.reason}"
-            return
+            raise DifferenceError(
+                "verification.promoted-does-not-run", at=at, level=level, where=where, why=found.reason
+            )
         if isinstance(expected, CannotLoadError):
             # Constants let shape inference refuse what is never run: a body that is passed over, say.
             self.not_rebaked.update(fed.values)
-            self.notes.append(f"at {at} onnxruntime does not load the original with these scales: {expected.reason}")
+            self.engine.notes.append(Diagnostic("verification.original-does-not-load", at=at, why=expected.reason))
             return
         if isinstance(expected, CannotRunError):
-            yield f"at {at} ({level}) the new model runs, the original with these scales does not: {expected.reason}"
-            return
+            raise DifferenceError("verification.original-does-not-run", at=at, level=level, why=expected.reason)
         reference, from_scales = Reference.SCALES, None
         bounds = self._bounds if optimized else None
         verdict = judged(self._original, inputs, expected, found, bounds)
@@ -350,7 +346,7 @@ class PromotionComparison:
         comparison = verdict.comparison
         if comparison.bitwise and not (optimized or self._is_alone) and reference is Reference.SCALES:
             parts.agree(trial, found)  # a session of few nodes costs no more than this
-        yield Run(
+        run = Run(
             fed.values,
             fed.shapes,
             optimized,
@@ -361,12 +357,13 @@ class PromotionComparison:
             reference,
             from_scales,
         )
+        self.engine.runs.append(run)
+        why, held = comparison.reason, reference.value
         if not verdict.same:
-            held = f"these {reference.value}"
-            yield f"at {at} ({level}) the new model differs from the original with {held}: {comparison.reason}"
-        elif verdict.last_bits:
+            raise DifferenceError("verification.promotion-differs", at=at, level=level, held=held, why=why)
+        if verdict.last_bits:
             # onnxruntime computes half precision between casts whose places depend on the neighbours
-            self.notes.append(f"at {at} the last bits of half precision differ: {comparison.reason}")
+            self.engine.notes.append(Diagnostic("verification.last-bits-differ", at=at, why=why))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import ScopePath
 from resizefix.verification.conditions import Conditions
 from resizefix.verification.dependence import Dependence
-from resizefix.verification.engine import Engine
+from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.promotion_comparison import PromotionComparison
 from resizefix.verification.trials import asked_trials
@@ -57,11 +57,12 @@ class Prover:
         Raises UsageError for a scale to try (`--at`) that an input cannot hold.
         """
         asked_trials(inputs, self._conditions.at)
-        engine = Engine(self._conditions)
         if self._comparison is not None:
-            failure = _difference(self._comparison, promoted.document, inputs, engine)
+            engine = self._comparison.engine
+            failure = _difference(self._comparison, promoted.document, inputs)
             failure = failure or self._hidden(promoted, inputs, self._comparison.not_rebaked, engine)
         else:
+            engine = Engine(self._conditions)
             engine.notes.append(Diagnostic("verification.only-around", why=self._why_local))
             failure = self._locally(promoted, inputs, engine)
         return replace(engine.verdict(failure), coupling=tuple(coupling.values()))
@@ -144,11 +145,11 @@ class Prover:
             comparison.require_fed_by(after)
         except (CannotLoadError, CannotRunError, BrokenOffError) as error:
             return _Local(inputs, error=error)
-        engine = Engine(conditions)
-        failure = _difference(comparison, after, inputs, engine)
+        runs, notes = comparison.engine.runs, comparison.engine.notes
+        failure = _difference(comparison, after, inputs)
         # There is nothing smaller to compare instead of what does not load.
-        failure = failure or (comparison.notes[-1] if comparison.not_rebaked else None)
-        return _Local(inputs, engine.runs, engine.notes, failure)
+        failure = failure or (notes[-1] if comparison.not_rebaked else None)
+        return _Local(inputs, runs, notes, failure)
 
 
 @dataclass(frozen=True)
@@ -198,21 +199,18 @@ def _weight(source: PromotedInput) -> float:
     return max(made / _MOST_ELEMENTS, len(source.sites) / _MOST_TOGETHER)
 
 
-def _difference(
-    comparison: PromotionComparison, promoted: Document, inputs: Sequence[PromotedInput], engine: Engine
-) -> str | None:
-    """What differs; runs and notes go to the engine. Where time was up they suffice if another scale was compared."""
+def _difference(comparison: PromotionComparison, promoted: Document, inputs: Sequence[PromotedInput]) -> str | None:
+    """What differs; None: nothing. Where time was up the runs suffice if another scale was compared too."""
+    runs, notes = comparison.engine.runs, comparison.engine.notes
     try:
-        for item in comparison.runs(promoted, inputs):
-            if isinstance(item, str):
-                return item
-            engine.runs.append(item)
+        comparison.compare(promoted, inputs)
+    except DifferenceError as error:
+        return error.diagnostic
     except (CannotLoadError, CannotRunError) as error:
         return str(error)
     except BrokenOffError as error:
-        if len(engine.runs) < 2:
-            return f"{error}, before the model was compared at another scale"
-        compared = "the default optimisation level" if not engine.runs[-1].optimized else "the rest of the scales"
-        comparison.notes.append(f"{error}: not compared were {compared}")
-    engine.notes += comparison.notes
+        if len(runs) < 2:
+            return Diagnostic("verification.broken-off-before-another-scale", why=error)
+        left = "verification.rest-of-the-scales" if runs[-1].optimized else "verification.default-level"
+        notes.append(Diagnostic("verification.broken-off", why=error, left=Diagnostic(left)))
     return None

@@ -52,8 +52,6 @@ WITH_TEXTS = (
     "runtimes/ort_error.py",
     "runtimes/runtime_worker.py",
     "runtimes/tensorrt_worker.py",
-    "verification/promotion_comparison.py",
-    "verification/proof.py",
     "verification/verification.py",  # a repr
 )
 # Python's own errors are no user's: they are caught, or speak to who calls a function wrongly.

@@ -97,7 +97,7 @@ def allclose(before: Value, after: Value, *, atol: float, rtol: float) -> bool:
     if isinstance(pairs, Sides):
         return False
     return all(
-        _distances_within(b, a, atol, rtol) for _, whole_b, whole_a in pairs for _, b, a in _blocks(whole_b, whole_a)
+        _distances_within(b, a, atol, rtol) for _, whole_b, whole_a in pairs for _, b, a in in_blocks(whole_b, whole_a)
     )
 
 
@@ -196,12 +196,12 @@ def _array_difference(output: str, label: str, before: Array, after: Array, side
             at=list(at),
         )
         return _incomparable(output, reason)
-    blocks = list(_blocks(before, after))
+    blocks = list(in_blocks(before, after))
     if all(np.array_equal(_bits(b), _bits(a)) for _, b, a in blocks):
         return Difference(output)
     largest, worst, unequal, unequal_bits, reference = -1.0, 0, 0, 0, 0.0
     for start, b, a in blocks:
-        distance = _distance(b, a)
+        distance = distances(b, a)
         unequal += int(np.count_nonzero(distance))
         unequal_bits += int(np.count_nonzero((_bits(b) != _bits(a)).any(axis=-1)))
         reference = max(reference, largest_finite(b))
@@ -231,11 +231,11 @@ def _array_difference(output: str, label: str, before: Array, after: Array, side
     return Difference(output, False, largest, largest / reference if reference else np.inf, reason)
 
 
-def _blocks(before: Array, after: Array) -> Iterator[tuple[int, Array, Array]]:
+def in_blocks(before: Array, after: Array, size: int = _BLOCK) -> Iterator[tuple[int, Array, Array]]:
     """Both arrays in flat pieces, each with where it starts: what comparing takes beside them stays small."""
     flat_before, flat_after = before.reshape(-1), after.reshape(-1)
-    for start in range(0, flat_before.size, _BLOCK):
-        yield start, flat_before[start : start + _BLOCK], flat_after[start : start + _BLOCK]
+    for start in range(0, flat_before.size, size):
+        yield start, flat_before[start : start + size], flat_after[start : start + size]
 
 
 def _has_numbers(array: Array) -> bool:
@@ -248,7 +248,7 @@ def _bits(array: Array) -> Array:
     return flat.view(np.uint8)
 
 
-def _distance(before: Array, after: Array) -> Array:
+def distances(before: Array, after: Array) -> Array:
     """|after - before|: 0 for equal infinities and for NaN against NaN, infinite for NaN against a number."""
     if before.dtype.kind in "iu":
         larger, smaller = np.maximum(before, after), np.minimum(before, after)
@@ -270,7 +270,7 @@ def _distances_within(before: Array, after: Array, atol: float, rtol: float) -> 
     wide = np.complex128 if before.dtype.kind == "c" else np.float64
     size = np.abs(before.astype(wide))
     allowed = atol + rtol * np.where(np.isfinite(size), size, 0.0)
-    return bool(np.all(_distance(before, after) <= allowed))
+    return bool(np.all(distances(before, after) <= allowed))
 
 
 def largest_finite(array: Array) -> float:

@@ -13,6 +13,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.values import Array
 from resizefix.outcome import MeasuredDifference
 from resizefix.runtimes.inputs import Value
+from resizefix.verification.compare import distances, in_blocks, largest_finite
 
 _MOST = 512  # samples of an axis; more are averaged
 _MOST_OUTPUTS = 8  # with pictures; a page of more would not be read
@@ -44,15 +45,10 @@ def measured(feed: str, tensor: str, before: Value, after: Value) -> MeasuredDif
     if before.shape != after.shape or before.dtype != after.dtype or before.dtype.kind in "OSU":
         return MeasuredDifference(feed, tensor, math.inf, math.inf, 0.0)
     most, total, largest = 0.0, 0.0, 0.0
-    flat = before.reshape(-1), after.reshape(-1)
-    for start in range(0, before.size, _BLOCK):
-        b, a = (side[start : start + _BLOCK].astype(np.float64) for side in flat)
-        with np.errstate(invalid="ignore"):
-            distance = np.abs(a - b)
-        distance[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
-        distance[np.isnan(distance)] = math.inf
-        most, total = max(most, float(distance.max())), total + float(distance.sum())
-        largest = max(largest, float(np.abs(b)[np.isfinite(b)].max(initial=0.0)))
+    for _, b, a in in_blocks(before, after, _BLOCK):
+        apart = distances(b, a)
+        most, total = max(most, float(apart.max())), total + float(apart.sum())
+        largest = max(largest, largest_finite(b))
     return MeasuredDifference(feed, tensor, most, total / max(before.size, 1), largest)
 
 

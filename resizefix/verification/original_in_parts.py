@@ -7,7 +7,8 @@ only where its bits are those of the promoted model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +27,37 @@ from resizefix.verification.trials import Trial
 Open = Callable[..., Session]  # of a document, its prepared model, and whether it is optimized
 
 
+@dataclass
+class Point:
+    """A trial, and what is known of both models at it.
+
+    `feeds` are what the promoted model is fed, of the shapes `shapes`; `values` those of the promoted inputs, and
+    `operands` what they make in the original. `found` is what the promoted model makes at one level; `seen` what its
+    nodes read and made without optimisation, `agreed` the digest of the outputs that both models then made. `reference`
+    is the original that holds the operands, once it was made.
+    """
+
+    trial: Trial
+    feeds: Feeds
+    shapes: Mapping[str, Sequence[int]]
+    values: Mapping[str, Sequence[float]]
+    operands: Mapping[Key, Operand]
+    found: Mapping[str, Value] | CannotRunError
+    seen: Seen | None = None
+    agreed: bytes | None = None
+    reference: PreparedModel | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether the promoted model runs at it."""
+        return not isinstance(self.found, CannotRunError)
+
+    def agree(self) -> None:
+        """Both models make these bits without optimisation. They are told from others by their digest: to keep them
+        would take twice the memory."""
+        self.agreed = _digest(self.found) if isinstance(self.found, Mapping) else None
+
+
 class OriginalInParts:
     """The nodes that a session of the promoted model shows, and what the nodes before them make."""
 
@@ -35,42 +67,31 @@ class OriginalInParts:
         self._before = session.before
         self._feeds = feeds
         self._open = open_
-        self._seen: list[tuple[Trial, Seen]] = session.seen_at
-        self._unoptimized: list[tuple[Trial, bytes]] = []  # the bits that both models make
-
-    def agree(self, trial: Trial, outputs: Mapping[str, Value]) -> None:
-        """Both models make these bits without optimisation. They are told from others by their digest: to keep them
-        would take twice the memory."""
-        digest = _digest(outputs)
-        if digest is not None:
-            self._unoptimized.append((trial, digest))
 
     def makes(
-        self,
-        trial: Trial,
-        operands: Mapping[Key, Operand],
-        reference: Callable[[], PreparedModel],
-        found: Mapping[str, Value],
-        optimized: bool,
+        self, point: Point, reference: Callable[[], PreparedModel], optimized: bool
     ) -> Mapping[str, Value] | None:
-        """What the original makes with the operands of a trial, where it is what was `found` of the promoted model;
-        None where only the whole can tell. `reference` gives the original that holds them as constants."""
-        if optimized and any(other is trial and bits == _digest(found) for other, bits in self._unoptimized):
+        """What the original makes with the operands of a point, where it is what was found of the promoted model; None
+        where only the whole can tell. `reference` gives the original that holds them as constants."""
+        found = point.found
+        if not isinstance(found, Mapping):
+            return None
+        if optimized and point.agreed is not None and point.agreed == _digest(found):
             return found
         if self._nodes is None or (optimized and not self._before):
             return None
         try:
             if optimized:
                 return self._behind(self._nodes, reference(), found)
-            return found if self._by_nodes(self._nodes, trial, operands) else None
+            return found if self._by_nodes(self._nodes, point) else None
         except (CannotLoadError, CannotRunError):
             return None
 
-    def _by_nodes(self, nodes: PromotedNodes, trial: Trial, operands: Mapping[Key, Operand]) -> bool:
-        seen = next((seen for other, seen in self._seen if other is trial), None)
+    def _by_nodes(self, nodes: PromotedNodes, point: Point) -> bool:
+        seen = point.seen
         if seen is None:
             return False
-        document, prepared = nodes.reference(seen.read, operands)
+        document, prepared = nodes.reference(seen.read, point.operands)
         return compare(self._open(document, prepared, optimized=False).run(seen.read), seen.made).bitwise
 
     def _behind(

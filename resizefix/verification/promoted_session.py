@@ -14,7 +14,7 @@ from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.runtimes.prepared_model import PreparedModel
 from resizefix.verification.part_behind import part_behind
 from resizefix.verification.promoted_nodes import PromotedNodes, Seen, plain_only
-from resizefix.verification.trials import Trial, at_old_values
+from resizefix.verification.trials import at_old_values
 
 Open = Callable[[PreparedModel], Session]
 
@@ -30,7 +30,6 @@ class PromotedSession:
     before: Mapping[str, Value] = field(default_factory=dict)
     at_old: Mapping[str, Value] | None = None
     seen: Seen | None = None  # of the nodes, in the last run
-    seen_at: list[tuple[Trial, Seen]] = field(default_factory=list)  # in runs that are compared
 
     @property
     def label(self) -> str:

@@ -7,7 +7,6 @@ optimisation disabled, where every node runs as it stands; at the default level 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -17,7 +16,7 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
 from resizefix.promotion import Coupling, PromotedInput
-from resizefix.runtimes.inputs import Value
+from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.ort_session import (
     UNCHANGED_LAYOUT,
     CannotLoadError,
@@ -33,11 +32,11 @@ from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine, shapes_of_feeds
 from resizefix.verification.judged import judged
 from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.original_in_parts import OriginalInParts
+from resizefix.verification.original_in_parts import OriginalInParts, Point
 from resizefix.verification.probe import MOST_ALONE, Prober
 from resizefix.verification.promoted_nodes import PromotedNodes, promoted_nodes
 from resizefix.verification.promoted_session import PromotedSession, opened
-from resizefix.verification.reference_model import ConstantOperand, Operand
+from resizefix.verification.reference_model import Operand
 from resizefix.verification.trials import (
     Trial,
     asked_trials,
@@ -50,7 +49,6 @@ from resizefix.verification.trials import (
 from resizefix.verification.verification import Reference, Run
 
 Outputs = Mapping[str, Value]
-Tried = list[tuple[Trial, Mapping[str, Value] | CannotRunError]]  # a trial, and what the promoted model made of it
 Expected = Mapping[str, Value] | CannotRunError | CannotLoadError  # what the original makes, or why it makes nothing
 _USUAL_TRIALS = 2
 _MOST_SAID = 8
@@ -79,10 +77,10 @@ class PromotionComparison:
         self._probed: tuple[Document, PromotedSession] | None = None  # the last promoted model that was probed
         self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
-        self._feeds_at: dict[int, tuple[Trial, Sequence[PromotedInput], _Fed]] = {}
-        self._references: dict[int, tuple[Trial, PreparedModel]] = {}
         self._bounds: Mapping[str, Bound] | None = None
-        self._by_sizes: list[tuple[Trial, float]] = []  # that differ from the original with scales, and by how much
+        # What a node reads that a trial does not move, also where the original computes it from a size that moves.
+        self._as_exported: Mapping[Key, Operand] = {}
+        self._by_sizes: list[tuple[Point, float]] = []  # that differ from the original with scales, and by how much
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
 
     def require_fed_by(self, promoted: Document) -> None:
@@ -114,9 +112,8 @@ class PromotionComparison:
         """
         asked = asked_trials(inputs, self.engine.conditions.at)
         old = at_old_values(inputs)
-        # What a node reads that a trial does not move, also where the original computes it from a size that moves.
-        as_exported = old.baked
-        tried: Tried = []
+        self._as_exported = old.baked
+        points: list[Point] = []
         for optimized in (False, True):
             if optimized and not self._runs_optimised():
                 return
@@ -124,21 +121,18 @@ class PromotionComparison:
                 session = self._open(promoted, optimized=True)
                 if session.maps_weights:
                     self.engine.notes.append(UNCHANGED_LAYOUT)
-                tried = [(trial, self._result(session, trial, inputs)) for trial, _ in tried]
+                for point in points:
+                    point.found = self._result(session, point.trial, point.feeds)
                 del session  # before the next one is opened: each maps or holds all weights
             else:
                 plain = self._promoted(promoted, inputs)
-                at_old = self._result(plain, old, inputs) if plain.at_old is None else plain.at_old
-                tried = [(old, at_old), *self._tried(plain, inputs, asked)]
-                self.engine.progress.expect(2 * (len(tried) - 1 - _USUAL_TRIALS))
+                points = [self._point(plain, old, inputs, plain.at_old), *self._tried(plain, inputs, asked)]
+                self.engine.progress.expect(2 * (len(points) - 1 - _USUAL_TRIALS))
                 parts = OriginalInParts(self._original, plain, self._feeds, self._open)
                 del plain
-            for trial, found in tried:
-                expected: Expected = self._outputs[optimized]
-                if trial is not old:
-                    expected = self._at({**as_exported, **trial.baked}, trial, found, parts, optimized)
-                self._against(found, trial, expected, inputs, as_exported, optimized, parts)
-        self._references.clear()
+            for point in points:
+                expected = self._outputs[optimized] if point.trial is old else self._at(point, parts, optimized)
+                self._against(point, expected, inputs, optimized)
         self._note_sizes(promoted, inputs)
 
     def _runs_optimised(self) -> bool:
@@ -158,30 +152,27 @@ class PromotionComparison:
         self._outputs[True] = plain if level.max_rel_diff == np.inf else optimized
         return True
 
-    def _result(
-        self, session: Session | PromotedSession, trial: Trial, inputs: Sequence[PromotedInput]
-    ) -> Outputs | CannotRunError:
+    def _result(self, session: Session | PromotedSession, trial: Trial, feeds: Feeds) -> Outputs | CannotRunError:
         too_large = self._budget.reject_reason_at(self._feeds, trial)
         if too_large is not None:
             return CannotRunError(
                 "verification.too-large-to-run", label=session.label, too_large=too_large, reason=too_large
             )
         try:
-            made = session.run(self._fed(trial, inputs).feeds)
+            return session.run(feeds)
         except CannotRunError as error:
             return error
-        if isinstance(session, PromotedSession) and session.seen is not None:
-            session.seen_at.append((trial, session.seen))
-        return made
 
-    def _fed(self, trial: Trial, inputs: Sequence[PromotedInput]) -> _Fed:
-        """What the promoted model is fed at a trial: at two levels, and reported as two runs."""
-        known = self._feeds_at.get(id(trial))
-        if known is None or known[0] is not trial or known[1] is not inputs:
-            feeds = {**self._feeds, **trial.feeds(inputs)}
-            values = {source.name: tuple(value) for source, value in trial.values}
-            known = self._feeds_at[id(trial)] = trial, inputs, _Fed(feeds, shapes_of_feeds(feeds), values)
-        return known[2]
+    def _point(
+        self, session: PromotedSession, trial: Trial, inputs: Sequence[PromotedInput], known: Outputs | None = None
+    ) -> Point:
+        """What the promoted model makes at a trial without optimisation, unless that is `known`."""
+        feeds = {**self._feeds, **trial.feeds(inputs)}
+        values = {source.name: tuple(value) for source, value in trial.values}
+        operands = {**self._as_exported, **trial.baked}
+        found = self._result(session, trial, feeds) if known is None else known
+        seen = session.seen if known is None and isinstance(found, Mapping) else None
+        return Point(trial, feeds, shapes_of_feeds(feeds), values, operands, found, seen)
 
     def _promoted(self, promoted: Document, inputs: Sequence[PromotedInput]) -> PromotedSession:
         """The promoted model opened without optimisation: the session that probed it, if it did."""
@@ -213,23 +204,15 @@ class PromotionComparison:
         """The original that holds these scales or sizes as constants."""
         return self._budget.references.prepared(self._prepared_of(self._original), operands)
 
-    def _at(
-        self,
-        operands: Mapping[Key, Operand],
-        trial: Trial,
-        found: Outputs | CannotRunError,
-        parts: OriginalInParts,
-        optimized: bool,
-    ) -> Expected:
-        """What the original makes with the operands of a trial: in parts where that tells, else as a whole."""
+    def _at(self, point: Point, parts: OriginalInParts, optimized: bool) -> Expected:
+        """What the original makes with the operands of a point: in parts where that tells, else as a whole."""
 
         def reference() -> PreparedModel:
-            known = self._references.get(id(trial))  # each is opened at two levels
-            if known is None:
-                known = self._references[id(trial)] = trial, self._reference(operands)
-            return known[1]
+            if point.reference is None:  # each is opened at two levels
+                point.reference = self._reference(point.operands)
+            return point.reference
 
-        known = parts.makes(trial, operands, reference, found, optimized) if isinstance(found, Mapping) else None
+        known = parts.makes(point, reference, optimized)
         return self._expected(reference(), optimized) if known is None else known
 
     def _expected(self, reference: PreparedModel, optimized: bool) -> Expected:
@@ -251,15 +234,15 @@ class PromotionComparison:
         """One sentence for all runs in which sizes decided where a node samples: the difference, and what avoids it."""
         if not self._by_sizes:
             return
-        trial, difference = max(self._by_sizes, key=lambda pair: pair[1])
-        ratios = trial.by_sizes(inputs)
+        point, difference = max(self._by_sizes, key=lambda pair: pair[1])
+        ratios = point.trial.by_sizes(inputs)
         names = [ratio.data for ratio in ratios.values()]
         lengths: Mapping[str, Value] = {}
         if not any(path.is_body for path, _ in ratios):  # else the lengths are not seen
             session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
-            lengths = session.run(self._fed(trial, inputs).feeds)
+            lengths = session.run(point.feeds)
         shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
-        self.engine.notes.append(sampled_by_sizes(trial, inputs, shapes, difference))
+        self.engine.notes.append(sampled_by_sizes(point.trial, inputs, shapes, difference))
 
     def _fits(self, trial: Trial) -> bool:
         return self._budget.reject_reason_at(self._feeds, trial) is None
@@ -273,7 +256,7 @@ class PromotionComparison:
     def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
         return self.engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
 
-    def _tried(self, session: PromotedSession, inputs: Sequence[PromotedInput], asked: Sequence[Trial]) -> Tried:
+    def _tried(self, session: PromotedSession, inputs: Sequence[PromotedInput], asked: Sequence[Trial]) -> list[Point]:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
         many = len(inputs) > MOST_ALONE and not self._is_alone
         usual = most_inclusive(self._ran, inputs) if many else self._usual(inputs)
@@ -282,10 +265,7 @@ class PromotionComparison:
             if len(moved) < len(inputs):
                 kept = counted(len(inputs) - len(moved), "input")
                 self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=kept, of=len(inputs)))
-        found: Tried = []
-        for trial in (*asked, *usual):
-            found.extend(self._workable(session, trial, inputs))
-        return found
+        return [point for trial in (*asked, *usual) for point in self._workable(session, trial, inputs)]
 
     def _usual(self, inputs: Sequence[PromotedInput]) -> list[Trial]:
         usual = steps_of([(source, trials_of(source)) for source in inputs])
@@ -293,32 +273,20 @@ class PromotionComparison:
             return usual
         return steps_of([(source, trials_of(source, self._fits)) for source in inputs])
 
-    def _workable(self, session: PromotedSession, trial: Trial, inputs: Sequence[PromotedInput]) -> Tried:
+    def _workable(self, session: PromotedSession, trial: Trial, inputs: Sequence[PromotedInput]) -> list[Point]:
         """The trial if the model runs at it, else its parts that do: inputs that are only free one at a time.
 
         Nodes alone that do not run together are compared in smaller groups.
         """
-        whole = self._result(session, trial, inputs)
-        if not isinstance(whole, CannotRunError) or (self._is_alone and len(inputs) > 1):
-            return [(trial, whole)]
+        whole = self._point(session, trial, inputs)
+        if whole.runs or (self._is_alone and len(inputs) > 1):
+            return [whole]
         parts = trial.split() if len(trial.values) <= MOST_ALONE else ()
-        tried = ((part, self._result(session, part, inputs)) for part in parts)
-        found: Tried = []
-        found.extend((part, result) for part, result in tried if not isinstance(result, CannotRunError))
-        return found or ([(trial, whole)] if trial.asked else [])
+        found = [point for part in parts if (point := self._point(session, part, inputs)).runs]
+        return found or ([whole] if trial.asked else [])
 
-    def _against(
-        self,
-        found: Outputs | CannotRunError,
-        trial: Trial,
-        expected: Expected,
-        inputs: Sequence[PromotedInput],
-        as_exported: Mapping[Key, ConstantOperand],
-        optimized: bool,
-        parts: OriginalInParts,
-    ) -> None:
-        fed = self._fed(trial, inputs)
-        at = _said(fed.values)
+    def _against(self, point: Point, expected: Expected, inputs: Sequence[PromotedInput], optimized: bool) -> None:
+        found, at = point.found, _said(point.values)
         level = Diagnostic("verification.default-level" if optimized else "verification.optimisation-disabled")
         self.engine.progress.done(f"comparing at {at}")
         if isinstance(found, CannotRunError):
@@ -328,7 +296,7 @@ class PromotionComparison:
             )
         if isinstance(expected, CannotLoadError):
             # Constants let shape inference refuse what is never run: a body that is passed over, say.
-            self.not_rebaked.update(fed.values)
+            self.not_rebaked.update(point.values)
             self.engine.notes.append(Diagnostic("verification.original-does-not-load", at=at, why=expected.reason))
             return
         if isinstance(expected, CannotRunError):
@@ -336,19 +304,18 @@ class PromotionComparison:
         reference, from_scales = Reference.SCALES, None
         bounds = self._bounds if optimized else None
         verdict = judged(self._original, inputs, expected, found, bounds)
-        if not verdict.same and trial.by_sizes(inputs):
-            by_sizes: dict[Key, Operand] = {**as_exported, **trial.baked, **trial.by_sizes(inputs)}
-            sized = self._expected(self._reference(by_sizes), optimized)
+        if not verdict.same and (by_sizes := point.trial.by_sizes(inputs)):
+            sized = self._expected(self._reference({**point.operands, **by_sizes}), optimized)
             if not isinstance(sized, (CannotRunError, CannotLoadError)):
                 reference, from_scales = Reference.SIZES, verdict.comparison.max_abs_diff
-                self._by_sizes.append((trial, from_scales))
+                self._by_sizes.append((point, from_scales))
                 verdict = judged(self._original, inputs, sized, found, bounds)
         comparison = verdict.comparison
         if comparison.bitwise and not (optimized or self._is_alone) and reference is Reference.SCALES:
-            parts.agree(trial, found)  # a session of few nodes costs no more than this
+            point.agree()  # a session of few nodes costs no more than this
         run = Run(
-            fed.values,
-            fed.shapes,
+            point.values,
+            point.shapes,
             optimized,
             comparison.bitwise,
             comparison.max_abs_diff,
@@ -364,15 +331,6 @@ class PromotionComparison:
         if verdict.last_bits:
             # onnxruntime computes half precision between casts whose places depend on the neighbours
             self.engine.notes.append(Diagnostic("verification.last-bits-differ", at=at, why=why))
-
-
-@dataclass(frozen=True)
-class _Fed:
-    """What the promoted model is fed, the shapes of it, and the values that the promoted inputs get."""
-
-    feeds: Mapping[str, Value]
-    shapes: Mapping[str, Sequence[int]]
-    values: Mapping[str, Sequence[float]]
 
 
 def _said(values: Mapping[str, Sequence[float]]) -> str:

@@ -113,27 +113,30 @@ class PromotionComparison:
         asked = asked_trials(inputs, self.engine.conditions.at)
         old = at_old_values(inputs)
         self._as_exported = old.baked
-        points: list[Point] = []
-        for optimized in (False, True):
-            if optimized and not self._runs_optimised():
-                return
-            if optimized:
-                session = self._open(promoted, optimized=True)
-                if session.maps_weights:
-                    self.engine.notes.append(UNCHANGED_LAYOUT)
-                for point in points:
-                    point.found = self._result(session, point.trial, point.feeds)
-                del session  # before the next one is opened: each maps or holds all weights
-            else:
-                plain = self._promoted(promoted, inputs)
-                points = [self._point(plain, old, inputs, plain.at_old), *self._tried(plain, inputs, asked)]
-                self.engine.progress.expect(2 * (len(points) - 1 - _USUAL_TRIALS))
-                parts = OriginalInParts(self._original, plain, self._feeds, self._open)
-                del plain
-            for point in points:
-                expected = self._outputs[optimized] if point.trial is old else self._at(point, parts, optimized)
-                self._against(point, expected, inputs, optimized)
+        plain = self._promoted(promoted, inputs)
+        points = [self._point(plain, old, inputs, plain.at_old), *self._tried(plain, inputs, asked)]
+        self.engine.progress.expect(2 * (len(points) - 1 - _USUAL_TRIALS))
+        parts = OriginalInParts(self._original, plain, self._feeds, self._open)
+        del plain  # before the next one is opened: each maps or holds all weights
+        self._compare_at(points, parts, inputs, optimized=False)
+        if not self._runs_optimised():
+            return
+        session = self._open(promoted, optimized=True)
+        if session.maps_weights:
+            self.engine.notes.append(UNCHANGED_LAYOUT)
+        for point in points:
+            point.found = self._result(session, point.trial, point.feeds)
+        del session
+        self._compare_at(points, parts, inputs, optimized=True)
         self._note_sizes(promoted, inputs)
+
+    def _compare_at(
+        self, points: Sequence[Point], parts: OriginalInParts, inputs: Sequence[PromotedInput], *, optimized: bool
+    ) -> None:
+        """Every point at one level, the one at the old values first."""
+        for point in points:
+            expected = self._outputs[optimized] if point is points[0] else self._at(point, parts, optimized)
+            self._against(point, expected, inputs, optimized)
 
     def _runs_optimised(self) -> bool:
         """Whether the original runs at the default level, and how far that may move a promotion; if it does not run, a

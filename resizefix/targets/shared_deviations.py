@@ -273,14 +273,13 @@ def ratio_instead_of_scales(after: Sequence[Deviation] = (), source: str = "") -
     )
 
 
-def ties_are_exact(after: Sequence[Deviation] = (), source: str = "") -> Rule:
+def ties_are_exact(after: Sequence[Deviation]) -> Rule:
     """Coordinates next to one half, which come of a division that is not exact, are no ties."""
     return differs(
         name="ties-are-exact",
         holds=samples_alike(exact_ties, after),
         because="nearest_mode is {f.nearest_mode}, and a coordinate lies next to one half: onnxruntime takes it for a "
         "tie, and this runtime rounds it to the nearest",
-        source=source,
     )
 
 

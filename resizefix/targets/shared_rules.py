@@ -124,18 +124,17 @@ def no_antialias(because: str, source: str = "") -> Rule:
     return Rule(name="no-antialias", holds=lambda f: not f.antialias, because=because, source=source, fix=NO_ANTIALIAS)
 
 
-def no_exclude_outside(because: str, source: str = "") -> Rule:
+def no_exclude_outside(because: str) -> Rule:
     """`exclude_outside` is not taken, even where it changes nothing."""
-    return Rule(name="no-exclude-outside", holds=lambda f: not f.exclude_outside, because=because, source=source)
+    return Rule(name="no-exclude-outside", holds=lambda f: not f.exclude_outside, because=because)
 
 
-def stretch_alone(because: str, source: str = "") -> Rule:
+def stretch_alone(because: str) -> Rule:
     """No aspect policy is taken, even where it changes nothing."""
     return Rule(
         name="stretch-alone",
         holds=lambda f: f.keep_aspect_ratio_policy == "stretch",
         because=because,
-        source=source,
         fix=PLAIN_SIZES,
     )
 
@@ -162,13 +161,12 @@ def operands_come_first(says: str, source: str = "") -> Rule:
     )
 
 
-def domain_is_empty(says: str, source: str = "") -> Rule:
+def domain_is_empty(says: str) -> Rule:
     """The standard's operators belong to the domain "", which may be written as "ai.onnx"."""
     return Rule(
         name="domain-is-empty",
         holds=lambda f: not f.names_its_domain,
         because=f'the node names its domain, ai.onnx ("{says}")',
-        source=source,
         fix="leave the domain of the node empty",
     )
 

@@ -10,19 +10,19 @@ from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import moves_images_alone, samples_alike
 from resizefix.targets.shared_deviations import (
+    EMPTIES_SHORT_INPUTS,
     INTEGERS,
+    INTEGERS_ARE_ROUNDED,
+    POLICY_IGNORED,
     antialias_ignored,
     coefficient_fixed,
-    empties_short_inputs,
     exclusion_ignored,
     factors_are_not_known,
     fed_axes,
-    integers_are_rounded,
     kept_axes_are_sampled,
     kept_axes_may_be_sampled,
     old_resize_is_half_pixel,
     open_batch_of_sizes,
-    policy_ignored,
     symmetric_is_asymmetric,
     whole_copies_are_sampled,
 )
@@ -43,7 +43,7 @@ MNN = targets_of(
     (Release("", _RELEASE),),
     (
         output_is_not_empty("Acquire buffer size = 0"),
-        empties_short_inputs(),
+        EMPTIES_SHORT_INPUTS,
         Rule(
             name="upsample-has-a-mode",
             holds=lambda f: not f.is_upsample or "mode" in f.attributes,
@@ -130,8 +130,8 @@ MNN = targets_of(
             source=_KERNEL,
             fix="half_pixel is the same where no output has length 1",
         ),
-        kept_axes_are_sampled(_KERNEL, copies=False),
-        kept_axes_may_be_sampled(_KERNEL),
+        kept_axes_are_sampled(copies=False).read_in(_KERNEL),
+        kept_axes_may_be_sampled().read_in(_KERNEL),
         differs(
             name="upsample-images-alone",
             holds=lambda f: not f.is_upsample or moves_images_alone(f),
@@ -161,20 +161,20 @@ MNN = targets_of(
             source=_SHAPE,
             fix=EVERY_DIMENSION,
         ),
-        policy_ignored(_CONVERTER),
+        POLICY_IGNORED.read_in(_CONVERTER),
         differs(
             name="no-interpolated-integers",
             holds=lambda f: not conditions.is_misread(f),
             because="the tensor is {f.type_name}: {f.mode} is computed as if it held floats, even of a copy",
             fix=CAST,
         ),
-        integers_are_rounded(),
-        antialias_ignored(source=_CONVERTER),
-        exclusion_ignored((without_antialias,), _CONVERTER),
-        whole_copies_are_sampled(*conditions.COPYING, source=_KERNEL),
+        INTEGERS_ARE_ROUNDED,
+        antialias_ignored().read_in(_CONVERTER),
+        exclusion_ignored((without_antialias,)).read_in(_CONVERTER),
+        whole_copies_are_sampled(*conditions.COPYING).read_in(_KERNEL),
         coefficient_fixed(conditions.BEFORE),
-        symmetric_is_asymmetric(_CONVERTER, conditions.SYMMETRIC, (without_antialias, without_exclusion)),
-        old_resize_is_half_pixel(conditions.OLD, _CONVERTER),
+        symmetric_is_asymmetric(conditions.SYMMETRIC, (without_antialias, without_exclusion)).read_in(_CONVERTER),
+        old_resize_is_half_pixel(conditions.OLD).read_in(_CONVERTER),
         differs(
             name="nearest-mode-ignored",
             holds=samples_alike(conditions.nearest),
@@ -202,9 +202,11 @@ MNN = targets_of(
             because="a coordinate below 0 is cut off for the samples and rounded down for the weights of cubic",
             source=_KERNEL,
         ),
-        factors_are_not_known(*conditions.BEFORE, conditions.linear_without_a_mode, conditions.nearest, source=_KERNEL),
-        fed_axes(f"each that is resized {_COUNTS}", _DIMENSIONS),
-        open_batch_of_sizes(f"it {_COUNTS}", _DIMENSIONS),
+        factors_are_not_known(*conditions.BEFORE, conditions.linear_without_a_mode, conditions.nearest).read_in(
+            _KERNEL
+        ),
+        fed_axes(f"each that is resized {_COUNTS}").read_in(_DIMENSIONS),
+        open_batch_of_sizes(f"it {_COUNTS}").read_in(_DIMENSIONS),
     ),
     (
         OperatorLimit(frozenset({"ConvTranspose"}), f"measured on {_RELEASE}, another shape", ranks=frozenset({3})),

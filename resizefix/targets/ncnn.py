@@ -29,14 +29,14 @@ from resizefix.targets.sampling import (
     samples_alike,
 )
 from resizefix.targets.shared_deviations import (
+    EMPTIES_SHORT_INPUTS,
     INTEGERS,
+    POLICY_IGNORED,
     antialias_ignored,
     coefficient_fixed,
-    empties_short_inputs,
     exclusion_ignored,
     factors_are_not_known,
     open_batch_of_sizes,
-    policy_ignored,
 )
 from resizefix.targets.shared_rules import (
     CAST,
@@ -110,9 +110,9 @@ NCNN = targets_of(
             'not exists or registered")',
             source=_PNNX,
         ),
-        mode_is_written("pnnx asks for", _PNNX),
-        not_resize_10("layer Resize not exists or registered", _PNNX),
-        extent_is_constant(' ("Unsupported Resize scales and sizes are all empty!")', source=_PNNX),
+        mode_is_written("pnnx asks for").read_in(_PNNX),
+        not_resize_10("layer Resize not exists or registered").read_in(_PNNX),
+        extent_is_constant(' ("Unsupported Resize scales and sizes are all empty!")').read_in(_PNNX),
         Rule(
             name="image-axes-alone",
             holds=lambda f: moves_images_alone(f) and scales_images_alone(f),
@@ -179,12 +179,12 @@ NCNN = targets_of(
             because="it resizes nothing, and the converter leaves a net without a layer",
             fix="leave the node out",
         ),
-        empties_short_inputs(),
-        open_batch_of_sizes("another batch comes out", _PNNX),
-        policy_ignored(_PNNX),
-        antialias_ignored(source=_PNNX),
-        exclusion_ignored((without_antialias,), _PNNX),
-        coefficient_fixed((without_antialias, without_exclusion), _LAYER),
+        EMPTIES_SHORT_INPUTS,
+        open_batch_of_sizes("another batch comes out").read_in(_PNNX),
+        POLICY_IGNORED.read_in(_PNNX),
+        antialias_ignored().read_in(_PNNX),
+        exclusion_ignored((without_antialias,)).read_in(_PNNX),
+        coefficient_fixed((without_antialias, without_exclusion)).read_in(_LAYER),
         differs(
             name="cubic-copies-are-sampled",
             holds=lambda f: f.mode != "cubic" or _COPIES(f),
@@ -205,7 +205,7 @@ NCNN = targets_of(
             because="nearest is computed as asymmetric and floor, whatever the coordinates",
             source=f"{_PNNX}; {_LAYER}",
         ),
-        factors_are_not_known(without_antialias, without_exclusion, _interpolated, _nearest, source=_LAYER),
+        factors_are_not_known(without_antialias, without_exclusion, _interpolated, _nearest).read_in(_LAYER),
         noted(
             name="no-batch",
             holds=lambda f: f.input_shape is None or f.input_shape[:1] in ((), (1,), (None,)),

@@ -188,7 +188,7 @@ RULES = (
         source=_KERNEL,
         fix="write one of these",
     ),
-    coordinate_modes(_COORDINATES, "", _KERNEL, "write one that ONNX has"),
+    coordinate_modes(_COORDINATES, "", "write one that ONNX has").read_in(_KERNEL),
     Rule(
         name="nearest-mode",
         holds=lambda f: f.coordinates is None or f.mode != "nearest" or f.nearest_mode in _NEAREST_MODES,

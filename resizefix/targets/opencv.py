@@ -14,16 +14,16 @@ from resizefix.targets.deviations import by_ratio, without_antialias
 from resizefix.targets.operators import OperatorLimit
 from resizefix.targets.sampling import image_gives_samples, images_only, samples_alike
 from resizefix.targets.shared_deviations import (
+    EMPTIES_SHORT_INPUTS,
+    INTEGERS_ARE_ROUNDED,
+    POLICY_IGNORED,
     antialias_ignored,
-    empties_short_inputs,
     factors_are_not_known,
     fed_axes,
-    integers_are_rounded,
     kept_axes_are_sampled,
     kept_axes_may_be_sampled,
     old_resize_is_half_pixel,
     open_batch_of_sizes,
-    policy_ignored,
     ratio_instead_of_scales,
     reads_on,
     symmetric_is_asymmetric,
@@ -47,19 +47,20 @@ _ASYMMETRIC = "replace the node, or raise the model to opset 11 and write Resize
 _MEASURED, _MEASURED_5 = "measured on OpenCV 4.14.0 and 5.0.0", "measured on OpenCV 5.0.0"
 
 RULES = (
-    operands_come_first("in function 'getBlob'", _MEASURED),
+    operands_come_first("in function 'getBlob'").read_in(_MEASURED),
     mode_is_written('this parser asks for ("Required argument "mode" not found into dictionary")'),
-    output_is_not_empty("getLayerShapesRecursively; 5.0.0 crashes", _MEASURED, image_gives_samples),
-    empties_short_inputs(_MEASURED),
+    output_is_not_empty("getLayerShapesRecursively; 5.0.0 crashes", image_gives_samples).read_in(_MEASURED),
+    EMPTIES_SHORT_INPUTS.read_in(_MEASURED),
     extent_is_constant(
         '; this importer takes constants alone ("layer_id.find(node_proto.input(i)) == layer_id.end()")',
         conditions.is_constant,
-        _4,
         "freeze the scales, or take OpenCV 5",
-    ).only(until="4"),
-    constant_is_a_tensor("layerParams.blobs.size() == 1 in function 'parseConstant'", "measured on OpenCV 4.14.0").only(
-        until="4"
-    ),
+    )
+    .read_in(_4)
+    .only(until="4"),
+    constant_is_a_tensor("layerParams.blobs.size() == 1 in function 'parseConstant'")
+    .read_in("measured on OpenCV 4.14.0")
+    .only(until="4"),
     Rule(
         name="lengths-stay-whole",
         holds=conditions.is_whole,
@@ -200,7 +201,7 @@ RULES = (
         fix=f"{TRANSPOSE}, or replace the node",
     ),
     open_batch_of_sizes("it stays as it is"),
-    policy_ignored(),
+    POLICY_IGNORED,
     differs(
         name="factors-in-shape-chains",
         holds=conditions.has_whole_factors,
@@ -210,7 +211,7 @@ RULES = (
         "OpenCV 4.14.0 and 5.0.0",
         fix="fix the input's size, or replace the node",
     ),
-    integers_are_rounded(_MEASURED),
+    INTEGERS_ARE_ROUNDED.read_in(_MEASURED),
     antialias_ignored(),
     differs(
         name="nearest-mode-ignored",
@@ -219,7 +220,7 @@ RULES = (
         "up at ½, align_corners to the nearest, asymmetric (and no attribute) down",
         source=_4,
     ).only(until="4"),
-    symmetric_is_asymmetric(_4, conditions.SYMMETRIC, (without_antialias,)).only(until="4"),
+    symmetric_is_asymmetric(conditions.SYMMETRIC, (without_antialias,)).read_in(_4).only(until="4"),
     differs(
         name="tf-half-pixel-is-for-nearest",
         holds=samples_alike(conditions.TF_LINEAR, after=(without_antialias,)),
@@ -246,15 +247,15 @@ RULES = (
         holds=samples_alike(conditions.ONE_PIXEL, after=(without_antialias,)),
         because="pytorch_half_pixel is computed as half_pixel, which is another pixel where an output has length 1",
     ).only(until="4"),
-    old_resize_is_half_pixel(conditions.OLD_5, _5).only(since="5"),
-    symmetric_is_asymmetric(_5, conditions.SYMMETRIC_5, (without_antialias,)).only(since="5"),
+    old_resize_is_half_pixel(conditions.OLD_5).read_in(_5).only(since="5"),
+    symmetric_is_asymmetric(conditions.SYMMETRIC_5, (without_antialias,)).read_in(_5).only(since="5"),
     differs(
         name="ratio-instead-of-scales",
         holds=lambda f: f.mode == "nearest" or conditions.by_scales_4(f),
         because="positions follow the two lengths instead of the scales {f.values}, and these differ",
         source=_4,
     ).only(until="4"),
-    ratio_instead_of_scales(conditions.BEFORE_5, _5).only(since="5"),
+    ratio_instead_of_scales(conditions.BEFORE_5).read_in(_5).only(since="5"),
     differs(
         name="ties-of-the-ratio",
         holds=lambda f: not f.is_static or conditions.steps_alike_5(f),
@@ -270,11 +271,11 @@ RULES = (
         source=_LAYER_5,
         fix="fix the input's size, or replace the node",
     ).only(since="5"),
-    factors_are_not_known(*conditions.BEFORE_4, conditions.nearest_4, by_ratio, source=_4).only(until="4"),
-    factors_are_not_known(*conditions.BEFORE_5, conditions.by_step_5, source=_5).only(since="5"),
-    kept_axes_are_sampled(_LAYER_5, reads_on).only(since="5"),
-    kept_axes_may_be_sampled(_LAYER_5, reads_on).only(since="5"),
-    fed_axes("their numbers are not read, and both stay as they are", _MEASURED_5).only(since="5"),
+    factors_are_not_known(*conditions.BEFORE_4, conditions.nearest_4, by_ratio).read_in(_4).only(until="4"),
+    factors_are_not_known(*conditions.BEFORE_5, conditions.by_step_5).read_in(_5).only(since="5"),
+    kept_axes_are_sampled(reads_on).read_in(_LAYER_5).only(since="5"),
+    kept_axes_may_be_sampled(reads_on).read_in(_LAYER_5).only(since="5"),
+    fed_axes("their numbers are not read, and both stay as they are").read_in(_MEASURED_5).only(since="5"),
 )
 
 OPENCV = targets_of(

@@ -10,13 +10,13 @@ from resizefix.targets.deviations import old_upsample, without_antialias, withou
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, copied, moved_axes, resized, samples_alike
 from resizefix.targets.shared_deviations import (
+    INTEGERS_ARE_ROUNDED,
+    POLICY_IGNORED,
     antialias_ignored,
     exclusion_ignored,
     factors_are_not_known,
     fed_axes,
-    integers_are_rounded,
     open_batch_of_sizes,
-    policy_ignored,
     ties_are_exact,
 )
 from resizefix.targets.shared_rules import SYMMETRIC_WHERE_WHOLE, TRANSPOSE, coordinate_modes, domain_is_empty
@@ -79,9 +79,8 @@ OPENVINO = targets_of(
         coordinate_modes(
             _COORDINATES,
             ' ("this type of coordinate transformation mode is not supported")',
-            _FRONTEND,
             SYMMETRIC_WHERE_WHOLE,
-        ),
+        ).read_in(_FRONTEND),
         Rule(
             name="axes-from-the-front",
             holds=counts_from_the_front,
@@ -122,12 +121,11 @@ OPENVINO = targets_of(
             "{f.shown_input_shape}, and the output gets that length",
             fix="write sizes instead of scales",
         ),
-        exclusion_ignored(source=_FRONTEND),
-        antialias_ignored(
-            (without_exclusion,),
-            f"measured on {_RELEASE}; the frontend passes it on, linear_onnx and cubic do not read it",
+        exclusion_ignored().read_in(_FRONTEND),
+        antialias_ignored((without_exclusion,)).read_in(
+            f"measured on {_RELEASE}; the frontend passes it on, linear_onnx and cubic do not read it"
         ),
-        policy_ignored(_FRONTEND),
+        POLICY_IGNORED.read_in(_FRONTEND),
         differs(
             name="upsample-nearest-is-half-pixel",
             holds=samples_alike(_UPSAMPLED),
@@ -143,8 +141,8 @@ OPENVINO = targets_of(
             fix="write 1 for that axis where a copy is meant; else replace the node",
         ),
         ties_are_exact((*_BEFORE, _UPSAMPLED, _copied)),
-        integers_are_rounded(),
-        factors_are_not_known(*_BEFORE, _UPSAMPLED, _copied, source=_UPSAMPLE),
+        INTEGERS_ARE_ROUNDED,
+        factors_are_not_known(*_BEFORE, _UPSAMPLED, _copied).read_in(_UPSAMPLE),
         fed_axes("batch, and channels of five axes, are not resized; lengths of fractions are rounded otherwise"),
     ),
     source=f"measured on {_RELEASE}",

@@ -78,7 +78,7 @@ QNN = targets_of(
             source=_BOTH,
             fix="write the input's size into the file",
         ),
-        extent_is_constant("; the output's shape must be known", _is_constant, _BOTH),
+        extent_is_constant("; the output's shape must be known", _is_constant).read_in(_BOTH),
         Rule(
             name="image-axes-alone",
             holds=lambda f: all(axis >= 2 for axis, *_ in resized(f)),
@@ -86,8 +86,8 @@ QNN = targets_of(
             source=_BOTH,
             fix=TRANSPOSE,
         ),
-        no_antialias('"QNN EP: Resize doesn\'t support anti-aliasing."', _BOTH),
-        coordinate_modes(_MODES, ' ("QNN EP: Resize does not support coordinate_transformation_mode")', _BOTH),
+        no_antialias('"QNN EP: Resize doesn\'t support anti-aliasing."').read_in(_BOTH),
+        coordinate_modes(_MODES, ' ("QNN EP: Resize does not support coordinate_transformation_mode")').read_in(_BOTH),
         Rule(
             name="nearest-combination",
             holds=_nearest_combination,

@@ -11,7 +11,7 @@ from resizefix.targets.conditions import counts_from_the_front
 from resizefix.targets.deviations import by_ratio, old_resize
 from resizefix.targets.facts import Roi, SiteFacts
 from resizefix.targets.sampling import Sampling, is_resized, samples_alike
-from resizefix.targets.shared_deviations import symmetric_ties_differ
+from resizefix.targets.shared_deviations import SYMMETRIC_TIES_DIFFER
 from resizefix.targets.shared_rules import CAST, extent_is_constant
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
@@ -64,7 +64,7 @@ RKNN = targets_of(
             because="nearest Resize of opset 10 rounds down, and positions follow the two lengths",
             fix="raise the model to opset 11 and write nearest_mode, or replace the node",
         ),
-        symmetric_ties_differ(),
+        SYMMETRIC_TIES_DIFFER,
     ),
     source=_SIMULATOR,
 )

@@ -36,7 +36,7 @@ from resizefix.targets.target import Rule, differs, noted
 INTEGERS = frozenset({TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64})
 
 
-def antialias_ignored(after: Sequence[Deviation] = (), source: str = "") -> Rule:
+def antialias_ignored(after: Sequence[Deviation] = ()) -> Rule:
     """`antialias` counts for nothing, which shows where an axis shrinks; also of a crop, which has no samplings."""
     alike = samples_alike(without_antialias, after)
 
@@ -48,27 +48,24 @@ def antialias_ignored(after: Sequence[Deviation] = (), source: str = "") -> Rule
         name="antialias-ignored",
         holds=holds,
         because="`antialias` is not read, and an axis shrinks",
-        source=source,
     )
 
 
-def exclusion_ignored(after: Sequence[Deviation] = (), source: str = "") -> Rule:
+def exclusion_ignored(after: Sequence[Deviation] = ()) -> Rule:
     """`exclude_outside` counts for nothing."""
     return differs(
         name="exclude-outside-ignored",
         holds=samples_alike(without_exclusion, after),
         because="`exclude_outside` is not read",
-        source=source,
     )
 
 
-def coefficient_fixed(after: Sequence[Deviation] = (), source: str = "") -> Rule:
+def coefficient_fixed(after: Sequence[Deviation] = ()) -> Rule:
     """`cubic_coeff_a` counts for nothing."""
     return differs(
         name="cubic-coefficient-is-fixed",
         holds=samples_alike(without_coefficient, after),
         because="cubic_coeff_a is {f.cubic_coeff_a:g}, and -0.75 is computed",
-        source=source,
     )
 
 
@@ -81,15 +78,13 @@ def _sums_are_exact(f: SiteFacts) -> bool:
     return all(np.array_equal(x * 64, np.round(x * 64)) for x in positions_read(f))
 
 
-def integers_are_rounded(source: str = "") -> Rule:
-    """Interpolated integers are rounded, where onnxruntime cuts them off."""
-    return differs(
-        name="integers-are-rounded",
-        holds=lambda f: f.elem_type not in INTEGERS or not reads_between(f),
-        because="the tensor is {f.type_name}, and interpolated integers are rounded otherwise than in onnxruntime",
-        source=source,
-        fix=CAST,
-    )
+INTEGERS_ARE_ROUNDED = differs(
+    name="integers-are-rounded",
+    holds=lambda f: f.elem_type not in INTEGERS or not reads_between(f),
+    because="the tensor is {f.type_name}, and interpolated integers are rounded otherwise than in onnxruntime",
+    fix=CAST,
+)
+"""Interpolated integers are rounded, where onnxruntime cuts them off."""
 
 
 def integers_are_summed_otherwise(*, samples_copies: bool = False) -> Rule:
@@ -110,13 +105,12 @@ def integers_are_summed_otherwise(*, samples_copies: bool = False) -> Rule:
     )
 
 
-def whole_copies_are_sampled(*deviations: Deviation, source: str) -> Rule:
+def whole_copies_are_sampled(*deviations: Deviation) -> Rule:
     """A node that changes no length is sampled by its scales, where onnxruntime copies."""
     return differs(
         name="unchanged-sizes-are-sampled",
         holds=copies_alike(*deviations),
         because="no length changes, and the scales {f.values} are sampled by; onnxruntime copies",
-        source=source,
         fix="write 1 where a copy is meant",
     )
 
@@ -148,14 +142,13 @@ def cut_axes(f: SiteFacts) -> set[int]:
     return {axis for axis in cut if f.input_shape is None or f.input_shape[axis] != 1}
 
 
-def factors_are_not_known(*deviations: Deviation, source: str) -> Rule:
+def factors_are_not_known(*deviations: Deviation) -> Rule:
     """A note on an extent that is fed, or sizes of an open input: by whole factors alone all is known to be well."""
     return noted(
         name="fed-fractions",
         holds=fed_fractions(*deviations),
         because="the factors are not known before the model runs; by whole ones the node computes what ONNX says, "
         "by others it may not",
-        source=source,
         fix="feed whole factors, or freeze the scales and legalize the model",
     )
 
@@ -169,7 +162,7 @@ def reads_on(f: SiteFacts) -> bool:
     return f.mode != "nearest" or f.nearest_mode in ("ceil", "round_prefer_ceil")
 
 
-def kept_axes_are_sampled(source: str, of: Callable[[SiteFacts], bool] = _interpolates, *, copies: bool = True) -> Rule:
+def kept_axes_are_sampled(of: Callable[[SiteFacts], bool] = _interpolates, *, copies: bool = True) -> Rule:
     """tf_half_pixel_for_nn reads half a sample further on, on an axis of the image that keeps its length too; `of`:
     which nodes; `copies`: a node that changes no length is copied."""
     return differs(
@@ -177,7 +170,6 @@ def kept_axes_are_sampled(source: str, of: Callable[[SiteFacts], bool] = _interp
         holds=lambda f: not of(f) or _keeps_no_axis(f, copies),
         because="tf_half_pixel_for_nn with mode {f.mode} reads half a sample further on an axis that keeps its length, "
         "which onnxruntime copies",
-        source=source,
     )
 
 
@@ -191,7 +183,7 @@ def _keeps_no_axis(f: SiteFacts, copies: bool) -> bool:
     return all(axis in scaled or shape[axis] == 1 for axis in range(max(len(shape) - 2, 2), len(shape)))
 
 
-def kept_axes_may_be_sampled(source: str, of: Callable[[SiteFacts], bool] = _interpolates) -> Rule:
+def kept_axes_may_be_sampled(of: Callable[[SiteFacts], bool] = _interpolates) -> Rule:
     """A note on tf_half_pixel_for_nn where an axis of the image may keep its length: by what is fed, or by its size."""
 
     def holds(f: SiteFacts) -> bool:
@@ -203,19 +195,17 @@ def kept_axes_may_be_sampled(source: str, of: Callable[[SiteFacts], bool] = _int
         holds=holds,
         because="an axis that keeps its length at run time is read half a sample further on by tf_half_pixel_for_nn "
         "with mode {f.mode}; onnxruntime copies it",
-        source=source,
         fix="resize both axes of the image, or replace the node",
     )
 
 
-def open_batch_of_sizes(then: str, source: str = "") -> Rule:
+def open_batch_of_sizes(then: str) -> Rule:
     """A note on sizes that are written for axes other than the image's, whose length is open."""
     return noted(
         name="open-batch-of-sizes",
         holds=_knows_batch,
         because="sizes are written for an axis before the image's, whose length is open: where another length is fed "
         + then,
-        source=source,
         fix="feed the length that is written, or write scales",
     )
 
@@ -229,47 +219,41 @@ def _knows_batch(f: SiteFacts) -> bool:
     return all(shape[axis] is not None for axis in listed & {0, 1} if axis < rank - 1)
 
 
-def empties_short_inputs(source: str = "") -> Rule:
-    """A note on open lengths that shrink: of short ones nothing is left, which a runtime refuses."""
-    return noted(
-        name="short-inputs-are-empty",
-        holds=lambda f: not any(size is None and 0 < scale < 1 for scale, size in f.scaled_sizes),
-        because="an open length shrinks by the scales {f.values}: of a short input nothing is left, which is refused",
-        source=source,
-        fix="feed larger inputs",
-    )
+EMPTIES_SHORT_INPUTS = noted(
+    name="short-inputs-are-empty",
+    holds=lambda f: not any(size is None and 0 < scale < 1 for scale, size in f.scaled_sizes),
+    because="an open length shrinks by the scales {f.values}: of a short input nothing is left, which is refused",
+    fix="feed larger inputs",
+)
+"""A note on open lengths that shrink: of short ones nothing is left, which a runtime refuses."""
 
 
-def policy_ignored(source: str = "") -> Rule:
-    """`keep_aspect_ratio_policy` counts for nothing, which shows where the sizes have another ratio."""
-    return differs(
-        name="aspect-policy-ignored",
-        holds=policy_is_stretch,
-        because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read: the output has "
-        "the sizes as they are written",
-        source=source,
-        fix=PLAIN_SIZES,
-    )
+POLICY_IGNORED = differs(
+    name="aspect-policy-ignored",
+    holds=policy_is_stretch,
+    because="keep_aspect_ratio_policy is {f.keep_aspect_ratio_policy}, which is not read: the output has "
+    "the sizes as they are written",
+    fix=PLAIN_SIZES,
+)
+"""`keep_aspect_ratio_policy` counts for nothing, which shows where the sizes have another ratio."""
 
 
-def symmetric_is_asymmetric(source: str, deviation: Deviation, after: Sequence[Deviation]) -> Rule:
+def symmetric_is_asymmetric(deviation: Deviation, after: Sequence[Deviation]) -> Rule:
     """half_pixel_symmetric, which came with opset 19, is a mode that is not known."""
     return differs(
         name="symmetric-is-asymmetric",
         holds=samples_alike(deviation, after),
         because="half_pixel_symmetric is not known, and asymmetric is computed",
-        source=source,
         fix=WHERE_WHOLE,
     )
 
 
-def ratio_instead_of_scales(after: Sequence[Deviation] = (), source: str = "") -> Rule:
+def ratio_instead_of_scales(after: Sequence[Deviation] = ()) -> Rule:
     """Positions follow the two lengths."""
     return differs(
         name="ratio-instead-of-scales",
         holds=samples_alike(by_ratio, after),
         because="positions follow the two lengths instead of the scales {f.values}, and these differ",
-        source=source,
     )
 
 
@@ -283,34 +267,30 @@ def ties_are_exact(after: Sequence[Deviation]) -> Rule:
     )
 
 
-def symmetric_ties_differ(source: str = "") -> Rule:
-    """half_pixel_symmetric is computed in another precision than in onnxruntime."""
-    return differs(
-        name="symmetric-ties",
-        holds=samples_alike(symmetric_ties),
-        because="half_pixel_symmetric is computed in float32, and a coordinate that lies between two samples falls to "
-        "the other one",
-        source=source,
-    )
+SYMMETRIC_TIES_DIFFER = differs(
+    name="symmetric-ties",
+    holds=samples_alike(symmetric_ties),
+    because="half_pixel_symmetric is computed in float32, and a coordinate that lies between two samples falls to "
+    "the other one",
+)
+"""half_pixel_symmetric is computed in another precision than in onnxruntime."""
 
 
-def fed_axes(because: str, source: str = "") -> Rule:
+def fed_axes(because: str) -> Rule:
     """A note on an extent that is fed for batch and channels too, where the runtime resizes the image alone."""
     return noted(
         name="fed-axes",
         holds=lambda f: not is_fed(f) or f.axes is not None or (f.rank or 0) <= 2,
         because="the {f.extent_name} are fed for batch and channels, too: " + because,
-        source=source,
         fix="feed what leaves batch and channels as they are, or freeze the scales",
     )
 
 
-def old_resize_is_half_pixel(deviation: Deviation, source: str = "") -> Rule:
+def old_resize_is_half_pixel(deviation: Deviation) -> Rule:
     """Resize-10, which has no coordinate attributes, is read with the defaults of Resize-11."""
     return differs(
         name="resize-10-is-half-pixel",
         holds=samples_alike(deviation),
         because="Resize at opset 10 is read with the defaults of opset 11: half_pixel, round_prefer_floor",
-        source=source,
         fix="raise the model to opset 11 and write asymmetric, or replace the node",
     )

@@ -39,6 +39,10 @@ class Rule:
     since: str = ""
     until: str = ""
 
+    def read_in(self, source: str) -> Rule:
+        """The rule as it was read, or measured, there."""
+        return replace(self, source=source)
+
     def only(self, since: str = "", until: str = "") -> Rule:
         """The rule for these releases alone."""
         return replace(self, since=since, until=until)

@@ -30,17 +30,16 @@ def _agrees_7_1(f: SiteFacts) -> bool:
 
 
 SAMPLING: tuple[Rule, ...] = (
-    upsample_modes({"nearest"}, "onnx-tensorrt a9a47bb … 8b52755, importer of Upsample").only(until="5.1"),
-    upsample_modes({"nearest", "linear"}, "onnx-tensorrt 400df73 … 85e79f6, importer of Upsample").only(
-        since="6.0", until="8.0"
-    ),
-    upsample_modes(
-        {"nearest", "linear", "bilinear"},
-        "onnx-tensorrt 1da7332 … 96e7811, importer or checker of Upsample; " + MEASURED,
-    ).only(since="8.4"),
-    resize_modes({"nearest", "linear"}, "onnx-tensorrt 400df73, importers of Upsample and Resize").only(
-        since="6.0", until="6.0"
-    ),
+    upsample_modes({"nearest"}).read_in("onnx-tensorrt a9a47bb … 8b52755, importer of Upsample").only(until="5.1"),
+    upsample_modes({"nearest", "linear"})
+    .read_in("onnx-tensorrt 400df73 … 85e79f6, importer of Upsample")
+    .only(since="6.0", until="8.0"),
+    upsample_modes({"nearest", "linear", "bilinear"})
+    .read_in("onnx-tensorrt 1da7332 … 96e7811, importer or checker of Upsample; " + MEASURED)
+    .only(since="8.4"),
+    resize_modes({"nearest", "linear"})
+    .read_in("onnx-tensorrt 400df73, importers of Upsample and Resize")
+    .only(since="6.0", until="6.0"),
     Rule(
         name="not-cubic",
         holds=lambda f: f.coordinates is None or f.mode != "cubic",
@@ -55,29 +54,32 @@ SAMPLING: tuple[Rule, ...] = (
         source="onnx-tensorrt 84b5be1 … 1da7332, importer of Resize",
         fix="write a mode that the operator has: nearest or linear, from opset 11 on cubic",
     ).only(since="7.0", until="8.4"),
-    resize_modes(
-        {"nearest", "linear", "cubic"}, "onnx-tensorrt 3b008c4 … 96e7811, importer or checker of Resize; " + MEASURED
-    ).only(since="8.5"),
+    resize_modes({"nearest", "linear", "cubic"})
+    .read_in("onnx-tensorrt 3b008c4 … 96e7811, importer or checker of Resize; " + MEASURED)
+    .only(since="8.5"),
     coordinate_modes(
         {"asymmetric"},
         ' ("This version of TensorRT only supports asymmetric resize!")',
-        "onnx-tensorrt 84b5be1, importer of Resize",
         _EQUAL_MODE,
-    ).only(since="7.0", until="7.0"),
+    )
+    .read_in("onnx-tensorrt 84b5be1, importer of Resize")
+    .only(since="7.0", until="7.0"),
     coordinate_modes(
         _FOUR_COORDINATES,
         ' ("This version of TensorRT only supports asymmetric, align_corners, half_pixel, and pytorch_half_pixel '
         'resize!")',
-        "onnx-tensorrt 1cf89dd … eb559b6, importer of Resize",
         _EQUAL_MODE,
-    ).only(since="7.1", until="7.2"),
+    )
+    .read_in("onnx-tensorrt 1cf89dd … eb559b6, importer of Resize")
+    .only(since="7.1", until="7.2"),
     coordinate_modes(
         _FOUR_COORDINATES | {"tf_half_pixel_for_nn"},
         ' ("TensorRT only supports half_pixel, pytorch_half_pixel, tf_half_pixel_for_nn, asymmetric and align_corners '
         'transformation modes!")',
-        "onnx-tensorrt 8fea430 … 96e7811, importer or checker of Resize; " + MEASURED,
         _EQUAL_MODE,
-    ).only(since="8.0"),
+    )
+    .read_in("onnx-tensorrt 8fea430 … 96e7811, importer or checker of Resize; " + MEASURED)
+    .only(since="8.0"),
     Rule(
         name="nearest-mode-floor",
         holds=lambda f: f.coordinates is None or f.mode != "nearest" or f.nearest_mode == "floor",

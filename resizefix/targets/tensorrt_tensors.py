@@ -144,22 +144,24 @@ TENSORS: tuple[Rule, ...] = (
         source="onnx-tensorrt 973d68d … 96e7811, importer of Resize; " + MEASURED,
         fix="give sizes for all axes as Concat(Shape(x)[:2], hw), or scales",
     ).only(since="10"),
-    element_types(_HALF_OR_FLOAT, "onnx-tensorrt a9a47bb … 8b52755, plugin.cpp, supportsFormat").only(until="5.1"),
-    element_types(_IMPORTED, "onnx-tensorrt 400df73 … 84b5be1, convert_dtype or convertDtype").only(
-        since="6.0", until="7.0"
-    ),
-    element_types(_UP_TO_INT8, "onnx-tensorrt 1cf89dd … eb559b6, importers of Upsample and Resize, convertDtype").only(
-        since="7.1", until="7.2"
-    ),
-    element_types(
-        _TYPES_8, "onnx-tensorrt 8fea430 … 6ba67d3, importers of Upsample and Resize, docs/operators.md"
-    ).only(since="8.0", until="8.5"),
-    element_types(
-        _TYPES_9, "onnx-tensorrt 9d2d786 … 1def182, importers of Upsample and Resize, docs/operators.md"
-    ).only(since="9", until="9"),
-    element_types(
-        _TYPES_9, "onnx-tensorrt 973d68d … 96e7811, importers of Upsample and Resize, docs/operators.md; " + MEASURED
-    ).only(since="10"),
+    element_types(_HALF_OR_FLOAT)
+    .read_in("onnx-tensorrt a9a47bb … 8b52755, plugin.cpp, supportsFormat")
+    .only(until="5.1"),
+    element_types(_IMPORTED)
+    .read_in("onnx-tensorrt 400df73 … 84b5be1, convert_dtype or convertDtype")
+    .only(since="6.0", until="7.0"),
+    element_types(_UP_TO_INT8)
+    .read_in("onnx-tensorrt 1cf89dd … eb559b6, importers of Upsample and Resize, convertDtype")
+    .only(since="7.1", until="7.2"),
+    element_types(_TYPES_8)
+    .read_in("onnx-tensorrt 8fea430 … 6ba67d3, importers of Upsample and Resize, docs/operators.md")
+    .only(since="8.0", until="8.5"),
+    element_types(_TYPES_9)
+    .read_in("onnx-tensorrt 9d2d786 … 1def182, importers of Upsample and Resize, docs/operators.md")
+    .only(since="9", until="9"),
+    element_types(_TYPES_9)
+    .read_in("onnx-tensorrt 973d68d … 96e7811, importers of Upsample and Resize, docs/operators.md; " + MEASURED)
+    .only(since="10"),
     noted(
         name="double-computed-as-float",
         holds=lambda f: f.elem_type != TensorProto.DOUBLE,
@@ -174,13 +176,15 @@ TENSORS: tuple[Rule, ...] = (
         source="measured on TensorRT-RTX 1.4.0 (fails), 1.5.0, 1.6.1, 1.7.1 (build)",
         fix="take TensorRT-RTX 1.5 or later",
     ).only(since="rtx"),
-    not_inside(
-        {"If", "Loop", "Scan", "function"}, "onnx-tensorrt a9a47bb … 400df73, builtin_op_importers.cpp, operators.md"
-    ).only(until="6.0"),
-    not_inside({"If", "function"}, "onnx-tensorrt 84b5be1 … eb559b6, operators.md").only(since="7.0", until="7.2"),
-    not_inside({"function"}, "onnx-tensorrt 8fea430 … 6ba67d3, ModelImporter.cpp (added by 66b2536)").only(
-        since="8.0", until="8.5"
-    ),
+    not_inside({"If", "Loop", "Scan", "function"})
+    .read_in("onnx-tensorrt a9a47bb … 400df73, builtin_op_importers.cpp, operators.md")
+    .only(until="6.0"),
+    not_inside({"If", "function"})
+    .read_in("onnx-tensorrt 84b5be1 … eb559b6, operators.md")
+    .only(since="7.0", until="7.2"),
+    not_inside({"function"})
+    .read_in("onnx-tensorrt 8fea430 … 6ba67d3, ModelImporter.cpp (added by 66b2536)")
+    .only(since="8.0", until="8.5"),
     noted(
         name="loop-keeps-shapes",
         holds=lambda f: "Loop" not in f.enclosing or f.resized_axes == (),

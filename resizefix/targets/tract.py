@@ -13,9 +13,9 @@ from resizefix.targets.deviations import EXACT_ROUNDINGS, kept_is_sampled, old_r
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, resized, samples_alike
 from resizefix.targets.shared_deviations import (
+    SYMMETRIC_TIES_DIFFER,
     crop_is_not_computed,
     integers_are_summed_otherwise,
-    symmetric_ties_differ,
     ties_are_exact,
     whole_copies_are_sampled,
 )
@@ -105,7 +105,9 @@ TRACT = targets_of(
             because='it is Upsample, which tract reads and cannot run ("Unimplemented(Upsample) ToTypedTranslator")',
             fix="write Resize at opset 10 or later, or replace the node",
         ),
-        extent_is_constant('; tract makes the plan at load ("Neither sizes nor scales makes sense")', source=_OPERATOR),
+        extent_is_constant('; tract makes the plan at load ("Neither sizes nor scales makes sense")').read_in(
+            _OPERATOR
+        ),
         Rule(
             name="lengths-are-known",
             holds=lambda f: not (_is_dynamic(f) and _needs_lengths(f)),
@@ -180,9 +182,9 @@ TRACT = targets_of(
             "reads beyond the axis",
             source=_OPERATOR,
         ),
-        whole_copies_are_sampled(kept_is_sampled, _corners, _one_pixel, _OLD, source=_OPERATOR),
+        whole_copies_are_sampled(kept_is_sampled, _corners, _one_pixel, _OLD).read_in(_OPERATOR),
         crop_is_not_computed(_is_whole),
-        symmetric_ties_differ(_OPERATOR),
+        SYMMETRIC_TIES_DIFFER.read_in(_OPERATOR),
         ties_are_exact((_corners, _OLD, symmetric_ties)),
         integers_are_summed_otherwise(samples_copies=True),
     ),

@@ -13,6 +13,7 @@ from resizefix.targets.deviations import BY_LENGTHS, by_ratio, half_down, half_u
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.sampling import Sampling, image_gives_samples, images_only, resized, samples_alike
 from resizefix.targets.shared_deviations import (
+    POLICY_IGNORED,
     antialias_ignored,
     crop_is_not_computed,
     factors_are_not_known,
@@ -20,7 +21,6 @@ from resizefix.targets.shared_deviations import (
     kept_axes_are_sampled,
     kept_axes_may_be_sampled,
     open_batch_of_sizes,
-    policy_ignored,
     ratio_instead_of_scales,
     reads_on,
 )
@@ -132,10 +132,10 @@ TVM = targets_of(
     "tvm",
     (Release("", _RELEASE),),
     (
-        extent_is_constant(' ("for scale is currently unsupported.")', _is_constant, _FRONTEND),
+        extent_is_constant(' ("for scale is currently unsupported.")', _is_constant).read_in(_FRONTEND),
         operands_come_first("is not output of any previous nodes"),
         constant_is_a_tensor("no value in Constant"),
-        not_resize_10("for size is currently unsupported.", _FRONTEND),
+        not_resize_10("for size is currently unsupported.").read_in(_FRONTEND),
         Rule(
             name="upsample-has-an-attribute",
             holds=lambda f: not f.is_upsample or "scales" in f.attributes,
@@ -221,9 +221,9 @@ TVM = targets_of(
             fix=WHERE_WHOLE,
         ),
         crop_is_not_computed(),
-        kept_axes_are_sampled(_KERNEL, reads_on, copies=False),
-        kept_axes_may_be_sampled(_KERNEL, reads_on),
-        policy_ignored(_FRONTEND),
+        kept_axes_are_sampled(reads_on, copies=False).read_in(_KERNEL),
+        kept_axes_may_be_sampled(reads_on).read_in(_KERNEL),
+        POLICY_IGNORED.read_in(_FRONTEND),
         differs(
             name="image-axes-alone",
             holds=images_only,
@@ -231,8 +231,8 @@ TVM = targets_of(
             source=_FRONTEND,
             fix=f"{TRANSPOSE}, or replace the node",
         ),
-        open_batch_of_sizes("it stays as it is", _FRONTEND),
-        antialias_ignored(source=_FRONTEND),
+        open_batch_of_sizes("it stays as it is").read_in(_FRONTEND),
+        antialias_ignored().read_in(_FRONTEND),
         differs(
             name="upsample-rounds-to-even",
             holds=samples_alike(_upsampled),
@@ -248,8 +248,8 @@ TVM = targets_of(
             source=_KERNEL,
         ),
         integers_are_summed_otherwise(),
-        ratio_instead_of_scales((without_antialias, _upsampled, _nearest), _KERNEL),
-        factors_are_not_known(without_antialias, _upsampled, _nearest, by_ratio, source=_KERNEL),
+        ratio_instead_of_scales((without_antialias, _upsampled, _nearest)).read_in(_KERNEL),
+        factors_are_not_known(without_antialias, _upsampled, _nearest, by_ratio).read_in(_KERNEL),
     ),
     source=f"measured on {_RELEASE}",
 )

@@ -24,6 +24,7 @@ from resizefix.verification.reference_model import ReferenceModels
 from resizefix.verification.trials import Trial
 
 _REMEMBERED = 4
+_AS_IT_IS = Trial(())
 
 
 class MemoryBudget:
@@ -53,15 +54,8 @@ class MemoryBudget:
     def _dependence(self) -> Dependence:
         return Dependence(self._original.proto)
 
-    def reject_reason(self, feeds: Mapping[str, Value]) -> str | None:
-        """Why the original is not run on these feeds; None: it fits."""
-        return self._refusal(feeds, Trial(()))
-
-    def reject_reason_at(self, feeds: Mapping[str, Value], trial: Trial) -> str | None:
-        """The same with other scales in it."""
-        return self._refusal(feeds, trial)
-
-    def _refusal(self, feeds: Mapping[str, Value], trial: Trial) -> str | None:
+    def reject_reason(self, feeds: Mapping[str, Value], trial: Trial = _AS_IT_IS) -> str | None:
+        """Why the original is not run on these feeds, with the scales of a trial in it; None: it fits."""
         if self._alone:
             if any(one[0] is feeds and one[1] is trial for one in self._small):
                 return None

@@ -156,7 +156,7 @@ class PromotionComparison:
         return True
 
     def _result(self, session: Session | PromotedSession, trial: Trial, feeds: Feeds) -> Outputs | CannotRunError:
-        too_large = self._budget.reject_reason_at(self._feeds, trial)
+        too_large = self._budget.reject_reason(self._feeds, trial)
         if too_large is not None:
             return CannotRunError(
                 "verification.too-large-to-run", label=session.label, too_large=too_large, reason=too_large
@@ -248,7 +248,7 @@ class PromotionComparison:
         self.engine.notes.append(sampled_by_sizes(point.trial, inputs, shapes, difference))
 
     def _fits(self, trial: Trial) -> bool:
-        return self._budget.reject_reason_at(self._feeds, trial) is None
+        return self._budget.reject_reason(self._feeds, trial) is None
 
     def _prepared_of(self, document: Document) -> PreparedModel:
         known = self._prepared.get(id(document))  # each is opened at two levels

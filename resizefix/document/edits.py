@@ -12,14 +12,7 @@ from typing import Any
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto, helper
 
-from resizefix.document.scopes import (
-    DEFAULT_DOMAINS,
-    Definition,
-    DefinitionKind,
-    Reader,
-    Scope,
-    bodies,
-)
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, bodies
 from resizefix.document.values import dims_in, stored_values, tensor_of
 from resizefix.document.view import View
 from resizefix.scope_path import FunctionName, Key, ScopePath

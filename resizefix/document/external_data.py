@@ -65,10 +65,7 @@ class Home(NamedTuple):
             or not any(_is_inside(path, folder) for folder in self)
         ):
             raise UnreadableModelError(
-                "document.data-outside-folder",
-                tensor=reference.tensor,
-                location=reference.location,
-                folder=self.folder,
+                "document.data-outside-folder", tensor=reference.tensor, location=reference.location, folder=self.folder
             )
         return path
 
@@ -89,10 +86,7 @@ def span_of(reference: Reference, source: Source) -> Span:
             f"{name} {number[: _LONGEST_NUMBER + 1]!r}" for name, number in named.items() if number is not None
         )
         raise UnreadableModelError(
-            "document.external-data-no-number",
-            tensor=reference.tensor,
-            said=said,
-            longest_number=_LONGEST_NUMBER,
+            "document.external-data-no-number", tensor=reference.tensor, said=said, longest_number=_LONGEST_NUMBER
         )
     start = int(reference.offset)
     end = source.size if reference.length is None else start + int(reference.length)

@@ -27,6 +27,11 @@ BROADCASTING = frozenset(
 )
 
 
+REDUCTIONS = frozenset(
+    f"Reduce{name}" for name in ("Max", "Min", "Mean", "Sum", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
+)
+
+
 class Window(NamedTuple):
     """How a window changes a size: (size + before) // stride + after, in the fewest steps."""
 

@@ -28,12 +28,7 @@ from onnx import (
 from resizefix.document.dependents import Dependents
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, drop_named, set_shape
 from resizefix.document.inference import infer_shapes
-from resizefix.document.scopes import (
-    DEFAULT_DOMAINS,
-    Scope,
-    bodies,
-    default_opset,
-)
+from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies, default_opset
 from resizefix.document.values import Array, Dims, dims_of, forget_shape, known_types, stored_values
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, FunctionName, Key, ScopePath
@@ -139,11 +134,7 @@ def _place(scope: Scope, name: str) -> tuple[bool, tuple[int, ...]]:
 
 
 def _relax(
-    path: ScopePath,
-    body: GraphProto | FunctionProto,
-    names: set[str],
-    known: _Known,
-    chosen: Mapping[Key, Dims | None],
+    path: ScopePath, body: GraphProto | FunctionProto, names: set[str], known: _Known, chosen: Mapping[Key, Dims | None]
 ) -> None:
     """Of these values keep type and rank; the sizes are those chosen, if any."""
     present = [value for value in stored_values(body) if value.name in names]

@@ -97,11 +97,7 @@ def records(data: Readable, start: int, end: int) -> Iterator[Record]:
             raise MalformedError("document.no-such-wire-type", wire_type=wire_type, tag_start=tag_start)
         if position > end:
             raise CutOffError(
-                "document.field-too-long",
-                number=number,
-                tag_start=tag_start,
-                position=position - body,
-                end=end - body,
+                "document.field-too-long", number=number, tag_start=tag_start, position=position - body, end=end - body
             )
         yield Record(number, wire_type, tag_start, body, position)
         if position - body >= _LARGE:

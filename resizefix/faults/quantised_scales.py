@@ -6,8 +6,6 @@ in 8, so that a channel is lost. The step says how far a factor was moved, the s
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
@@ -18,10 +16,9 @@ from resizefix.document.values import Array
 from resizefix.faults.conversions import QUANTISED_EXTENT
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.resize_node import Operand, ResizeNode
-from resizefix.faults.types import stored_pair
+from resizefix.faults.types import plain_fraction, stored_pair
 
 _PLAIN = 4  # 2, 1.5, 1.25, 1/3: factors that are meant without a stored shape
-_LARGEST_DENOMINATOR = 16
 _ROUNDING = 1 + 1e-3  # the step and the product are float32
 
 
@@ -65,7 +62,8 @@ def _dequantised(node: ResizeNode, operand: Operand) -> tuple[Array, float] | No
 def _factor(node: ResizeNode, axis: int | None, scale: float, step: float) -> float | None:
     """The factor that was rounded to this scale; None where it is not certain."""
     half = step / 2 * _ROUNDING
-    plain = _simplest(scale - half, scale + half)
+    low, high = scale - half, scale + half
+    plain = plain_fraction((low + high) / 2, lambda factor: low <= factor <= high)
     size, out = stored_pair(node, axis)
     if size is None or out is None:
         return None if plain is None or plain.denominator > _PLAIN else float(plain)
@@ -75,12 +73,3 @@ def _factor(node: ResizeNode, axis: int | None, scale: float, step: float) -> fl
     if abs(out / size - scale) <= half:
         return out / size
     return float(plain) if plain is not None and fits else None
-
-
-def _simplest(low: float, high: float) -> Fraction | None:
-    """The fraction of the smallest denominator between two numbers, if a small one will do."""
-    for denominator in range(1, _LARGEST_DENOMINATOR + 1):
-        numerator = round((low + high) / 2 * denominator)
-        if numerator > 0 and low <= numerator / denominator <= high:
-            return Fraction(numerator, denominator)
-    return None

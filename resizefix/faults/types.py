@@ -6,7 +6,9 @@ takes, put a Cast on one side of a node alone, or leave stored types that are no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from onnx import NodeProto, TensorProto, helper
@@ -128,7 +130,8 @@ def _factor(node: ResizeNode, axis: int | None, half: np.generic) -> float | Dia
     if bits <= _BITS_OF_A_PLAIN_FACTOR:
         return float(half)
     size, out = stored_pair(node, axis)
-    plain = _plain_factor(half)
+    fraction = plain_fraction(float(half), lambda factor: bool(rounded(factor) == half))
+    plain = float(str(half)) if fraction is None else float(fraction)  # else the shortest decimal number
     if size is None or out is None:
         return plain
     if rounded(out / size) == half:
@@ -138,14 +141,13 @@ def _factor(node: ResizeNode, axis: int | None, half: np.generic) -> float | Dia
     return Diagnostic("faults.rounded-or-stored", factor=out / size, axis=axis)
 
 
-def _plain_factor(half: np.generic) -> float:
-    """The fraction of small numbers whose float16 or bfloat16 this is, else the shortest decimal number."""
-    rounded = half.dtype.type
+def plain_fraction(near: float, fits: Callable[[float], bool]) -> Fraction | None:
+    """The fraction next to a number with the smallest denominator that fits; None where no small one does."""
     for denominator in range(1, _LARGEST_DENOMINATOR + 1):
-        numerator = round(float(half) * denominator)
-        if numerator > 0 and rounded(numerator / denominator) == half:
-            return numerator / denominator
-    return float(str(half))
+        numerator = round(near * denominator)
+        if numerator > 0 and fits(numerator / denominator):
+            return Fraction(numerator, denominator)
+    return None
 
 
 def stored_pair(node: ResizeNode, axis: int | None) -> tuple[int | None, int | None]:

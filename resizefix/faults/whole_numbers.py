@@ -49,9 +49,7 @@ def sizes_as_scales(node: ResizeNode, preferences: Preferences) -> Fault | None:
         roi = node.operands[1].name
         scales, initializers = empty_tensor(node) if node.opset < 13 else ("", [])
     change = Change(
-        node.rewritten(inputs=[node.node.input[0], roi, scales, operand.name]),
-        initializers=initializers,
-        resized=True,
+        node.rewritten(inputs=[node.node.input[0], roi, scales, operand.name]), initializers=initializers, resized=True
     )
     # As real numbers they may run, and make a larger image.
     whole = operand.elem_type in _WHOLE

@@ -18,7 +18,7 @@ from onnx import NodeProto, TypeProto, helper
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.resized_length import kernel_length
-from resizefix.document.output_lengths import BROADCASTING, KEEPING, window
+from resizefix.document.output_lengths import BROADCASTING, KEEPING, REDUCTIONS, window
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array
 from resizefix.errors import RefusedError
@@ -351,14 +351,13 @@ def inferred(view: View) -> list[Dims | None]:
 _EXACT = 2**24  # up to here every size is a float32
 _CHANNEL_PARAMETERS = ("BatchNormalization", "InstanceNormalization", "GroupNormalization", "ImageScaler")
 _AXIS_PARAMETERS = ("LayerNormalization", "RMSNormalization", "QuantizeLinear", "DequantizeLinear")
-_REDUCING = ("Max", "Min", "Mean", "Sum", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
 
 ROWS: dict[str, Row] = {
     **dict.fromkeys(KEEPING, _same),
     **dict.fromkeys(BROADCASTING, _broadcast),
     **dict.fromkeys(_CHANNEL_PARAMETERS, _along_channels),
     **dict.fromkeys(_AXIS_PARAMETERS, _along_axis),
-    **{f"Reduce{name}": _reduce for name in _REDUCING},
+    **dict.fromkeys(REDUCTIONS, _reduce),
     **dict.fromkeys(("Shape", "Size", "Constant", "ConstantOfShape", "Range", "Tile", "Slice", "Unsqueeze"), inferred),
     **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _pool_all),
     **dict.fromkeys(("Flatten", "ArgMax", "ArgMin", "Pad", "OneHot"), inferred),

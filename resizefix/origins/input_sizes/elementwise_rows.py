@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from resizefix.document.operator_semantics.table import sizes_read
-from resizefix.document.output_lengths import BROADCASTING, KEEPING, windows
+from resizefix.document.output_lengths import BROADCASTING, KEEPING, REDUCTIONS, windows
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
 
@@ -224,13 +224,7 @@ ROWS = {
     "DynamicQuantizeLinear": quantized,
     "Gemm": gemm,
     "Einsum": einsum,
-    **dict.fromkeys(
-        (
-            *("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2"),
-            *("ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
-        ),
-        reduce,
-    ),
+    **dict.fromkeys(REDUCTIONS, reduce),
     **dict.fromkeys(("ArgMax", "ArgMin"), arg),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), recurrent),
     "GridSample": grid_sample,

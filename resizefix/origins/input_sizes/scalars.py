@@ -29,14 +29,7 @@ _MEETING = _COMPARING | {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max",
 _PASSING = _MEETING - _COMPARING | frozenset(
     {"Concat", "Slice", "Reshape", "Transpose", "Split", "Gather", "Cast", "Expand", "Tile", "Unsqueeze", "Squeeze"}
     | {"Floor", "Ceil", "Round", "Neg", "Abs", "Sqrt", "Identity", "Flatten", "MatMul"}
-    | {
-        "Range",
-        "ReduceSum",
-        "ReduceMean",
-        "ScatterND",
-        "ScatterElements",
-        "GatherElements",
-    }
+    | {"Range", "ReduceSum", "ReduceMean", "ScatterND", "ScatterElements", "GatherElements"}
 )
 _SUMMING = frozenset({"ReduceSum", "ReduceMean", "ReduceSumSquare"})
 _AFTER_SUMS = frozenset(

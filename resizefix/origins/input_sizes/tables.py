@@ -214,12 +214,7 @@ def _along(row: Array, axis: int, rank: int) -> Array:
 
 
 def _channel(
-    sizes: Sizes,
-    block: Array,
-    factors: tuple[Dim, ...],
-    moving: tuple[int, ...],
-    known: Known,
-    kind: str | None,
+    sizes: Sizes, block: Array, factors: tuple[Dim, ...], moving: tuple[int, ...], known: Known, kind: str | None
 ) -> Channel:
     value = block.flat[0]
     if np.all(block == value):

@@ -96,9 +96,9 @@ def _candidates(meant: Lengths, hints: tuple[float, ...]) -> Iterator[float]:
     pairs = [(int(out), int(size)) for out, size in zip(meant, EVERY_SIZE, strict=True)]
     lowest, highest = (lowest, highest) if lowest < highest else (highest - room, lowest + room)
     for _ in range(_ROUNDS):
-        found = simplest(lowest, highest)
-        yield float(found)
-        missed = next(((out, size) for out, size in reversed(pairs) if math.floor(found * size) != out), None)
+        simplest = _simplest(lowest, highest)
+        yield float(simplest)
+        missed = next(((out, size) for out, size in reversed(pairs) if math.floor(simplest * size) != out), None)
         if missed is None:
             return
         lowest = max(lowest, Fraction(missed[0], missed[1]))
@@ -118,7 +118,7 @@ def _extreme(
     return Fraction(int(numerators[place]) + more, int(denominators[place]))
 
 
-def simplest(lowest: Fraction, highest: Fraction) -> Fraction:
+def _simplest(lowest: Fraction, highest: Fraction) -> Fraction:
     """The fraction with the least denominator in [lowest, highest); `lowest` itself at the latest."""
     for denominator in range(1, lowest.denominator):
         numerator = -(-lowest.numerator * denominator // lowest.denominator)

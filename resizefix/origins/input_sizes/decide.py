@@ -12,7 +12,6 @@ from functools import partial
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.operand import attribute_of
-from resizefix.origins.fit import simplest
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.cuts import cuts, halves, tails
 from resizefix.origins.input_sizes.dim import Dim, Sizes
@@ -271,8 +270,11 @@ def _common_factor(sizes: Sizes, moving: Sequence[tuple[int, Dim, Dim]]) -> Frac
         return None
     least = max(Fraction(after.old or 0, before.old or 1) for _, before, after in moving)
     most = min(Fraction((after.old or 0) + 1, before.old or 1) for _, before, after in moving)
-    factor = simplest(least, most)
-    return factor if factor < most and factor.denominator < _FINEST else None
+    for denominator in range(1, _FINEST):
+        numerator = -(-least.numerator * denominator // least.denominator)
+        if Fraction(numerator, denominator) < most:
+            return Fraction(numerator, denominator)
+    return None
 
 
 def _symbol(flow: Flow, use: ResizeUse, axis: int, before: Dim) -> Dim | None:

@@ -180,31 +180,27 @@ class Operands:
             return self.sizes.const(int(value)) if value == int(value) else None
         if isinstance(expression, Size):
             return self.sizes.resolve(self._leaves[expression])
-        order = sorted(sizes_in(expression), key=str)
-        random = np.random.default_rng(len(order))
-        samples = {size: random.integers(2, 10_000, _SAMPLES) for size in order}
+        samples = _samples(expression)
         try:
             found = evaluate(expression, samples)
         except (ValueError, TypeError, KeyError):
             return None
-        for size in order:
-            if np.array_equal(found, samples[size]):
+        for size, lengths in samples.items():
+            if np.array_equal(found, lengths):
                 return self.sizes.resolve(self._leaves[size])
         if found.dtype.kind == "f" and not np.all(found == np.floor(found)):
             return None
-        return self.sizes.computed(expression, {size: self._leaves[size] for size in order})
+        return self.sizes.computed(expression, {size: self._leaves[size] for size in samples})
 
     def scaled_by(self, scale: Expression, dim: Dim) -> Dim:
         """The size that a computed scale makes of another: the one that it was divided out of, or a whole factor."""
-        order = sorted(sizes_in(scale), key=str)
-        random = np.random.default_rng(len(order))
-        samples = {size: random.integers(2, 10_000, _SAMPLES) for size in order}
-        own = next((samples[size] for size in order if self.sizes.resolve(self._leaves[size]) is dim), None)
+        samples = _samples(scale)
+        own = next((samples[size] for size in samples if self.sizes.resolve(self._leaves[size]) is dim), None)
         if own is None and dim.kind != "const":
             return self.sizes.opaque()
         product = np.asarray(evaluate(scale, samples), np.float64) * np.asarray(dim.old if own is None else own)
-        for size in order:
-            if np.allclose(product, samples[size], rtol=1e-5):
+        for size, lengths in samples.items():
+            if np.allclose(product, lengths, rtol=1e-5):
                 return self.sizes.resolve(self._leaves[size])
         if np.allclose(product, np.round(product[0]), rtol=1e-5) and np.round(product[0]) >= 1:
             return self.sizes.const(int(np.round(product[0])))
@@ -370,6 +366,13 @@ _FUNCTIONS = {"Pow": np.power, "Sqrt": np.sqrt}
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max"})
 _MOST_AXES = 4
 _MAKING = frozenset({"Tile", "Expand", "ConstantOfShape"})
+
+
+def _samples(expression: Expression) -> dict[Size, npt.NDArray[np.int64]]:
+    """Some lengths for each size in an expression, none a simple function of another's."""
+    order = sorted(sizes_in(expression), key=str)
+    random = np.random.default_rng(len(order))
+    return {size: random.integers(2, 10_000, _SAMPLES) for size in order}
 
 
 def _are_sizes(array: npt.NDArray[Any]) -> bool:

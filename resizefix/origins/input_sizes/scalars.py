@@ -17,6 +17,7 @@ from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
+from resizefix.origins.input_sizes.node_reading import NodeReading
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.plain_numbers import PlainNumbers
 from resizefix.origins.input_sizes.refusal import refuse
@@ -92,8 +93,9 @@ class _Search:
             return
         if not passed or not node.output:
             return
-        chosen = chosen_along(self.flow, index, node, taint)
-        channels = channels_after(self.flow, index, node, taints) if passed.along else [None] * len(node.output)
+        n = NodeReading(self.flow, index, node, self.flow.labels[index])
+        chosen = chosen_along(n, taint)
+        channels = channels_after(n, taints) if passed.along else [None] * len(node.output)
         for place, name in enumerate(node.output):
             if name:
                 along = passed.along if chosen is None else chosen[place]

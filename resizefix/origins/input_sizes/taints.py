@@ -10,12 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from onnx import NodeProto
 
-from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.dim import Dim, Sizes
-from resizefix.origins.input_sizes.flow import Flow
-from resizefix.origins.input_sizes.node_reading import axis_of
+from resizefix.origins.input_sizes.node_reading import NodeReading, UnknownRankError, axis_of
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.tables import Grid, Joined, Table
 
@@ -98,11 +95,12 @@ def _channels_of(sizes: Sizes, grid: Grid) -> Channels | None:
     return None
 
 
-def channels_after(flow: Flow, index: int, node: NodeProto, taints: Sequence[Taint | None]) -> list[Channels | None]:
+def channels_after(n: NodeReading, taints: Sequence[Taint | None]) -> list[Channels | None]:
     """The channels of each output, given what every operand is made of."""
+    node, flow = n.node, n.flow
     first = taints[0] if taints else None
     if node.op_type == "Concat":
-        return [_joined(flow, index, node, taints)]
+        return [_joined(n, taints)]
     found = first.channels if first is not None else None
     if node.op_type in _ELEMENTWISE:
         merged = Taint()
@@ -115,46 +113,42 @@ def channels_after(flow: Flow, index: int, node: NodeProto, taints: Sequence[Tai
         return [None] * len(node.output)
     dims = flow.dims.get(node.input[0]) or ()
     if node.op_type == "Transpose":
-        perm = attribute_of(node, "perm", list(range(len(dims)))[::-1])
+        perm = n.attribute("perm", list(range(len(dims)))[::-1])
         return [Channels(perm.index(found.axis), found.along)]
     if any(len(flow.dims.get(name) or ()) != len(dims) for name in node.output):
         return [None] * len(node.output)
-    picked = _picked(flow, index, node, found, len(dims))
+    picked = _picked(n, found, len(dims))
     return [None if one is None else Channels(found.axis, one) for one in picked]
 
 
-def chosen_along(flow: Flow, index: int, node: NodeProto, taint: Taint) -> list[set[Dim]] | None:
+def chosen_along(n: NodeReading, taint: Taint) -> list[set[Dim]] | None:
     """Along which sizes the samples count that each output keeps of an axis; None where nothing is chosen."""
-    if taint.channels is None or node.op_type not in ("Slice", "Gather", "Split"):
+    if taint.channels is None or n.node.op_type not in ("Slice", "Gather", "Split"):
         return None
-    dims = flow.dims.get(node.input[0]) or ()
-    picked = _picked(flow, index, node, taint.channels, len(dims))
+    picked = _picked(n, taint.channels, len(n.flow.dims.get(n.node.input[0]) or ()))
     if any(one is None for one in picked):
         return None
     return [set().union(*one) for one in picked if one is not None]
 
 
-def _picked(
-    flow: Flow, index: int, node: NodeProto, found: Channels, rank: int
-) -> list[tuple[frozenset[Dim], ...] | None]:
+def _picked(n: NodeReading, found: Channels, rank: int) -> list[tuple[frozenset[Dim], ...] | None]:
+    node = n.node
     nothing: list[tuple[frozenset[Dim], ...] | None] = [None] * len(node.output)
 
     def listed(position: int, name: str) -> list[int] | None:
-        if (written := attribute_of(node, name)) is not None:
-            return list(written)
-        if position >= len(node.input) or not node.input[position]:
+        try:
+            return n.numbers(position, name)
+        except UnknownRankError:
             return None
-        array = flow.operands.numbers(Place(index, position), node.input[position])
-        return None if array is None else [int(value) for value in array.flat]
 
     if node.op_type == "Gather":
         wanted = listed(1, "indices")
         count = len(found.along)
-        if axis_of(attribute_of(node, "axis", 0), rank) != found.axis or wanted is None:
+        if axis_of(n.attribute("axis", 0), rank) != found.axis or wanted is None:
             return nothing
         return nothing if any(not -count <= one < count for one in wanted) else [tuple(found.along[i] for i in wanted)]
     if node.op_type == "Split":
-        if axis_of(attribute_of(node, "axis", 0), rank) != found.axis:
+        if axis_of(n.attribute("axis", 0), rank) != found.axis:
             return [found.along] * len(node.output)
         even = [len(found.along) // len(node.output)] * len(node.output)
         parts = listed(1, "split") or even
@@ -176,15 +170,15 @@ def _picked(
     return nothing
 
 
-def _joined(flow: Flow, index: int, node: NodeProto, taints: Sequence[Taint | None]) -> Channels | None:
+def _joined(n: NodeReading, taints: Sequence[Taint | None]) -> Channels | None:
     along: list[frozenset[Dim]] = []
-    made = flow.dims.get(node.output[0])
+    made = n.flow.dims.get(n.node.output[0])
     if made is None:
         return None
-    axis = axis_of(attribute_of(node, "axis", 1), len(made))
-    for position, (name, taint) in enumerate(zip(node.input, taints, strict=True)):
-        dims = flow.dims_of(Place(index, position), name)
-        count = None if dims is None else flow.sizes.fixed(dims[axis])
+    axis = axis_of(n.attribute("axis", 1), len(made))
+    for position, (name, taint) in enumerate(zip(n.node.input, taints, strict=True)):
+        dims = n.flow.dims_of(Place(n.index, position), name)
+        count = None if dims is None else n.sizes.fixed(dims[axis])
         if count is None or len(along) + count > _MOST_CHANNELS:
             return None
         inner = taint.channels if taint is not None else None

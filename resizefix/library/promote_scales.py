@@ -31,7 +31,7 @@ from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, judge
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 from resizefix.verification.conditions import RunOptions, conditions
-from resizefix.verification.trials import asked_trials
+from resizefix.verification.scale_points import asked_points
 from resizefix.verification.verification import Status, Verification
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Call:
                 retry_args=lambda: _options_by_sizes(self.by_sizes, self.wanted.shared),
                 by_sizes=lambda: self.by_sizes,
             )
-        asked_trials(candidate.inputs, at)
+        asked_points(candidate.inputs, at)
         return self._result(candidate, NOT_VERIFIED if candidate.inputs else _NOTHING, run.get("shape") or {})
 
     def verified(self, candidate: Promotion, at: Sequence[Sequence[float]], run: RunOptions) -> Result[Document]:

@@ -17,8 +17,8 @@ from resizefix.origins.size_rows import Dims
 from resizefix.promotion import Coupling, Form, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.scope_path import Key
+from resizefix.verification.scale_points import other_values
 from resizefix.verification.sizing import SIZINGS, sized
-from resizefix.verification.trials import trials_of
 
 if TYPE_CHECKING:
     from resizefix.operations.refusal import Refusal
@@ -119,7 +119,7 @@ def _plan(site: Site) -> InputBinding | None:
 def _another(driven: InputBinding) -> tuple[float, ...] | None:
     """The operand that the probe tries, too; None where the input can hold no other."""
     source = PromotedInput("", driven.input_value(driven.base), False, (driven,))
-    return next((driven.operand(value) for value in trials_of(source)), None)
+    return next((driven.operand(value) for value in other_values(source)), None)
 
 
 def _coupling(label: str, ended: Ended | None) -> Coupling:

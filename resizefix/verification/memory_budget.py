@@ -21,10 +21,10 @@ from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import Limits, in_words
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.reference_model import ReferenceModels
-from resizefix.verification.trials import Trial
+from resizefix.verification.scale_points import ScalePoint
 
 _REMEMBERED = 4
-_AS_IT_IS = Trial(())
+_AS_IT_IS = ScalePoint(())
 
 
 class MemoryBudget:
@@ -43,7 +43,7 @@ class MemoryBudget:
         if not all(node.op_type == "Constant" or outputs.issuperset(node.output) for node in nodes):
             self._alone = []
         self._known: deque[_Known] = deque(maxlen=_REMEMBERED)
-        self._small: list[tuple[Mapping[str, Value], Trial]] = []
+        self._small: list[tuple[Mapping[str, Value], ScalePoint]] = []
 
     @cached_property
     def references(self) -> ReferenceModels:
@@ -54,29 +54,29 @@ class MemoryBudget:
     def _dependence(self) -> Dependence:
         return Dependence(self._original.proto)
 
-    def reject_reason(self, feeds: Mapping[str, Value], trial: Trial = _AS_IT_IS) -> str | None:
-        """Why the original is not run on these feeds, with the scales of a trial in it; None: it fits."""
+    def reject_reason(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> str | None:
+        """Why the original is not run on these feeds, with the scales of a scale point in it; None: it fits."""
         if self._alone:
-            if any(one[0] is feeds and one[1] is trial for one in self._small):
+            if any(one[0] is feeds and one[1] is scales for one in self._small):
                 return None
-            if self._most_taken(feeds, trial) <= self._most / 2:
-                self._small.append((feeds, trial))
+            if self._most_taken(feeds, scales) <= self._most / 2:
+                self._small.append((feeds, scales))
                 return None
-        factors, shapes = _growth(trial), _shapes(feeds)
+        factors, shapes = _growth(scales), _shapes(feeds)
         alike = [known for known in self._known if known.shapes == shapes]
         if any(self._is_small(known, factors) for known in alike):  # of all first: to follow paths takes long
             return None
         if any(self._suffices(known, factors) for known in alike):
             return None
-        peak = peak_bytes(self.references.document(trial.baked), shapes)
+        peak = peak_bytes(self.references.document(scales.baked), shapes)
         if peak <= self._most:
             self._known.appendleft(_Known(shapes, factors, peak))
             return None
         return Diagnostic("verification.over-budget", taken=in_words(peak), most=in_words(self._most))
 
-    def _most_taken(self, feeds: Mapping[str, Value], trial: Trial) -> float:
+    def _most_taken(self, feeds: Mapping[str, Value], scales: ScalePoint) -> float:
         """What is fed and all that the nodes alone make of it; infinite where that is not known."""
-        chosen = {driven.key: value for source, value in trial.values for driven in source.sites}
+        chosen = {driven.key: value for source, value in scales.values for driven in source.sites}
         taken = float(sum(value.nbytes for value in feeds.values() if isinstance(value, np.ndarray)))
         made: dict[tuple[object, ...], float] = {}  # by nodes that are alike
         for driven in self._alone:
@@ -90,9 +90,9 @@ class MemoryBudget:
             taken += made[kind]
         return taken
 
-    def has_room(self, feeds: Mapping[str, Value], trial: Trial, times: int) -> bool:
+    def has_room(self, feeds: Mapping[str, Value], scales: ScalePoint, times: int) -> bool:
         """Whether so many times what the tensors take at one time fit, as far as is known without inference."""
-        factors, shapes = _growth(trial), _shapes(feeds)
+        factors, shapes = _growth(scales), _shapes(feeds)
         return any(known.shapes == shapes and self._is_small(known, factors, times) for known in self._known)
 
     def _is_small(self, known: _Known, factors: Mapping[Key, float], times: int = 1) -> bool:
@@ -138,9 +138,9 @@ def _bytes_made(array: Array, driven: InputBinding, operand: Sequence[float]) ->
     return math.prod(sizes) * array.itemsize
 
 
-def _growth(trial: Trial) -> dict[Key, float]:
+def _growth(scales: ScalePoint) -> dict[Key, float]:
     found = {}
-    for source, value in trial.values:
+    for source, value in scales.values:
         for driven in source.sites:
             pairs = zip(driven.operand(value), driven.base, strict=True)
             found[driven.key] = math.prod(new / old for new, old in pairs if old > 0)

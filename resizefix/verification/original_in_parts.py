@@ -22,14 +22,14 @@ from resizefix.verification.part_behind import part_behind
 from resizefix.verification.promoted_nodes import PromotedNodes, Seen
 from resizefix.verification.promoted_session import PromotedSession
 from resizefix.verification.reference_model import Operand
-from resizefix.verification.trials import Trial
+from resizefix.verification.scale_points import ScalePoint
 
 Open = Callable[..., Session]  # of a document, its prepared model, and whether it is optimized
 
 
 @dataclass
 class Point:
-    """A trial, and what is known of both models at it.
+    """A scale point, and what is known of both models at it.
 
     `feeds` are what the promoted model is fed, of the shapes `shapes`; `values` those of the promoted inputs, and
     `operands` what they make in the original. `found` is what the promoted model makes at one level; `seen` what its
@@ -37,7 +37,7 @@ class Point:
     is the original that holds the operands, once it was made.
     """
 
-    trial: Trial
+    scales: ScalePoint
     feeds: Feeds
     shapes: Mapping[str, Sequence[int]]
     values: Mapping[str, Sequence[float]]

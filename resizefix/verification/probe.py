@@ -22,7 +22,7 @@ from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.verification.dependence import Dependence
 from resizefix.verification.progress import Progress
-from resizefix.verification.trials import Trial, trials_of
+from resizefix.verification.scale_points import ScalePoint, other_values
 
 MOST_ALONE = 32
 # Two sizes that must be equal are drawn equal once in nine times; four draws leave one in 6,561.
@@ -31,21 +31,21 @@ _FINDING = Diagnostic("verification.finding-free")
 _FACTORS = tuple(sixteenths / 16 for sixteenths in range(18, 27))  # usual sizes, being multiples, stay whole
 _UPWARD = 1 + 2**-20  # so that the way down ends where the way up began and not just below
 
-Fits = Callable[[Trial], bool]
+Fits = Callable[[ScalePoint], bool]
 
 
 @dataclass(frozen=True)
 class Probed:
-    """The verdict for every site (those that share an input share it), and trials that ran with several moved."""
+    """The verdict for every site (those that share an input share it), and scale points that ran with several moved."""
 
     couplings: dict[Key, Coupling]
-    ran: tuple[Trial, ...] = ()
+    ran: tuple[ScalePoint, ...] = ()
 
 
 class Prober:
     """Moves the inputs of one promoted model.
 
-    `run` runs the promoted model, not optimized; `feeds` are what the original runs with; `fits` says of a trial
+    `run` runs the promoted model, not optimized; `feeds` are what the original runs with; `fits` says of a scale point
     whether the machine has the memory for it. What does not move keeps its old value.
     """
 
@@ -74,7 +74,7 @@ class Prober:
             for source in self._inputs:
                 couplings.update(self._alone(source))
             return Probed(couplings)
-        ran: list[Trial] = []
+        ran: list[ScalePoint] = []
         pending = [list(self._inputs)]
         while pending:
             group = pending.pop()
@@ -98,27 +98,27 @@ class Prober:
     def _alone(self, source: PromotedInput) -> dict[Key, Coupling]:
         """The verdict of a whole step; free where the input can say no other value."""
         breaks_at = None
-        for value in trials_of(source, self._fits)[:1]:
-            breaks_at = self._breaks_at(Trial(((source, value),)))
+        for value in other_values(source, self._fits)[:1]:
+            breaks_at = self._breaks_at(ScalePoint(((source, value),)))
         self._progress.done(_FINDING)
         return _verdicts([source], Freedom.FREE if breaks_at is None else Freedom.COUPLED, breaks_at)
 
-    def _together(self, group: Sequence[PromotedInput], ran: list[Trial]) -> str | None:
+    def _together(self, group: Sequence[PromotedInput], ran: list[ScalePoint]) -> str | None:
         """Where the model breaks when all of them move; an empty text where that is not to be tried."""
-        trials = []
+        tried = []
         for draw in range(_DRAWS):
             factors = drawn_factors(len(self._inputs), draw)
             names = (source.name for source in self._inputs)
-            trials.append(_moved_by(dict(zip(names, factors, strict=True)), group))
-            broken = self._breaks_at(trials[-1]) if self._fits(trials[-1]) else ""
+            tried.append(_moved_by(dict(zip(names, factors, strict=True)), group))
+            broken = self._breaks_at(tried[-1]) if self._fits(tried[-1]) else ""
             if broken is not None:
                 return broken
-        ran.extend(trials[:2])
+        ran.extend(tried[:2])
         return None
 
-    def _breaks_at(self, trial: Trial) -> str | None:
+    def _breaks_at(self, scales: ScalePoint) -> str | None:
         try:
-            self._run({**self._feeds, **trial.feeds(self._inputs)})
+            self._run({**self._feeds, **scales.feeds(self._inputs)})
         except CannotRunError as error:
             return error.node or error.op_type or error.reason
         return None
@@ -147,15 +147,15 @@ def drawn_factors(count: int, draw: int) -> list[float]:
     return factors
 
 
-def _moved_by(factors: Mapping[str, float], group: Sequence[PromotedInput]) -> Trial:
+def _moved_by(factors: Mapping[str, float], group: Sequence[PromotedInput]) -> ScalePoint:
     values = []
     for source in group:
         driven = source.sites[0]
         value = driven.input_value(_times(driven, factors[source.name]))
         if value == source.value:  # lost in rounding
-            value = next(iter(trials_of(source)), value)
+            value = next(iter(other_values(source)), value)
         values.append((source, value))
-    return Trial(tuple(values))
+    return ScalePoint(tuple(values))
 
 
 def _times(driven: InputBinding, factor: float) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.runtimes.prepared_model import PreparedModel
 from resizefix.verification.part_behind import part_behind
 from resizefix.verification.promoted_nodes import PromotedNodes, Seen, plain_only
-from resizefix.verification.trials import at_old_values
+from resizefix.verification.scale_points import at_old_values
 
 Open = Callable[[PreparedModel], Session]
 

@@ -37,20 +37,20 @@ from resizefix.verification.probe import MOST_ALONE, Prober
 from resizefix.verification.promoted_nodes import PromotedNodes, promoted_nodes
 from resizefix.verification.promoted_session import PromotedSession, opened
 from resizefix.verification.reference_model import Operand
-from resizefix.verification.trials import (
-    Trial,
-    asked_trials,
+from resizefix.verification.scale_points import (
+    ScalePoint,
+    asked_points,
     at_old_values,
     most_inclusive,
+    other_values,
     sampled_by_sizes,
     steps_of,
-    trials_of,
 )
 from resizefix.verification.verification import Reference, Run
 
 Outputs = Mapping[str, Value]
 Expected = Mapping[str, Value] | CannotRunError | CannotLoadError  # what the original makes, or why it makes nothing
-_USUAL_TRIALS = 2
+_USUAL_POINTS = 2
 _MOST_SAID = 8
 
 
@@ -70,15 +70,15 @@ class PromotionComparison:
         self._budget = MemoryBudget(original, conditions.limits, alone)
         self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
         self.engine = Engine(conditions)
-        self.engine.progress.expect(2 * (1 + _USUAL_TRIALS))  # at two levels, the old scales and others
+        self.engine.progress.expect(2 * (1 + _USUAL_POINTS))  # at two levels, the old scales and others
         session = self._open(original, optimized=False)
         fitted = self.engine.fit_as_declared(original, session, self._budget)
         self._feeds = fitted.feeds
         self._probed: tuple[Document, PromotedSession] | None = None  # the last promoted model that was probed
-        self._ran: tuple[Trial, ...] = ()  # when many inputs were probed: trials that ran
+        self._ran: tuple[ScalePoint, ...] = ()  # when many inputs were probed: scale points that ran
         self._outputs: dict[bool, Outputs] = {False: fitted.outputs}
         self._bounds: Mapping[str, Bound] | None = None
-        # What a node reads that a trial does not move, also where the original computes it from a size that moves.
+        # What a node reads that a point does not move, also where the original computes it from a size that moves.
         self._as_exported: Mapping[Key, Operand] = {}
         self._by_sizes: list[tuple[Point, float]] = []  # that differ from the original with scales, and by how much
         self.not_rebaked: set[str] = set()  # inputs at some of whose values no original is loaded to compare with
@@ -110,12 +110,12 @@ class PromotionComparison:
 
         Raises DifferenceError with what differs, CannotLoadError, CannotRunError, BrokenOffError.
         """
-        asked = asked_trials(inputs, self.engine.conditions.at)
+        asked = asked_points(inputs, self.engine.conditions.at)
         old = at_old_values(inputs)
         self._as_exported = old.baked
         plain = self._promoted(promoted, inputs)
         points = [self._point(plain, old, inputs, plain.at_old), *self._tried(plain, inputs, asked)]
-        self.engine.progress.expect(2 * (len(points) - 1 - _USUAL_TRIALS))
+        self.engine.progress.expect(2 * (len(points) - 1 - _USUAL_POINTS))
         parts = OriginalInParts(self._original, plain, self._feeds, self._open)
         del plain  # before the next one is opened: each maps or holds all weights
         self._compare_at(points, parts, inputs, optimized=False)
@@ -125,7 +125,7 @@ class PromotionComparison:
         if session.maps_weights:
             self.engine.notes.append(UNCHANGED_LAYOUT)
         for point in points:
-            point.found = self._result(session, point.trial, point.feeds)
+            point.found = self._result(session, point.scales, point.feeds)
         del session
         self._compare_at(points, parts, inputs, optimized=True)
         self._note_sizes(promoted, inputs)
@@ -155,8 +155,8 @@ class PromotionComparison:
         self._outputs[True] = plain if level.max_rel_diff == np.inf else optimized
         return True
 
-    def _result(self, session: Session | PromotedSession, trial: Trial, feeds: Feeds) -> Outputs | CannotRunError:
-        too_large = self._budget.reject_reason(self._feeds, trial)
+    def _result(self, session: Session | PromotedSession, scales: ScalePoint, feeds: Feeds) -> Outputs | CannotRunError:
+        too_large = self._budget.reject_reason(self._feeds, scales)
         if too_large is not None:
             return CannotRunError(
                 "verification.too-large-to-run", label=session.label, too_large=too_large, reason=too_large
@@ -167,15 +167,19 @@ class PromotionComparison:
             return error
 
     def _point(
-        self, session: PromotedSession, trial: Trial, inputs: Sequence[PromotedInput], known: Outputs | None = None
+        self,
+        session: PromotedSession,
+        scales: ScalePoint,
+        inputs: Sequence[PromotedInput],
+        known: Outputs | None = None,
     ) -> Point:
-        """What the promoted model makes at a trial without optimisation, unless that is `known`."""
-        feeds = {**self._feeds, **trial.feeds(inputs)}
-        values = {source.name: tuple(value) for source, value in trial.values}
-        operands = {**self._as_exported, **trial.baked}
-        found = self._result(session, trial, feeds) if known is None else known
+        """What the promoted model makes at a scale point without optimisation, unless that is `known`."""
+        feeds = {**self._feeds, **scales.feeds(inputs)}
+        values = {source.name: tuple(value) for source, value in scales.values}
+        operands = {**self._as_exported, **scales.baked}
+        found = self._result(session, scales, feeds) if known is None else known
         seen = session.seen if known is None and isinstance(found, Mapping) else None
-        return Point(trial, feeds, shapes_of_feeds(feeds), values, operands, found, seen)
+        return Point(scales, feeds, shapes_of_feeds(feeds), values, operands, found, seen)
 
     def _promoted(self, promoted: Document, inputs: Sequence[PromotedInput]) -> PromotedSession:
         """The promoted model opened without optimisation: the session that probed it, if it did."""
@@ -201,7 +205,7 @@ class PromotionComparison:
         nodes = promoted_nodes(self._original, promoted, inputs)
         kept = 0 if nodes is None else 1 + len(nodes.data) + len(nodes.made)
         usual = self._usual(inputs) if kept else ()
-        return nodes if all(self._budget.has_room(self._feeds, trial, kept) for trial in usual) else None
+        return nodes if all(self._budget.has_room(self._feeds, scales, kept) for scales in usual) else None
 
     def _reference(self, operands: Mapping[Key, Operand]) -> PreparedModel:
         """The original that holds these scales or sizes as constants."""
@@ -238,17 +242,17 @@ class PromotionComparison:
         if not self._by_sizes:
             return
         point, difference = max(self._by_sizes, key=lambda pair: pair[1])
-        ratios = point.trial.by_sizes(inputs)
+        ratios = point.scales.by_sizes(inputs)
         names = [ratio.data for ratio in ratios.values()]
         lengths: Mapping[str, Value] = {}
         if not any(path.is_body for path, _ in ratios):  # else the lengths are not seen
             session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
             lengths = session.run(point.feeds)
         shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
-        self.engine.notes.append(sampled_by_sizes(point.trial, inputs, shapes, difference))
+        self.engine.notes.append(sampled_by_sizes(point.scales, inputs, shapes, difference))
 
-    def _fits(self, trial: Trial) -> bool:
-        return self._budget.reject_reason(self._feeds, trial) is None
+    def _fits(self, scales: ScalePoint) -> bool:
+        return self._budget.reject_reason(self._feeds, scales) is None
 
     def _prepared_of(self, document: Document) -> PreparedModel:
         known = self._prepared.get(id(document))  # each is opened at two levels
@@ -259,34 +263,36 @@ class PromotionComparison:
     def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
         return self.engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
 
-    def _tried(self, session: PromotedSession, inputs: Sequence[PromotedInput], asked: Sequence[Trial]) -> list[Point]:
+    def _tried(
+        self, session: PromotedSession, inputs: Sequence[PromotedInput], asked: Sequence[ScalePoint]
+    ) -> list[Point]:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
         many = len(inputs) > MOST_ALONE and not self._is_alone
         usual = most_inclusive(self._ran, inputs) if many else self._usual(inputs)
         if many:
-            moved = {source.name for trial in usual for source, _ in trial.values}
+            moved = {source.name for scales in usual for source, _ in scales.values}
             if len(moved) < len(inputs):
                 kept = counted(len(inputs) - len(moved), "input")
                 self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=kept, of=len(inputs)))
-        return [point for trial in (*asked, *usual) for point in self._workable(session, trial, inputs)]
+        return [point for scales in (*asked, *usual) for point in self._workable(session, scales, inputs)]
 
-    def _usual(self, inputs: Sequence[PromotedInput]) -> list[Trial]:
-        usual = steps_of([(source, trials_of(source)) for source in inputs])
+    def _usual(self, inputs: Sequence[PromotedInput]) -> list[ScalePoint]:
+        usual = steps_of([(source, other_values(source)) for source in inputs])
         if all(map(self._fits, usual)):  # all at once, so that each does by itself: what is tried first is a step up
             return usual
-        return steps_of([(source, trials_of(source, self._fits)) for source in inputs])
+        return steps_of([(source, other_values(source, self._fits)) for source in inputs])
 
-    def _workable(self, session: PromotedSession, trial: Trial, inputs: Sequence[PromotedInput]) -> list[Point]:
-        """The trial if the model runs at it, else its parts that do: inputs that are only free one at a time.
+    def _workable(self, session: PromotedSession, scales: ScalePoint, inputs: Sequence[PromotedInput]) -> list[Point]:
+        """The scale point if the model runs at it, else its parts that do: inputs that are only free one at a time.
 
         Nodes alone that do not run together are compared in smaller groups.
         """
-        whole = self._point(session, trial, inputs)
+        whole = self._point(session, scales, inputs)
         if whole.runs or (self._is_alone and len(inputs) > 1):
             return [whole]
-        parts = trial.split() if len(trial.values) <= MOST_ALONE else ()
+        parts = scales.split() if len(scales.values) <= MOST_ALONE else ()
         found = [point for part in parts if (point := self._point(session, part, inputs)).runs]
-        return found or ([whole] if trial.asked else [])
+        return found or ([whole] if scales.asked else [])
 
     def _against(self, point: Point, expected: Expected, inputs: Sequence[PromotedInput], optimized: bool) -> None:
         found, at = point.found, _said(point.values)
@@ -307,7 +313,7 @@ class PromotionComparison:
         reference, from_scales = Reference.SCALES, None
         bounds = self._bounds if optimized else None
         verdict = judged(self._original, inputs, expected, found, bounds)
-        if not verdict.same and (by_sizes := point.trial.by_sizes(inputs)):
+        if not verdict.same and (by_sizes := point.scales.by_sizes(inputs)):
             sized = self._expected(self._reference({**point.operands, **by_sizes}), optimized)
             if not isinstance(sized, (CannotRunError, CannotLoadError)):
                 reference, from_scales = Reference.SIZES, verdict.comparison.max_abs_diff

@@ -24,7 +24,7 @@ from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.extraction import Extraction, may_be_passed_over
 from resizefix.verification.promotion_comparison import PromotionComparison
-from resizefix.verification.trials import asked_trials
+from resizefix.verification.scale_points import asked_points
 from resizefix.verification.verification import Run, Verification
 
 _MOST_TOGETHER = 256  # nodes that are compared in one model: more cost no less each
@@ -56,7 +56,7 @@ class Prover:
 
         Raises UsageError for a scale to try (`--at`) that an input cannot hold.
         """
-        asked_trials(inputs, self._conditions.at)
+        asked_points(inputs, self._conditions.at)
         if self._comparison is not None:
             engine = self._comparison.engine
             failure = _difference(self._comparison, promoted.document, inputs)

@@ -45,7 +45,7 @@ FOR_INSPECT = {
     | {f"tensorrt_{part}" for part in ("extent", "form", "sampling", "sources", "tensors")}
     | {"as_written", "deviations", "sampling", "shared_deviations", "static_values"}
     | {"migraphx", "mnn", "ncnn", "opencv", "openvino", "phone_providers", "qnn", "rknn", "tidl", "tract", "tvm"},
-    "verification": {"sizing", "trials"},
+    "verification": {"scale_points", "sizing"},
 }
 NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports.screen"}
 

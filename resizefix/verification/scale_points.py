@@ -30,7 +30,7 @@ _MOST_INCLUSIVE = 8  # of many inputs that are not free all at once; each costs 
 
 
 @dataclass(frozen=True)
-class Trial:
+class ScalePoint:
     """Values for some of the promoted inputs; those that are not named keep their old value. `asked`: by the user."""
 
     values: tuple[tuple[PromotedInput, tuple[float, ...]], ...]
@@ -68,11 +68,11 @@ class Trial:
                 found[driven.key] = ComputedSizes(driven.input, numerators, over, driven.axes)
         return found
 
-    def split(self) -> Iterator[Trial]:
-        """One trial for each input alone."""
+    def split(self) -> Iterator[ScalePoint]:
+        """One scale point for each input alone."""
         if len(self.values) > 1:
             for pair in self.values:
-                yield Trial((pair,), self.asked)
+                yield ScalePoint((pair,), self.asked)
 
 
 def promoted_feed(source: PromotedInput, value: Sequence[float]) -> Array:
@@ -80,14 +80,16 @@ def promoted_feed(source: PromotedInput, value: Sequence[float]) -> Array:
     return np.array(value, np.int64 if source.elem_type == "int64" else np.float32)
 
 
-def trials_of(source: PromotedInput, fits: Callable[[Trial], bool] | None = None) -> tuple[tuple[float, ...], ...]:
+def other_values(
+    source: PromotedInput, fits: Callable[[ScalePoint], bool] | None = None
+) -> tuple[tuple[float, ...], ...]:
     """Two other values for one input: the first is a whole step up, the second a fraction (if the input can say it).
 
     A whole step decides whether a site is free: it cannot be lost in rounding, as a fraction on a small tensor can.
     Where that is more than fits into memory, steps down take their place.
     """
     others = _others(source.sites[0][_NAMES:], tuple(source.value))
-    return tuple(islice((value for value in others if fits is None or fits(Trial(((source, value),)))), 2))
+    return tuple(islice((value for value in others if fits is None or fits(ScalePoint(((source, value),)))), 2))
 
 
 _NAMES = 4  # the first fields of a binding, in which sites of one kind differ
@@ -142,27 +144,27 @@ def _moved_size(old: int, resized: int, step: _Step) -> int:
     return max(1, old - resized if step is _Step.DOWN and old > resized else old * 3 // 4)
 
 
-def at_old_values(inputs: Sequence[PromotedInput]) -> Trial:
-    """The trial that changes nothing."""
-    return Trial(tuple((source, tuple(source.value)) for source in inputs))
+def at_old_values(inputs: Sequence[PromotedInput]) -> ScalePoint:
+    """The scale point that changes nothing."""
+    return ScalePoint(tuple((source, tuple(source.value)) for source in inputs))
 
 
-def steps_of(values: Sequence[tuple[PromotedInput, Sequence[tuple[float, ...]]]]) -> list[Trial]:
-    """Trials that move all inputs at once, each to its next value."""
+def steps_of(values: Sequence[tuple[PromotedInput, Sequence[tuple[float, ...]]]]) -> list[ScalePoint]:
+    """Scale points that move all inputs at once, each to its next value."""
     return [
-        Trial(tuple((source, found[min(step, len(found) - 1)]) for source, found in values if found))
+        ScalePoint(tuple((source, found[min(step, len(found) - 1)]) for source, found in values if found))
         for step in range(max((len(found) for _, found in values), default=0))
     ]
 
 
-def most_inclusive(ran: Sequence[Trial], inputs: Sequence[PromotedInput]) -> list[Trial]:
-    """Of the trials that ran as few as move every input that any of them moves, said of `inputs`."""
+def most_inclusive(ran: Sequence[ScalePoint], inputs: Sequence[PromotedInput]) -> list[ScalePoint]:
+    """Of the scale points that ran as few as move every input that any of them moves, said of `inputs`."""
     by_site = {driven.key: source for source in inputs for driven in source.sites}
     left = {source.name for source in inputs}
-    found: list[Trial] = []
-    for trial in sorted(ran, key=lambda trial: -len(trial.values)):
-        pairs = ((by_site.get(source.sites[0].key), value) for source, value in trial.values)
-        known = Trial(tuple((source, value) for source, value in pairs if source is not None))
+    found: list[ScalePoint] = []
+    for scales in sorted(ran, key=lambda scales: -len(scales.values)):
+        pairs = ((by_site.get(source.sites[0].key), value) for source, value in scales.values)
+        known = ScalePoint(tuple((source, value) for source, value in pairs if source is not None))
         moved = {source.name for source, _ in known.values}
         if moved & left and len(found) < _MOST_INCLUSIVE:
             found.append(known)
@@ -170,13 +172,14 @@ def most_inclusive(ran: Sequence[Trial], inputs: Sequence[PromotedInput]) -> lis
     return found
 
 
-def asked_trials(inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]) -> list[Trial]:
-    """The trials that `--at S` or `--at H,W` ask for: these numbers for the scaled axes of every promoted input.
+def asked_points(inputs: Sequence[PromotedInput], at: Sequence[Sequence[float]]) -> list[ScalePoint]:
+    """The scale points that `--at S` or `--at H,W` ask for: these numbers for the scaled axes of every promoted input.
 
     Raises UsageError where the count fits no promoted input, or an integer input cannot hold a number.
     """
     return [
-        Trial(tuple((source, _asked(source, numbers, inputs, at)) for source in inputs), asked=True) for numbers in at
+        ScalePoint(tuple((source, _asked(source, numbers, inputs, at)) for source in inputs), asked=True)
+        for numbers in at
     ]
 
 
@@ -227,14 +230,14 @@ def _at_scale(driven: InputBinding, position: int, scale: float) -> float:
 
 
 def sampled_by_sizes(
-    trial: Trial, inputs: Sequence[PromotedInput], lengths: Mapping[str, Sequence[int]], difference: float
+    scales: ScalePoint, inputs: Sequence[PromotedInput], lengths: Mapping[str, Sequence[int]], difference: float
 ) -> str:
-    """The sentence about a trial at which sizes decide where nodes sample; it names factors that avoid this.
+    """The sentence about a scale point at which sizes decide where nodes sample; it names factors that avoid this.
 
     `lengths` are the shapes of the resized tensors that are known, `difference` is the largest from the original that
     holds the scales.
     """
-    chosen = {source.name: tuple(value) for source, value in trial.values}
+    chosen = {source.name: tuple(value) for source, value in scales.values}
     pairs = [(source, chosen.get(source.name, tuple(source.value))) for source in inputs]
     fractional = [(source, value) for source, value in pairs if any(site.by_shape for site in source.sites)]
     fed = ", ".join(f"{source.name}={list(value)}" for source, value in fractional)

@@ -9,7 +9,7 @@ import pytest
 from resizefix.document.document import Document
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites
-from resizefix.verification.trials import trials_of
+from resizefix.verification.scale_points import other_values
 
 
 @pytest.mark.parametrize("scale", [0.3333333432674408, 0.4, 0.6, 1.8, 2.3333332538604736])
@@ -20,7 +20,7 @@ def test_no_runtime_rounds_the_product_of_a_size_and_a_scale_that_is_tried(scale
     )
     document = Document.from_proto(model)
     (source,) = promote_scales(document, find_sites(document)).inputs
-    tried = [value[2] for value in trials_of(source)]
+    tried = [value[2] for value in other_values(source)]
     assert tried[0] >= scale + 1 - 1e-6 or tried[0] == np.floor(scale) + 1
     for moved in tried:
         assert moved > scale

@@ -217,10 +217,6 @@ class _Reading:
 Row = Callable[[_Reading, int], "Expression | None"]
 
 
-def _same(reading: _Reading, axis: int) -> Expression | None:
-    return reading.size(0, axis)
-
-
 def _broadcast(reading: _Reading, axis: int) -> Expression | None:
     """Elementwise over several inputs, ranks aligned at the end (Broadcasting in ONNX, docs/Broadcasting.md)."""
     if reading.opset < 7:  # before, the second was broadcast to the first
@@ -283,7 +279,7 @@ def _window(reading: _Reading, axis: int, kernel: Dims | None) -> Expression | N
 
 
 _ROWS: dict[str, Row] = {
-    **dict.fromkeys(KEEPING, _same),
+    **dict.fromkeys(KEEPING, lambda reading, axis: reading.size(0, axis)),
     **dict.fromkeys(BROADCASTING, _broadcast),
     "Transpose": _transpose,
     "Concat": _concat,

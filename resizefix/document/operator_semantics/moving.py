@@ -21,10 +21,6 @@ Row = Callable[[Call], "list[Known]"]
 _ENDLESS = (2**31 - 1, 2**63 - 1)
 
 
-def _identity(call: Call) -> list[Known]:
-    return [call.operand(0)]
-
-
 def _concat(call: Call) -> list[Known]:
     operands, axis = call.all_operands(), call.attribute("axis", 1 if call.opset < 4 else None)
     if axis is None:
@@ -161,7 +157,7 @@ def _range(call: Call) -> list[Known]:
 
 
 ROWS: dict[str, Row] = {
-    "Identity": _identity,
+    "Identity": lambda call: [call.operand(0)],
     "Concat": _concat,
     "Gather": _gather,
     "Slice": _slice,

@@ -81,10 +81,6 @@ def _cast(call: Call) -> list[Known]:
     return [_converted(call.operand(0), np.dtype(helper.tensor_dtype_to_np_dtype(to)).name)]
 
 
-def _cast_like(call: Call) -> list[Known]:
-    return [_converted(call.operand(0), call.operand(1).dtype)]
-
-
 def _converted(operand: Known, dtype: str) -> Known:
     if not {dtype, operand.dtype} <= DTYPES:
         raise UntraceableError("document.cast-not-followed", source=operand.dtype, dtype=dtype)
@@ -147,7 +143,7 @@ ROWS: dict[str, Row] = {
     **dict.fromkeys(_REDUCTIONS, _reduction),
     "Clip": _clip,
     "Cast": _cast,
-    "CastLike": _cast_like,
+    "CastLike": lambda call: [_converted(call.operand(0), call.operand(1).dtype)],
 }
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from resizefix.document.operator_semantics.table import sizes_read
 from resizefix.document.output_lengths import BROADCASTING, KEEPING, REDUCTIONS, windows
 from resizefix.origins.input_sizes.dim import Dim
-from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
+from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, Row, UnknownRankError, axis_of
 
 
 def keep(n: NodeReading) -> list[DimList]:
@@ -18,11 +18,6 @@ def keep(n: NodeReading) -> list[DimList]:
 def broadcast(n: NodeReading) -> list[DimList]:
     """Elementwise over several inputs."""
     return [n.broadcast([n.dims(position) for position in range(len(n)) if n.has(position)])]
-
-
-def quantized(n: NodeReading) -> list[DimList]:
-    """DynamicQuantizeLinear: the sizes of its input, and two single numbers."""
-    return [n.dims(0), (), ()]
 
 
 def channelwise(n: NodeReading) -> list[DimList]:
@@ -180,21 +175,6 @@ def one_hot(n: NodeReading) -> list[DimList]:
     return [(*dims[:axis], n.listed(1)[0], *dims[axis:])]
 
 
-def shape(n: NodeReading) -> list[DimList]:
-    """A list of as many numbers as the tensor has axes."""
-    return [(n.const(len(sizes_read(n.node, n.dims(0)))),)]
-
-
-def size(n: NodeReading) -> list[DimList]:
-    """A single number."""
-    return [()]
-
-
-def found_boxes(n: NodeReading) -> list[DimList]:
-    """NonMaxSuppression: how many there are depends on data."""
-    return [(n.sizes.opaque(), n.const(3))]
-
-
 def nonzero(n: NodeReading) -> list[DimList]:
     """How many there are depends on data; but of a list of ones it is all (how torch wrote arange before opset 11)."""
     dims = n.dims(0)
@@ -212,7 +192,7 @@ def roi_align(n: NodeReading) -> list[DimList]:
 
 _CHANNELWISE = frozenset({"BatchNormalization", "InstanceNormalization", "GroupNormalization"})
 
-ROWS = {
+ROWS: dict[str, Row] = {
     **dict.fromkeys(KEEPING - _CHANNELWISE - {"LayerNormalization"}, keep),
     **dict.fromkeys(("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "FastGelu", "QuickGelu"), keep),
     **dict.fromkeys(("Trilu", "Identity", "EyeLike", "RandomNormalLike", "RandomUniformLike", "Bernoulli"), keep),
@@ -221,7 +201,7 @@ ROWS = {
     **dict.fromkeys(_CHANNELWISE, channelwise),
     **dict.fromkeys(("LayerNormalization", "RMSNormalization"), layer_normalization),
     **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul"), matmul),
-    "DynamicQuantizeLinear": quantized,
+    "DynamicQuantizeLinear": lambda n: [n.dims(0), (), ()],  # the data, a scale, a zero point
     "Gemm": gemm,
     "Einsum": einsum,
     **dict.fromkeys(REDUCTIONS, reduce),
@@ -231,9 +211,9 @@ ROWS = {
     "AffineGrid": affine_grid,
     "Col2Im": col2im,
     "OneHot": one_hot,
-    "Shape": shape,
-    "Size": size,
-    "NonMaxSuppression": found_boxes,
+    "Shape": lambda n: [(n.const(len(sizes_read(n.node, n.dims(0)))),)],
+    "Size": lambda n: [()],
+    "NonMaxSuppression": lambda n: [(n.sizes.opaque(), n.const(3))],  # how many there are depends on data
     "NonZero": nonzero,
     "RoiAlign": roi_align,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -25,15 +25,13 @@ from resizefix.origins.input_sizes import (
 from resizefix.origins.input_sizes.branches import dims_after, only_node, taken
 from resizefix.origins.input_sizes.dim import Dim, Lengths, Sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput
-from resizefix.origins.input_sizes.node_reading import AttributeUse, DimList, NodeReading, UnknownRankError
+from resizefix.origins.input_sizes.node_reading import AttributeUse, DimList, NodeReading, Row, UnknownRankError
 from resizefix.origins.input_sizes.operands import Operands, Place
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.resize_row import ResizeUse
 from resizefix.origins.input_sizes.solver import Solver
 from resizefix.origins.input_sizes.tables import may_be_grid
 from resizefix.scope_path import MAIN
-
-Row = Callable[[NodeReading], "list[DimList]"]
 
 _ROWS: dict[str, Row] = {
     **elementwise_rows.ROWS,

@@ -8,7 +8,7 @@ from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.output_lengths import windows
 from resizefix.origins.input_sizes.cutting_rows import FEW
 from resizefix.origins.input_sizes.dim import Dim
-from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, UnknownRankError, axis_of
+from resizefix.origins.input_sizes.node_reading import DimList, NodeReading, Row, UnknownRankError, axis_of
 
 
 def transpose(n: NodeReading) -> list[DimList]:
@@ -166,11 +166,6 @@ def _note_windows(n: NodeReading, axis: int, dim: Dim, amount: int) -> None:
                 n.flow.even_pads.append((n.label, dim, amount, extent, found.strides[place]))
 
 
-def constant_of_shape(n: NodeReading) -> list[DimList]:
-    """A shape as a list."""
-    return [tuple(n.listed(0))]
-
-
 def range_(n: NodeReading) -> list[DimList]:
     """From a number in steps of another: as many as the limit says."""
     start, limit, step = (n.listed(position)[0] for position in range(3))
@@ -214,7 +209,7 @@ def space_to_depth(n: NodeReading) -> list[DimList]:
     return [(dims[0], channels, *(n.sizes.quotient(d, n.const(block)) for d in dims[2:]))]
 
 
-ROWS = {
+ROWS: dict[str, Row] = {
     "Transpose": transpose,
     "Squeeze": squeeze,
     "Unsqueeze": unsqueeze,
@@ -226,7 +221,7 @@ ROWS = {
     "Tile": tile,
     "Expand": expand,
     "Pad": pad,
-    "ConstantOfShape": constant_of_shape,
+    "ConstantOfShape": lambda n: [tuple(n.listed(0))],
     "Range": range_,
     "TopK": top_k,
     "DepthToSpace": depth_to_space,

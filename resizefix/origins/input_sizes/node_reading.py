@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnx import NodeProto
@@ -171,3 +171,7 @@ class NodeReading:
 def axis_of(axis: int, rank: int) -> int:
     """An axis counted from 0."""
     return axis + rank if axis < 0 else axis
+
+
+Row = Callable[[NodeReading], "list[DimList]"]
+"""What an operator makes of the sizes of its inputs."""

@@ -150,6 +150,5 @@ ROWS = {
     **dict.fromkeys(("Conv", "FusedConv", "ConvInteger", "QLinearConv"), conv),
     "ConvTranspose": conv_transpose,
     **dict.fromkeys(("MaxPool", "LpPool", "AveragePool", "QLinearAveragePool"), pool),
-    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), global_pool),
-    **dict.fromkeys(("QLinearGlobalAveragePool",), global_pool),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "QLinearGlobalAveragePool"), global_pool),
 }

@@ -16,7 +16,7 @@ from onnx import GraphProto, NodeProto
 from resizefix.dialects.dialect import is_resize
 from resizefix.dialects.model_view import ModelView
 from resizefix.document.operator_semantics.expression import Expression, Number, Size, UntraceableError, computed
-from resizefix.document.operator_semantics.operand import attribute_of
+from resizefix.document.operator_semantics.operand import attribute_of, stated_attribute
 from resizefix.document.output_lengths import BROADCASTING, KEEPING, window
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope
 from resizefix.document.shapes import Dims, Key
@@ -206,7 +206,7 @@ class _Reading:
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute's value. Raises UntraceableError."""
-        return attribute_of(self.node, name, default)
+        return stated_attribute(self.node, name, default)
 
     def _key(self, position: int) -> Key | None:
         name = self.node.input[position] if position < len(self.node.input) else ""

@@ -100,7 +100,7 @@ def require_few(sizes: Sequence[int], operands: Sequence[Known]) -> None:
         raise UntraceableError("document.shape-no-part-of-size", sizes=list(sizes))
 
 
-def attribute_of(node: NodeProto, name: str, default: Any = None) -> Any:
+def stated_attribute(node: NodeProto, name: str, default: Any = None) -> Any:
     """The value of a node's attribute, `default` where it has none. Raises UntraceableError for a value that does not
     stand at the node: the call of a function gives it, or the file states no type."""
     for attribute in node.attribute:
@@ -109,6 +109,14 @@ def attribute_of(node: NodeProto, name: str, default: Any = None) -> Any:
                 raise UntraceableError("document.attribute-of-function", name=name, operator=node.op_type)
             return helper.get_attribute_value(attribute)
     return default
+
+
+def attribute_of(node: NodeProto, name: str, default: Any = None) -> Any:
+    """The value of a node's attribute, `default` where none stands at the node."""
+    try:
+        return stated_attribute(node, name, default)
+    except UntraceableError:
+        return default
 
 
 class Call:
@@ -139,7 +147,7 @@ class Call:
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute's value."""
-        return attribute_of(self._node, name, default)
+        return stated_attribute(self._node, name, default)
 
     def integers(self, position: int, attribute: str | None = None) -> list[int] | None:
         """Integers that later opsets take as input `position` and earlier ones as an attribute; None if left out."""

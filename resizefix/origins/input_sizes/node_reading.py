@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnx import NodeProto
 
-from resizefix.document.operator_semantics.expression import UntraceableError
 from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.operands import Place
@@ -82,11 +81,8 @@ class NodeReading:
         )
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute's value; `default` also where the file states no type, and the value is none."""
-        try:
-            return attribute_of(self.node, name, default)
-        except UntraceableError:
-            return default
+        """An attribute's value."""
+        return attribute_of(self.node, name, default)
 
     def listed(self, position: int) -> list[Dim]:
         """An operand that lists sizes. Raises SizeRefusedError where they depend on data."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.errors import RefusedError, ResizefixError
 
@@ -27,8 +26,7 @@ class Freedom(str, Enum):
     NO_IMAGE = "no image"
 
 
-@dataclass(frozen=True)
-class InputResolution:
+class InputResolution(NamedTuple):
     """The resolution of the image input. `nodes`: those that hold it as constants, where it is frozen, or the one at
     which another size fails, and `reason` why."""
 
@@ -53,6 +51,10 @@ def resolution_of(view: ModelView) -> InputResolution:
         return InputResolution(Freedom.FREE, name, size)
     if len(view.model.graph.node) > _MOST_NODES:
         return InputResolution(Freedom.FIXED, name, size)
+    from resizefix.origins.input_sizes.maps_alone import is_maps_alone
+
+    if len(old) == 2 and is_maps_alone(view, images[0]):
+        return InputResolution(Freedom.FROZEN, name, size)
     from resizefix.origins.input_sizes.choices import Choices
     from resizefix.origins.input_sizes.following import follow
     from resizefix.origins.input_sizes.refusal import SizeRefusedError

@@ -1,5 +1,6 @@
 """What is said of a file's resolution: free, frozen by which nodes, or impossible."""
 
+import numpy as np
 import pytest
 from onnx import ModelProto
 from size_networks import OLD, Net, built
@@ -7,6 +8,10 @@ from size_networks import OLD, Net, built
 from resizefix.dialects.model_view import ModelView
 from resizefix.interop import opened
 from resizefix.library.resolution import Freedom, InputResolution, resolution_of
+from resizefix.origins.input_sizes.choices import Choices
+from resizefix.origins.input_sizes.following import follow
+from resizefix.origins.input_sizes.input_axes import image_inputs
+from resizefix.origins.input_sizes.maps_alone import is_maps_alone
 from resizefix.reports.resolution import resolution_json, resolution_line
 
 
@@ -57,3 +62,36 @@ def test_a_large_model_is_not_followed():
         return y
 
     assert seen(built(deep, OLD)).freedom is Freedom.FIXED
+
+
+def shrunk_and_grown(n: Net, h: int, w: int) -> str:
+    y = n.add("Relu", n.conv("x", 3, 4, 2))
+    return n.add("Resize", y, "", n.const([1, 1, 4, 2], np.float32), mode="nearest")
+
+
+def by_a_fraction(n: Net, h: int, w: int) -> str:
+    return n.add("Resize", "x", "", n.const([1, 1, 1.5, 1.5], np.float32), mode="nearest")
+
+
+def unevenly_padded(n: Net, h: int, w: int) -> str:
+    return n.add("Conv", "x", n.weight(4, 3, 3, 3), pads=[0, 0, 1, 1], strides=[2, 2])
+
+
+def shifted(n: Net, h: int, w: int) -> str:
+    return n.add("Add", n.conv("x", 3, 4), n.weight(1, 4, h, w))
+
+
+@pytest.mark.parametrize(
+    ("build", "alone"),
+    [(plain, True), (shrunk_and_grown, True), (by_a_fraction, False), (unevenly_padded, False), (shifted, False)],
+)
+def test_of_maps_alone_it_is_known_without_following_sizes_that_no_number_follows_them(build, alone):
+    view = ModelView(opened(built(build, OLD)))
+    images = image_inputs(view.model, ())
+    assert is_maps_alone(view, images[0]) is alone
+    if alone:
+        found = follow(view, images, {"height": OLD[0], "width": OLD[1]}, Choices()).numbers(
+            {"height": 2 * OLD[0], "width": 2 * OLD[1]}
+        )
+        assert not found.constants
+        assert not found.attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from onnx import ModelProto, ValueInfoProto
 
@@ -14,8 +14,7 @@ from resizefix.errors import RefusedError, UsageError
 _MOST_CHANNELS = 4  # grey, with alpha, RGB, RGBD: an axis of so few is no height
 
 
-@dataclass(frozen=True)
-class ImageInput:
+class ImageInput(NamedTuple):
     """An input of the graph, its sizes (None: not fixed), and which of its axes is called what."""
 
     name: str

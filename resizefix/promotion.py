@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -50,8 +49,7 @@ class Freedom(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
-class Coupling:
+class Coupling(NamedTuple):
     """Whether the scales of one site can change alone; `breaks_at` names the node where the model breaks if not.
 
     `partner` is the tensor that this node reads beside what moves, and whose sizes stay: a skip connection. `shared`:
@@ -121,8 +119,7 @@ class InputBinding(NamedTuple):
         return tuple(full)
 
 
-@dataclass(frozen=True)
-class PromotedInput:
+class PromotedInput(NamedTuple):
     """A new graph input. Fed `value`, the model computes what it computed before; `optional` if that is its default."""
 
     name: str

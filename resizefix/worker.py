@@ -12,8 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from resizefix import process
 
@@ -45,8 +44,7 @@ class WorkerEndedError(Exception):
         self.code = code
 
 
-@dataclass(frozen=True)
-class Foreign:
+class Foreign(NamedTuple):
     """Where a worker runs that is not to be trusted: the Python, its working folder, and its environment.
 
     It leads a process group that ends with it. Its messages are plain data, and what it prints is kept.

@@ -9,16 +9,14 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from resizefix.cli.piped_model import DASH, PipedModel, is_stream, shown
 from resizefix.diagnostics import Diagnostic
 from resizefix.errors import UnreadableModelError, UsageError
 
 
-@dataclass(frozen=True)
-class TargetFile:
+class TargetFile(NamedTuple):
     """`path` is None for a dry run, `-` for stdout; `overwrite` if an existing file may be replaced."""
 
     path: str | None

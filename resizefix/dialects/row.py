@@ -12,8 +12,7 @@ from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 
 
-@dataclass(frozen=True)
-class Attribute:
+class Attribute(NamedTuple):
     """An attribute of the operator's schema; `type` is an `AttributeProto.AttributeType`."""
 
     name: str
@@ -22,8 +21,7 @@ class Attribute:
     required: bool = False
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """An input of the operator's schema, in order. An optional one may be left out or named `''`."""
 
     name: str

@@ -6,7 +6,6 @@ its spellings), or computed from such names alone by operators that have a row i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from resizefix.document.document import Document
 
 
-@dataclass(frozen=True, eq=False)
-class Constant:
+class Constant(NamedTuple):
     """A value that nothing at run time can change. `chain` are the nodes that compute it, last first; empty for a
     direct one."""
 
@@ -66,7 +64,7 @@ class Constants:
             )
         found = self._known[key]
         if isinstance(found, Constant) and definition.node is not None:
-            found = replace(found, chain=self._chain(definition))
+            found = found._replace(chain=self._chain(definition))
         self._with_chain[key] = found
         return found
 

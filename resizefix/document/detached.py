@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import onnx
 
@@ -37,8 +37,7 @@ def canonical(model: onnx.ModelProto) -> bytes:
     return serialized
 
 
-@dataclass(frozen=True)
-class Detached:
+class Detached(NamedTuple):
     """A model file without its payloads: `light` is what remains, with references to `payloads` (by their offset)."""
 
     source: Source

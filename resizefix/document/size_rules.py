@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from onnx import (
@@ -43,8 +43,7 @@ _ROUNDS = 8
 _MOST_NUMBERS = 64
 
 
-@dataclass(frozen=True)
-class SizeRule:
+class SizeRule(NamedTuple):
     """How large the outputs of some ai.onnx operators are, where inference's word is not enough.
 
     `corrected(node, opset, input dims, claimed dims of the output, value of a name)` gives the true sizes, None in them

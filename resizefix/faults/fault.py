@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.edits import Change
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from resizefix.faults.resize_node import ResizeNode
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """One fault. `because` says what is wrong, `fix` what `repair` does or what you can do.
 
     `change` is None where the intended meaning is not certain; then `fix` names the readings, and `retry_args` are
@@ -37,8 +35,7 @@ EXTENTS = ("scales", "sizes")
 COORDINATES = ("half_pixel", "asymmetric")
 
 
-@dataclass(frozen=True)
-class Preferences:
+class Preferences(NamedTuple):
     """What you decide where a file admits two readings: which operand counts ("scales" or "sizes"), and how a node
     without coordinates samples ("half_pixel" or "asymmetric"); and whether identities are removed."""
 

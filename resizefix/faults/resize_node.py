@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
@@ -33,8 +32,7 @@ ONE_TYPE = {
 }
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(NamedTuple):
     """Input `position` of the node. `value` is known where nothing at run time can change it."""
 
     position: int

@@ -7,8 +7,7 @@ takes, put a Cast on one side of a node alone, or leave stored types that are no
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import NodeProto, TensorProto, helper
@@ -22,6 +21,9 @@ from resizefix.document.values import Array
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import empty_tensor
 from resizefix.faults.resize_node import FLOAT, FLOAT16, INT64, ONE_TYPE, SAME_TYPE, Operand, ResizeNode
+
+if TYPE_CHECKING:  # it loads `decimal`, and few scales are rounded
+    from fractions import Fraction
 
 FLOAT16_EXTENT = "float16-extent"
 OPERAND_TYPE = "operand-type"
@@ -97,7 +99,7 @@ def rounded_to_half(node: ResizeNode, _: Preferences) -> Fault | None:
     if np.array_equal(value, operand.value):
         return None
     fix = _become(stored, value, numbers_text(value))
-    return replace(_replaced(node, operand, value, FLOAT16_EXTENT, because, fix), keeps_numbers=False)
+    return _replaced(node, operand, value, FLOAT16_EXTENT, because, fix)._replace(keeps_numbers=False)
 
 
 def _become(stored: Array, scales: Array, value: str) -> Diagnostic:
@@ -143,6 +145,8 @@ def _factor(node: ResizeNode, axis: int | None, half: np.generic) -> float | Dia
 
 def plain_fraction(near: float, fits: Callable[[float], bool]) -> Fraction | None:
     """The fraction next to a number with the smallest denominator that fits; None where no small one does."""
+    from fractions import Fraction
+
     for denominator in range(1, _LARGEST_DENOMINATOR + 1):
         numerator = round(near * denominator)
         if numerator > 0 and fits(numerator / denominator):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from resizefix.diagnostics import Diagnostic
@@ -106,6 +105,6 @@ def named_in_original(couplings: Mapping[Key, Coupling], promoted: Document, ori
         if node.output and node.output[0] in wanted
     }
     return {
-        key: replace(found, breaks_at=places.get(outputs.get(found.breaks_at or "", ""), found.breaks_at))
+        key: found._replace(breaks_at=places.get(outputs.get(found.breaks_at or "", ""), found.breaks_at))
         for key, found in couplings.items()
     }

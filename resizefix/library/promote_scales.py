@@ -243,7 +243,7 @@ class _Call:
 def _by_sizes_for(found: Mapping[Key, Coupling], shared: bool) -> dict[Key, Coupling]:
     """What sizes alone say of the sites; with one shared input, of all together."""
     return {
-        key: replace(coupling, verdict=Freedom.FREE) if shared and coupling.shared else coupling
+        key: coupling._replace(verdict=Freedom.FREE) if shared and coupling.shared else coupling
         for key, coupling in found.items()
     }
 

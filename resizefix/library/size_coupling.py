@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.dialects.model_view import ModelView
 from resizefix.errors import RefusedError
@@ -44,11 +44,10 @@ def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
     chosen = [site for site in sites if site.index in plans]
     _, verdicts = without_coupled(inquiry.beside({}), chosen, inquiry.beside, inquiry.probe)
     found |= verdicts
-    return {key: replace(one, shared=True) if key in inquiry.together else one for key, one in found.items()}
+    return {key: one._replace(shared=True) if key in inquiry.together else one for key, one in found.items()}
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     """A promotion that is not made: the sites that it would promote, by their index."""
 
     inputs: Mapping[int, InputBinding]

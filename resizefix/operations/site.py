@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnx import NodeProto
 
@@ -23,8 +23,7 @@ from resizefix.promotion import Coupling
 from resizefix.scope_path import Key
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(NamedTuple):
     """How large the output is: `values` are float scales or integer sizes, None where the file does not fix them.
 
     Of a computed operand they are the constants that stand for the chain; then `kind` need not be the operand's: a

@@ -35,8 +35,7 @@ _DEEPEST_SCOPE = 16  # bodies in bodies, functions that call functions
 _MOST_STEPS = 200_000  # nodes times cases: a file may multiply them; what is left then is unknown
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(NamedTuple):
     """What one resize reads: `old`, and other scales or sizes in some cases. `axes` as its node names them."""
 
     kind: ExtentKind

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnx import ModelProto, TensorProto, TypeProto
 
@@ -37,8 +36,7 @@ class InputKind(str, Enum):
         return self in (InputKind.OPTIONAL, InputKind.OPTIONAL_SEQUENCE)
 
 
-@dataclass(frozen=True)
-class TensorInput:
+class TensorInput(NamedTuple):
     """One graph input. `shape` is None when even the rank is unknown; `has_default`: it need not be fed."""
 
     name: str

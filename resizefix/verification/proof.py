@@ -76,7 +76,7 @@ class Prover:
         keys = [driven.key for source in inputs for driven in source.sites]
         without_effect = Dependence(promoted.model).without_effect(keys)
         hidden = [
-            replace(source, sites=(driven,))
+            source._replace(sites=(driven,))
             for source in inputs
             for driven in source.sites
             if may_be_passed_over(driven.key) or source.name in not_rebaked or driven.key in without_effect

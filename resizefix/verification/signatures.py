@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,7 +99,7 @@ def _merged(before: TensorInput, after: TensorInput) -> TensorInput:
     has_default = before.has_default and after.has_default
     if before.shape is None or after.shape is None:
         shape = after.shape if before.shape is None else before.shape
-        return replace(before, shape=shape, has_default=has_default)
+        return before._replace(shape=shape, has_default=has_default)
     if len(before.shape) != len(after.shape):
         raise _other_type(before, after)
     dims: list[Dimension] = []
@@ -107,7 +107,7 @@ def _merged(before: TensorInput, after: TensorInput) -> TensorInput:
         if isinstance(b, int) and isinstance(a, int) and a != b:
             raise _other_type(before, after)
         dims.append(a if isinstance(a, int) or b is None else b)
-    return replace(before, shape=tuple(dims), has_default=has_default)
+    return before._replace(shape=tuple(dims), has_default=has_default)
 
 
 def _other_type(before: TensorInput, after: TensorInput) -> NotComparableError:

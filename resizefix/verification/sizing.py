@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from resizefix.runtimes.inputs import Dimension, TensorInput
 
@@ -20,8 +20,7 @@ class Role(Enum):
     LENGTH = "length"  # of a vector
 
 
-@dataclass(frozen=True)
-class Sizing:
+class Sizing(NamedTuple):
     """One attempt. `spatial` are the trailing sizes; `spread`: later inputs with sizes of their own get larger ones."""
 
     batch: int

@@ -7,9 +7,8 @@ Sources: onnxruntime's kernels (core/providers/cpu/math/element_wise_ops.cc, ten
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +20,7 @@ def _always(*operands: Values) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class Elementwise:
+class Elementwise(NamedTuple):
     """`compute` takes and gives numpy arrays; `defined` says of operands whether every runtime gives these bits."""
 
     compute: Callable[..., Any]

@@ -9,6 +9,7 @@ from onnx import AttributeProto, NodeProto
 from resizefix.dialects.dialect import RESIZES, dialect_of
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import read
+from resizefix.document.constants import Constant
 from resizefix.document.scopes import is_operator
 from resizefix.errors import RefusedError
 from resizefix.origins.input_sizes.input_axes import ImageInput
@@ -70,7 +71,7 @@ def _is_by_whole_factors(view: ModelView, node: NodeProto) -> bool:
     if not operands.scales or operands.sizes or any(each.name not in _OF_RESIZE for each in node.attribute):
         return False
     found = view.constants.value_of(scope, operands.scales)
-    scales = getattr(found, "value", None)
-    if scales is None or found.chain or scales.shape != (4,):
+    if not isinstance(found, Constant) or found.chain or found.value.shape != (4,):
         return False
+    scales = found.value
     return bool(np.all(scales[:2] == 1) and np.all(scales >= 1) and np.all(scales == np.floor(scales)))

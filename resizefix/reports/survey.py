@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -114,7 +114,7 @@ class Survey:
             for place in places:
                 label, faults = self.sites[place].site.label, self.sites[place].faults
                 found[place] = tuple(
-                    Verdict(target, (*(replace(one, node=label) for one in broken), *not_loaded(target, label, faults)))
+                    Verdict(target, (*(one._replace(node=label) for one in broken), *not_loaded(target, label, faults)))
                     for target, broken in judged
                 )
         return found

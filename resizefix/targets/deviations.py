@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from resizefix.targets.sampling import Deviation, Positions, Rounding, Sampling,
 
 def by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:
     """Positions follow the two lengths, whatever the scales are."""
-    return replace(sampling, scale=sampling.ratio)
+    return sampling._replace(scale=sampling.ratio)
 
 
 def without_antialias(f: SiteFacts, sampling: Sampling) -> Sampling:
@@ -24,7 +23,7 @@ def without_antialias(f: SiteFacts, sampling: Sampling) -> Sampling:
     keeps = sampling.exclude_outside and sampling.mode == "cubic"
     if not sampling.antialias and sampling.exclude_outside == keeps:
         return sampling
-    return replace(sampling, antialias=False, exclude_outside=keeps)
+    return sampling._replace(antialias=False, exclude_outside=keeps)
 
 
 def kept_is_sampled(f: SiteFacts, sampling: Sampling) -> Sampling:
@@ -35,12 +34,12 @@ def kept_is_sampled(f: SiteFacts, sampling: Sampling) -> Sampling:
 
 def without_exclusion(f: SiteFacts, sampling: Sampling) -> Sampling:
     """`exclude_outside` is not read."""
-    return replace(sampling, exclude_outside=False) if sampling.exclude_outside else sampling
+    return sampling._replace(exclude_outside=False) if sampling.exclude_outside else sampling
 
 
 def without_coefficient(f: SiteFacts, sampling: Sampling) -> Sampling:
     """`cubic_coeff_a` is not read."""
-    return replace(sampling, cubic_coeff_a=-0.75) if sampling.mode == "cubic" else sampling
+    return sampling._replace(cubic_coeff_a=-0.75) if sampling.mode == "cubic" else sampling
 
 
 def instead(
@@ -121,7 +120,7 @@ def exact_ties(f: SiteFacts, sampling: Sampling) -> Sampling:
     """A coordinate that is next to one half is rounded as it is, where onnxruntime takes it for a tie."""
     if sampling.mode != "nearest" or sampling.rounding is not None or not f.has_coordinates:
         return sampling
-    return replace(sampling, rounding=EXACT_ROUNDINGS[f.nearest_mode])
+    return sampling._replace(rounding=EXACT_ROUNDINGS[f.nearest_mode])
 
 
 def _symmetric(scale: float, size: int, out: int) -> Floats:
@@ -134,4 +133,4 @@ def symmetric_ties(f: SiteFacts, sampling: Sampling) -> Sampling:
     """half_pixel_symmetric in float32 throughout, where onnxruntime goes by way of float64: ties fall otherwise."""
     if sampling.form[0] is not Coordinates.HALF_PIXEL_SYMMETRIC or sampling.mode != "nearest":
         return sampling
-    return replace(sampling, positions=_symmetric, rounding=EXACT_ROUNDINGS[f.nearest_mode])
+    return sampling._replace(positions=_symmetric, rounding=EXACT_ROUNDINGS[f.nearest_mode])

@@ -151,7 +151,7 @@ def linear_without_a_mode(f: SiteFacts, sampling: Sampling) -> Sampling:
     if has_a_mode(f):
         return sampling
     changed = sampling if f.has_coordinates else by("half_pixel")(sampling)
-    return replace(changed, rounding=_between)
+    return changed._replace(rounding=_between)
 
 
 def nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
@@ -162,7 +162,7 @@ def nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
     coordinates = Coordinates.HALF_PIXEL if f.is_old_resize else sampling.form[0]
     sampling = _upsampled_by_ratio(f, sampling)
     by_lengths = f.is_upsample or f.by_sizes
-    return replace(sampling, positions=_POSITIONS[coordinates, by_lengths], rounding=np.floor if floor else _tie_down)
+    return sampling._replace(positions=_POSITIONS[coordinates, by_lengths], rounding=np.floor if floor else _tie_down)
 
 
 def _upsampled_by_ratio(f: SiteFacts, sampling: Sampling) -> Sampling:

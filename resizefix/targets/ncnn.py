@@ -5,8 +5,6 @@ pnnx reads `coordinate_transformation_mode` half_pixel and align_corners, `neare
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from onnx import TensorProto
 
@@ -81,7 +79,7 @@ def _from_zero(scale: float, size: int, out: int) -> Floats:
 def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
     if sampling.mode != "nearest":
         return sampling
-    return replace(sampling, positions=_from_zero, rounding=np.trunc)
+    return sampling._replace(positions=_from_zero, rounding=np.trunc)
 
 
 def _interpolated(f: SiteFacts, sampling: Sampling) -> Sampling:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -143,7 +142,7 @@ def by_step_5(f: SiteFacts, sampling: Sampling) -> Sampling:
     rounding = _ROUNDINGS_5.get(sampling.form[1])
     if sampling.mode != "nearest" or rounding is None:
         return sampling
-    return replace(sampling, positions=BY_LENGTHS[sampling.form[0]], rounding=rounding)
+    return sampling._replace(positions=BY_LENGTHS[sampling.form[0]], rounding=rounding)
 
 
 def nearest_4(f: SiteFacts, sampling: Sampling) -> Sampling:
@@ -152,10 +151,10 @@ def nearest_4(f: SiteFacts, sampling: Sampling) -> Sampling:
         return sampling
     mode = sampling.form[0].value if _has_coordinate_attribute(f) else "asymmetric"
     if mode in _HALF:
-        return replace(sampling, positions=_half_from_zero, rounding=np.floor)
+        return sampling._replace(positions=_half_from_zero, rounding=np.floor)
     if mode == "align_corners":
-        return replace(by("align_corners", "round_prefer_ceil")(sampling), rounding=half_up)
-    return replace(sampling, positions=_as_floor, rounding=np.floor)
+        return by("align_corners", "round_prefer_ceil")(sampling)._replace(rounding=half_up)
+    return sampling._replace(positions=_as_floor, rounding=np.floor)
 
 
 def linear_of_pytorch(f: SiteFacts, sampling: Sampling) -> Sampling:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from onnx import TensorProto
 
@@ -11,8 +11,7 @@ EVERY_MOVE = frozenset({"Concat", "Gather", "Reshape", "Shape", "Slice", "Unsque
 """The operators of lowerings that move samples, all but Identity."""
 
 
-@dataclass(frozen=True)
-class OperatorLimit:
+class OperatorLimit(NamedTuple):
     """Operators that take no tensor of these element types, or of these ranks.
 
     `only_at_the_edges`: no tensor inside the network has these types, but its inputs and outputs may, through a Cast.

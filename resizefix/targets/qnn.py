@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from resizefix.dialects.resized_length import inference_length
@@ -55,13 +53,13 @@ def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
         return sampling
     match sampling.form[0]:
         case Coordinates.HALF_PIXEL:
-            return replace(sampling, positions=_HALF, rounding=np.floor)
+            return sampling._replace(positions=_HALF, rounding=np.floor)
         case Coordinates.ALIGN_CORNERS:
-            return replace(by("align_corners", "round_prefer_ceil")(sampling), rounding=half_up)
+            return by("align_corners", "round_prefer_ceil")(sampling)._replace(rounding=half_up)
         case Coordinates.ASYMMETRIC if f.nearest_mode == "round_prefer_ceil":
-            return replace(sampling, positions=_FROM_ZERO, rounding=half_up)
+            return sampling._replace(positions=_FROM_ZERO, rounding=half_up)
         case _:
-            return replace(sampling, positions=_FROM_ZERO, rounding=np.floor)
+            return sampling._replace(positions=_FROM_ZERO, rounding=np.floor)
 
 
 _OLD = old_resize("half_pixel", "round_prefer_floor", ("linear",))

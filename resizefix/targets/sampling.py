@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,8 +38,7 @@ _UNSEEN = 5e-5
 """Pixels; between two samples that differ by twice the largest value this makes 1e-4 of it, which counts as alike."""
 
 
-@dataclass(frozen=True)
-class Sampling:
+class Sampling(NamedTuple):
     """One axis of one node: `mode` and the options that it reads, where the outputs lie, and the lengths."""
 
     mode: str
@@ -69,7 +69,7 @@ def by(coordinate_transformation_mode: str, nearest_mode: str | None = None) -> 
 
     def changed(sampling: Sampling) -> Sampling:
         rounding = sampling.form[1] if nearest_mode is None else NearestMode(nearest_mode)
-        return replace(sampling, positions=_positions(mode), form=(mode, rounding), rounding=None)
+        return sampling._replace(positions=_positions(mode), form=(mode, rounding), rounding=None)
 
     return changed
 
@@ -140,7 +140,7 @@ def _sampling(f: SiteFacts, entry: Resized) -> Sampling | None:
         axis=axis,
     )
     # onnxruntime's filter copies an axis that keeps its length, whatever its scale.
-    return replace(sampling, positions=_one_by_one, antialias=False) if sampling.antialias and size == out else sampling
+    return sampling._replace(positions=_one_by_one, antialias=False) if sampling.antialias and size == out else sampling
 
 
 def _form(f: SiteFacts) -> tuple[CoordinateTransformationMode | None, NearestMode | None]:
@@ -240,7 +240,7 @@ def _copies(f: SiteFacts) -> Iterator[Sampling]:
 
 def copied(sampling: Sampling) -> Sampling:
     """Each output is the sample at its own place."""
-    return replace(sampling, positions=_one_by_one, rounding=np.floor, scale=1.0, antialias=False)
+    return sampling._replace(positions=_one_by_one, rounding=np.floor, scale=1.0, antialias=False)
 
 
 def _one_by_one(scale: float, size: int, out: int) -> Floats:

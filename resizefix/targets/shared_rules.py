@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 
 from onnx import TensorProto
 
@@ -51,7 +50,7 @@ def upsample_modes(allowed: Collection[str]) -> Rule:
     """The spellings of `mode` that a parser takes at Upsample."""
     rule = resize_modes(allowed)
     holds, because = (lambda f: not f.is_upsample or f.mode in allowed), f"{rule.because} for Upsample"
-    return replace(rule, name="upsample-mode", holds=holds, because=because)
+    return rule._replace(name="upsample-mode", holds=holds, because=because)
 
 
 def coordinate_modes(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from typing import NamedTuple
 
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.operators import OperatorLimit
@@ -19,8 +20,7 @@ class Effect(str, Enum):
     NOTED = "noted"  # it is taken and computes the same, but something else is lost that the user should know of
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """One condition of a target.
 
     `holds` sees the facts of one node and nothing else. A fact that is not known breaks no rule: a verdict tells what
@@ -41,18 +41,17 @@ class Rule:
 
     def read_in(self, source: str) -> Rule:
         """The rule as it was read, or measured, there."""
-        return replace(self, source=source)
+        return self._replace(source=source)
 
     def only(self, since: str = "", until: str = "") -> Rule:
         """The rule for these releases alone."""
-        return replace(self, since=since, until=until)
+        return self._replace(since=since, until=until)
 
 
 differs, noted = partial(Rule, effect=Effect.DIFFERENT), partial(Rule, effect=Effect.NOTED)
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(NamedTuple):
     """One row of `--target`: the runtime's name and this version (empty where the runtime has one row).
 
     `parser` says which source or release the rules stand for.
@@ -109,7 +108,7 @@ def targets_of(
     Raises ValueError where a row names a release that is not there, or a rule has no source.
     """
     versions = [release.version for release in releases]
-    rules = tuple(rule if rule.source else replace(rule, source=source) for rule in rules)
+    rules = tuple(rule if rule.source else rule._replace(source=source) for rule in rules)
     limits = tuple(limits)
 
     def holds_at(row: Rule | OperatorLimit, at: int) -> bool:
@@ -129,8 +128,7 @@ def targets_of(
     )
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(NamedTuple):
     """A rule that a node breaks, in words."""
 
     node: str

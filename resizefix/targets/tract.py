@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from resizefix.equivalences.index_map import Floats
@@ -52,8 +50,8 @@ def _unrounded_corners(scale: float, size: int, out: int) -> Floats:
 def _corners(f: SiteFacts, sampling: Sampling) -> Sampling:
     if sampling.form[0] is not Coordinates.ALIGN_CORNERS:
         return sampling
-    changed = replace(sampling, positions=_unrounded_corners)
-    return changed if sampling.mode != "nearest" else replace(changed, rounding=EXACT_ROUNDINGS[f.nearest_mode])
+    changed = sampling._replace(positions=_unrounded_corners)
+    return changed if sampling.mode != "nearest" else changed._replace(rounding=EXACT_ROUNDINGS[f.nearest_mode])
 
 
 def _half_before(scale: float, size: int, out: int) -> Floats:
@@ -62,7 +60,7 @@ def _half_before(scale: float, size: int, out: int) -> Floats:
 
 def _one_pixel(f: SiteFacts, sampling: Sampling) -> Sampling:
     pytorch = sampling.form[0] is Coordinates.PYTORCH_HALF_PIXEL
-    return replace(sampling, positions=_half_before) if pytorch and sampling.out == 1 else sampling
+    return sampling._replace(positions=_half_before) if pytorch and sampling.out == 1 else sampling
 
 
 def _is_whole(f: SiteFacts) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from resizefix.equivalences.index_map import Floats
@@ -119,13 +117,13 @@ def _nearest(f: SiteFacts, sampling: Sampling) -> Sampling:
     replaced = f.has_coordinates and sampling.form[0] not in _NOT_REPLACED
     if sampling.mode != "nearest" or f.is_upsample or not replaced:
         return sampling
-    return replace(sampling, positions=BY_LENGTHS[sampling.form[0]], rounding=_ROUNDINGS[f.nearest_mode])
+    return sampling._replace(positions=BY_LENGTHS[sampling.form[0]], rounding=_ROUNDINGS[f.nearest_mode])
 
 
 def _upsampled(f: SiteFacts, sampling: Sampling) -> Sampling:
     if sampling.mode != "nearest" or not f.is_upsample:
         return sampling
-    return replace(sampling, positions=BY_LENGTHS[Coordinates.ASYMMETRIC], rounding=np.round)
+    return sampling._replace(positions=BY_LENGTHS[Coordinates.ASYMMETRIC], rounding=np.round)
 
 
 TVM = targets_of(

@@ -87,7 +87,8 @@ def prepare_for_ort(document: Document, extra_outputs: Sequence[str] = ()) -> Pr
     for _, body in bodies(model):
         for node in body.node:
             random |= _pin_seed(node)
-            external += sum(external_bytes_of(attribute.t) for attribute in node.attribute if attribute.HasField("t"))
+            for attribute in node.attribute:
+                external += external_bytes_of(attribute.t) if attribute.HasField("t") else 0
         if isinstance(body, GraphProto):
             _name_nodes(body)
             external += sum(map(external_bytes_of, body.initializer))

@@ -27,7 +27,7 @@ from resizefix.document.scopes import (
 from resizefix.document.shapes import Dims, Key
 from resizefix.document.values import Array
 from resizefix.interpolation import ExtentKind
-from resizefix.scope_path import FunctionName
+from resizefix.scope_path import FunctionName, ScopePath
 from resizefix.targets.as_written import extent_of, reads_ahead, spellings, why_unreadable
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
 from resizefix.targets.static_values import StaticValues, usual_values
@@ -101,11 +101,11 @@ class _Collector:
 
     def __init__(self, view: ModelView) -> None:
         self._view = view
-        self._document = view.document
         self._scopes = view.scopes
         self._static = StaticValues(view)
         self._types: dict[Key, object] = {}
         self._operands: dict[Key, object] = {}
+        self._read: dict[tuple[ScopePath, tuple[str, ...]], tuple[object, ...]] = {}
         self._alike: dict[tuple[object, ...], SiteFacts] = {}
 
     @cached_property
@@ -123,11 +123,19 @@ class _Collector:
 
     def kind(self, scope: Scope, node: NodeProto) -> tuple[object, ...]:
         """Two nodes of one key have the same facts: their attributes, operands, types and shapes are the same."""
-        around = tuple(self._type_of(scope, name) for name in (*node.input[:1], *node.output[:1]))
-        operands = reads_ahead(node, scope.producers), *(self._as_operand(scope, name) for name in node.input[1:])
-        attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
-        symbols = self._symbols(scope, node.input[0]) if len(node.input) > 1 else ()
-        return scope.path, node.op_type, attributes, around, operands, symbols, self._is_at_the_edges(scope, node)
+        read = scope.path, tuple(node.input)
+        if read not in self._read:  # many nodes may read the same
+            self._read[read] = self._inputs(scope, read[1])
+        made = tuple([self._type_of(scope, name) for name in node.output[:1]])
+        attributes = tuple([attribute.SerializeToString() for attribute in node.attribute])
+        place = reads_ahead(node, scope.producers), self._is_at_the_edges(scope, node)
+        return scope.path, node.op_type, attributes, self._read[read], made, place
+
+    def _inputs(self, scope: Scope, names: Sequence[str]) -> tuple[object, ...]:
+        """What counts of what a node reads."""
+        first = tuple(self._type_of(scope, name) for name in names[:1])
+        symbols = self._symbols(scope, names[0]) if len(names) > 1 else ()
+        return first, symbols, *(self._as_operand(scope, name) for name in names[1:])
 
     def _as_operand(self, scope: Scope, name: str) -> object:
         """What counts of an operand: a constant's numbers, or the type of what the caller feeds; else its name says."""
@@ -175,8 +183,8 @@ class _Collector:
             node=label,
             op_type=node.op_type,
             opset=scope.opset,
-            ir_version=self._document.proto.ir_version,
-            producer_name=self._document.proto.producer_name,
+            ir_version=self._view.model.ir_version,
+            producer_name=self._view.model.producer_name,
             names_its_domain=bool(node.domain),
             attributes=frozenset(written),
             **spelled,
@@ -242,7 +250,7 @@ class _Collector:
         definition = self._scopes.definition(scope, name)
         if definition is not None and definition.kind is DefinitionKind.DEFAULTED_INPUT:
             assert definition.tensor is not None
-            return self._document.array(definition.tensor)
+            return self._view.document.array(definition.tensor)
         return self._view.value(scope, name)
 
     def _dims(self, scope: Scope, name: str) -> Dims | None:

@@ -114,15 +114,13 @@ class ReferenceModels:
         def fresh(name: str) -> str:
             return f"{self._prefix}{next(numbers)}_{name}"
 
-        shared: dict[tuple[ScopePath, ConstantOperand], NodeProto] = {}
+        shared: dict[tuple[ScopePath, ConstantOperand], str] = {}
 
         def constant(path: ScopePath, value: ConstantOperand) -> str:
             """One for all nodes of the scope that read it."""
-            made = shared.get((path, value))
-            if made is None:
-                name = fresh(f"constant_{value.kind.value}")
-                made = shared[path, value] = helper.make_node("Constant", [], [name], value=value.tensor(name))
-            return str(made.output[0])
+            if (path, value) not in shared:
+                shared[path, value] = fresh(f"constant_{value.kind.value}")
+            return shared[path, value]
 
         main = by_path[MAIN]
         places = []
@@ -152,7 +150,8 @@ class ReferenceModels:
             node.input[:] = inputs
             for before in reversed(made):
                 body.node.insert(position, before)
-        for (path, _), node in shared.items():
+        for (path, value), name in shared.items():
+            node = helper.make_node("Constant", [], [name], value=value.tensor(name))
             by_path[path][1].node.insert(0, node)
         _drop_unread_initializers(model, copies)
         for scope, body in pairs:

@@ -17,7 +17,7 @@ from resizefix.document.operator_semantics.operand import MOST_ELEMENTS
 from resizefix.document.operator_semantics.table import SHAPE_READERS, has_row, values
 from resizefix.document.provenance import operands_first
 from resizefix.document.scopes import Definition, DefinitionKind, Scope, Scopes, is_operator
-from resizefix.document.values import Array, longest_extent
+from resizefix.document.values import Array, held_by, longest_extent
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Constants:
         self._document = document
         self._scopes = scopes
         self._known: dict[Key, Constant | NotConstant] = {}
+        self._arrays: dict[tuple[object, ...], Array] = {}
         self._with_chain: dict[Key, Constant | NotConstant] = {}
 
     def value_of(self, scope: Scope, name: str) -> Constant | NotConstant:
@@ -116,7 +117,12 @@ class Constants:
     def _tensor(self, tensor: TensorProto, definition: Definition) -> Constant | NotConstant:
         if longest_extent(tensor.dims) > MOST_ELEMENTS:  # asked of the dims, so that large payloads stay on disk
             return _not_constant("document.too-large-for-a-scale", name=repr(definition.name))
-        return Constant(self._document.array(tensor), definition)
+        held = held_by(tensor)
+        if held is None:
+            return Constant(self._document.array(tensor), definition)
+        if held not in self._arrays:  # many nodes have a constant of their own with the same few numbers
+            self._arrays[held] = self._document.array(tensor)
+        return Constant(self._arrays[held], definition)
 
     def _computed(self, node: NodeProto, definition: Definition) -> Constant | NotConstant:
         if not has_row(node):

@@ -29,7 +29,7 @@ from resizefix.document.dependents import Dependents
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, drop_named, set_shape
 from resizefix.document.inference import infer_shapes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies, default_opset
-from resizefix.document.values import Array, Dims, dims_of, forget_shape, known_types, stored_values
+from resizefix.document.values import Array, Dims, dims_of, forget_shape, held_by, known_types, stored_values
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, FunctionName, Key, ScopePath
 
@@ -219,12 +219,15 @@ class _Known:
 
     def _but_names(self, path: ScopePath, node: NodeProto, source: Dims, claimed: Dims) -> tuple[object, ...]:
         """All that decides whether a claim can stand: nodes have names, and sizes have symbols, that do not."""
-        constants, visible = self._constants, path.visible
-        operands = tuple(
-            [name if any((scope, name) in constants for scope in visible) else bool(name) for name in node.input[1:]]
-        )
+        operands = tuple([self._but_its_name(path, name) for name in node.input[1:]])
         attributes = tuple([attribute.SerializeToString() for attribute in node.attribute])
         return path, node.op_type, operands, _numbers_in(source), _numbers_in(claimed), attributes
+
+    def _but_its_name(self, path: ScopePath, name: str) -> object:
+        """An operand by what it holds; else a constant by its name, and any other by whether it is there."""
+        constants = self._constants
+        found = next((constants[scope, name] for scope in path.visible if (scope, name) in constants), None)
+        return bool(name) if found is None else held_by(found) or name
 
     def keys_behind(self, model: ModelProto, wrong: Mapping[Key, object]) -> list[Key]:
         """The outputs of the rule's nodes that depend on the wrong ones."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy.typing as npt
-from onnx import FunctionProto, GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
+from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto
 
 Array = npt.NDArray[Any]
 Dims = tuple[int | str | None, ...]
@@ -26,6 +26,20 @@ def longest_extent(dims: Sequence[int]) -> int:
     """How many elements a tensor of these sizes has, an empty axis counted as one: a reduction over the empty axis
     makes so many, and so many positions are walked over."""
     return math.prod(max(size, 1) for size in dims)
+
+
+def held_by(constant: TensorProto | NodeProto) -> tuple[object, ...] | None:
+    """What an initializer or a Constant node holds, whatever it is called: the same of two that have one value. None
+    where it is not known without decoding it, or does not stand in the model."""
+    if isinstance(constant, NodeProto):
+        attributes = list(constant.attribute)
+        if len(attributes) != 1 or attributes[0].ref_attr_name:
+            return None
+        (attribute,) = attributes
+        return held_by(attribute.t) if attribute.name == "value" else (attribute.SerializeToString(),)
+    if constant.data_location == TensorProto.EXTERNAL or not constant.raw_data:
+        return None
+    return constant.data_type, tuple(constant.dims), constant.raw_data
 
 
 def known_types(body: GraphProto | FunctionProto, names: Container[str] | None = None) -> dict[str, TypeProto]:

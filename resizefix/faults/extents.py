@@ -33,6 +33,7 @@ LOST_PIXEL = "lost-pixel"
 FROZEN_BATCH = "frozen-batch"
 IDENTITY = "identity"
 
+_FEW_PIXELS = 1 << 22  # one more of fewer changes a quotient of lengths by more than a float32 is rounded
 _NEARLY_ONE = 1e-3  # farther than a 16-bit or fixed-point format moves 1
 _ONE_IN_8_BITS = 8e-3  # farther than 8 bits move 1; read as 1 only where a stored shape says so
 
@@ -268,13 +269,15 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
     if scales.value.ndim != 1 or node.input_dims is None or not all(0 < scale < math.inf for scale in given):
         return None
     value = scales.value.copy()
-    lost, meets = False, None
+    lost, is_moved, meets = False, False, None
     for place, axis in enumerate(node.axes_of(len(value))):
         size = None if axis is None or axis >= len(node.input_dims) else node.input_dims[axis]
         if not isinstance(size, int) or size < 1 or axis is None:
             continue
         scale = given[place]
         made = kernel_length(scale, size)
+        if made == scale * size < _FEW_PIXELS:
+            continue  # the product is whole, and no other length has a quotient next to this scale
         stored = node.stored_dims[axis] if node.stored_dims is not None and axis < len(node.stored_dims) else None
         wanted = stored if isinstance(stored, int) and stored == made + 1 else made
         # One pixel and no more: the scale must be the quotient of those sizes but for its last digits.
@@ -293,9 +296,9 @@ def lost_pixel(node: ResizeNode, preferences: Preferences) -> Fault | None:
 
             better = robust_scale(size, wanted)
             if better is not None:
-                value[place] = better
+                value[place], is_moved = better, True
                 lost = lost or wanted != made
-    if np.array_equal(value, scales.value):
+    if not is_moved or np.array_equal(value, scales.value):
         return None
     old = numbers_text(scales.value)
     because = Diagnostic("faults.size-by-runtime", scales=old)

@@ -98,16 +98,19 @@ def _keeps_shape(node: ResizeNode, reader: NodeProto, name: str) -> bool:
     """Whether the result has the shape of this input: also where it is combined with single numbers."""
     if reader.op_type in KEEPING:
         return bool(reader.input[0] == name)
+    if reader.op_type not in BROADCASTING:
+        return False
     rank = len(node.input_dims or ())
-    others = [node.view.dims(node.scope, other) for other in reader.input if other != name]
-    single = (dims is not None and len(dims) <= rank and set(dims) <= {1} for dims in others)
-    return reader.op_type in BROADCASTING and all(single)
+    others = (node.view.dims(node.scope, other) for other in reader.input if other != name)
+    return all(dims is not None and len(dims) <= rank and set(dims) <= {1} for dims in others)
 
 
 def _turned(reader: NodeProto, axes: Axes) -> Axes:
     """The axes behind a Transpose that says how it turns them."""
+    if reader.op_type != "Transpose":
+        return None
     order: Sequence[int] = next((one.ints for one in reader.attribute if one.name == "perm"), ())
-    if reader.op_type != "Transpose" or not order:
+    if not order:
         return None
     known = axes or tuple(range(len(order)))
     return tuple(known[axis] for axis in order) if sorted(order) == sorted(known) else None

@@ -17,8 +17,9 @@ from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.read import Reading, read
 from resizefix.document.constants import Constant
 from resizefix.document.document import Document
-from resizefix.document.scopes import Scope
+from resizefix.document.scopes import DefinitionKind, Scope, is_operator
 from resizefix.document.shapes import Dims
+from resizefix.document.values import held_by
 from resizefix.equivalences.output_size import first_disagreement
 from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, Interpolation
@@ -94,33 +95,51 @@ class _Finder:
         return Recoverer(self._view)
 
     def site(self, index: int, scope: Scope, node: NodeProto) -> Site:
-        """The node as a site. What is the same of all that read one constant is found out of the first alone."""
+        """The node as a site. What is the same of all that read one value is found out of the first alone."""
         dims = self._fixed_dims(scope, node.input[0]) if node.input else None
         attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
         is_own = any(node.output[:1]) and _is_own_output(scope, node.output[0])
-        alike = scope.path, node.op_type, attributes, any(node.input[:1]), tuple(node.input[1:]), dims, is_own
+        operands = tuple([self._but_its_name(scope, name) for name in node.input[1:]])
+        alike = scope.path, node.op_type, attributes, any(node.input[:1]), operands, dims, is_own
         known = self._alike.get(alike)
         if known is not None:
             return self._like(*known, index, node, dims)
         made, constant = self._read(index, scope, node, dims)
-        if isinstance(made, ReadSite) and constant is not None and made.origin.kind is not OriginKind.COMPUTED:
+        if not isinstance(made, ReadSite) or constant is None or made.origin.kind is OriginKind.COMPUTED:
+            return made
+        if made.reason is None:  # which may name the constant
             self._alike[alike] = made, constant
         return made
 
+    def _but_its_name(self, scope: Scope, name: str) -> object:
+        """An operand by what it holds where it is a constant as it stands; else by its name."""
+        definition = self._scopes.definition(scope, name) if name else None
+        if definition is None:
+            return name
+        constant = definition.tensor if definition.kind is DefinitionKind.INITIALIZER else None
+        if constant is None and is_operator(definition.node, "Constant"):
+            held = held_by(definition.node)
+        else:
+            held = None if constant is None else held_by(constant)
+        return name if held is None else (definition.kind, held)
+
     def _like(self, first: ReadSite, constant: Constant, index: int, node: NodeProto, dims: Dims | None) -> ReadSite:
-        """A node whose operands and attributes are those of another, which reads that constant."""
-        scope, x = first.scope, node.input[0]
-        assert first.slot is not None
+        """A node whose attributes are those of another, and whose operands have the same values."""
+        scope, operand = first.scope, node.input[first.slot or 0]
+        if operand != first.node.input[first.slot or 0]:
+            definition = self._scopes.definition(scope, operand)
+            assert definition is not None
+            constant = constant._replace(definition=definition)
         return replace(
             first,
             index=index,
             label=node.name or f"#{index}",
             node=node,
-            origin=self._classifier.constant_origin(constant, node.input[first.slot], node),
+            origin=self._classifier.constant_origin(constant, operand, node),
             input_dims=dims,
             output_dims=self._fixed_dims(scope, node.output[0]),
-            elem_type=self._view.elem_type(scope, x),
-            reading=Reading(first.interpolation, first.reading.operands._replace(x=x)),
+            elem_type=self._view.elem_type(scope, node.input[0]),
+            reading=read(node, first.dialect),
         )
 
     def _read(self, index: int, scope: Scope, node: NodeProto, dims: Dims | None) -> tuple[Site, Constant | None]:

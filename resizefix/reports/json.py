@@ -35,6 +35,9 @@ _RUN = ("values", "files", "shapes", "optimized", "bitwise", "max_abs_diff", "bo
 _NODE_ALONE = ("node", "output", "ending", "agrees", "same_shape", "max_abs_diff", "max_rel_diff", "message")
 
 
+_AS_THEY_ARE = frozenset({str, int, bool})
+
+
 def fields(found: object | None, *names: str) -> Any:
     """What the JSON calls by the names that it has here, in this order; null for None."""
     return None if found is None else {name: _plain(getattr(found, name)) for name in names}
@@ -42,6 +45,8 @@ def fields(found: object | None, *names: str) -> Any:
 
 def _plain(value: Any) -> Any:
     """Null for a difference that no number says; enumerations by their values."""
+    if value is None or type(value) in _AS_THEY_ARE:
+        return value
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, float):

@@ -1,3 +1,4 @@
+import numpy as np
 import onnx.parser
 import pytest
 
@@ -30,6 +31,31 @@ def test_meaning_extent_and_origin_are_read():
     assert (site.origin.kind, site.origin.name) == (OriginKind.INITIALIZER, "s")
     assert site.input_dims == (1, 3, 8, 8)
     assert site.promotable
+
+
+def test_nodes_with_equal_constants_of_their_own_are_each_read_with_theirs():
+    nodes = """[one] a = Resize (x, , s) [two] b = Resize (a, , t) [three] c = Resize (b, , u)
+        k = Constant <value = float[4] {1, 1, 2, 2}> () y = Resize (c, , k)"""
+    held = "<float[4] s = {1, 1, 2, 2}, float[4] t = {1, 1, 2, 2}, float[4] u = {1, 1, 3, 2}>"
+    proto = onnx.parser.parse_model(model(nodes, held))
+    for tensor in (*proto.graph.initializer, proto.graph.node[3].attribute[0].t):
+        values = np.array(tensor.float_data, np.float32)
+        tensor.ClearField("float_data")
+        tensor.raw_data = values.tobytes()
+    for value in (proto.graph.input[0], *(proto.graph.value_info.add(name=name) for name in "abc")):
+        value.type.CopyFrom(onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, (1, 3, "h", "w")))
+    sites = find_sites(Document.from_proto(proto))
+    found = [
+        (site.label, site.origin.kind.value, site.origin.name, site.read.reading.operands.scales) for site in sites
+    ]
+    assert found == [
+        ("one", "initializer", "s", "s"),
+        ("two", "initializer", "t", "t"),
+        ("three", "initializer", "u", "u"),
+        ("#3", "constant", "k", "k"),
+    ]
+    assert [site.values[2:] for site in sites] == [(2, 2), (2, 2), (3, 2), (2, 2)]
+    assert all(site.origin.shared_by == () for site in sites)
 
 
 def test_the_nodes_that_share_a_constant_are_named():

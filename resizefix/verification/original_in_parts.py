@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import ScalePoint
 
 Open = Callable[..., Session]  # of a document, its prepared model, and whether it is optimized
+_MOST_SAID = 8
 
 
 @dataclass
@@ -51,6 +54,12 @@ class Point:
     def runs(self) -> bool:
         """Whether the promoted model runs at it."""
         return not isinstance(self.found, CannotRunError)
+
+    @cached_property
+    def at(self) -> str:
+        """The values of the inputs, or the first of them, as text."""
+        text = ", ".join(f"{name}={list(value)}" for name, value in islice(self.values.items(), _MOST_SAID))
+        return text if len(self.values) <= _MOST_SAID else f"{text}, …"
 
     def agree(self) -> None:
         """Both models make these bits without optimisation. They are told from others by their digest: to keep them

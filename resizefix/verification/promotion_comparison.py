@@ -7,7 +7,6 @@ optimisation disabled, where every node runs as it stands; at the default level 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 
 import numpy as np
 
@@ -51,7 +50,6 @@ from resizefix.verification.verification import Reference, Run
 Outputs = Mapping[str, Value]
 Expected = Mapping[str, Value] | CannotRunError | CannotLoadError  # what the original makes, or why it makes nothing
 _USUAL_POINTS = 2
-_MOST_SAID = 8
 
 
 class PromotionComparison:
@@ -295,7 +293,7 @@ class PromotionComparison:
         return found or ([whole] if scales.asked else [])
 
     def _against(self, point: Point, expected: Expected, inputs: Sequence[PromotedInput], optimized: bool) -> None:
-        found, at = point.found, _said(point.values)
+        found, at = point.found, point.at
         level = Diagnostic("verification.default-level" if optimized else "verification.optimisation-disabled")
         self.engine.progress.done(f"comparing at {at}")
         if isinstance(found, CannotRunError):
@@ -340,9 +338,3 @@ class PromotionComparison:
         if verdict.last_bits:
             # onnxruntime computes half precision between casts whose places depend on the neighbours
             self.engine.notes.append(Diagnostic("verification.last-bits-differ", at=at, why=why))
-
-
-def _said(values: Mapping[str, Sequence[float]]) -> str:
-    """The values of the inputs, or the first of them."""
-    text = ", ".join(f"{name}={list(value)}" for name, value in islice(values.items(), _MOST_SAID))
-    return text if len(values) <= _MOST_SAID else f"{text}, …"

@@ -57,6 +57,9 @@ class Constants:
         key = definition.key
         if key in self._with_chain:
             return self._with_chain[key]
+        if definition.tensor is not None:  # nothing is behind it
+            self._known[key] = self._with_chain[key] = self._fold(definition)
+            return self._known[key]
         for current, circular in operands_first(definition, self._operands, self._known):
             self._known[current.key] = (
                 _not_constant("document.depends-on-itself", name=repr(current.name))

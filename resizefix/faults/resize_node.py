@@ -160,11 +160,12 @@ class ResizeNode:
     def _operand(self, position: int, name: str) -> Operand:
         definition = self.definition(name)
         value = self.value_of(name)
-        dims = None if definition is None else self.view.shapes.dims(definition.key)
         if value is not None:
-            dims = tuple(value.shape)
+            dims: Dims | None = tuple(value.shape)
+        else:
+            dims = None if definition is None else self.view.shapes.dims(definition.key)
         direct = definition is not None and (definition.tensor is not None or is_operator(definition.node, "Constant"))
-        return Operand(position, name, value, self.type_of(name), dims, direct)
+        return Operand(position, name, value, self.surroundings.type_of(definition), dims, direct)
 
     def value_of(self, name: str) -> Array | None:
         """The value of a tensor that nothing at run time can change; None of any other."""

@@ -56,6 +56,11 @@ FINDERS: tuple[Finder, ...] = (
     types.stale_type,
     extents.identity,
 )
+# Those that look at the operator, its version and the attributes alone.
+_OF_ATTRIBUTES: frozenset[Finder] = frozenset(
+    {attributes.wrong_type, attributes.align_corners, attributes.misspelt_value, attributes.of_another_opset}
+)
+_OF_ALL_ELSE = tuple(find for find in FINDERS if find not in _OF_ATTRIBUTES)
 
 
 def resize_nodes(view: ModelView) -> list[ResizeNode]:
@@ -65,8 +70,18 @@ def resize_nodes(view: ModelView) -> list[ResizeNode]:
 
 
 def faults_in(view: ModelView) -> list[list[Fault]]:
-    """The faults of every site of a model, in the order of the sites."""
-    return [faults_of(node) for node in resize_nodes(view)]
+    """The faults of every site of a model, in the order of the sites. Attributes that many nodes have are looked at
+    once, where nothing is wrong with them."""
+    wanted, sound = Preferences(), set[tuple[object, ...]]()
+    faults: list[list[Fault]] = []
+    for node in resize_nodes(view):
+        written = node.node.op_type, node.opset, *[one.SerializeToString() for one in node.node.attribute]
+        finders = _OF_ALL_ELSE if written in sound else FINDERS
+        found = [(find, fault) for find in finders if (fault := find(node, wanted)) is not None]
+        if not any(find in _OF_ATTRIBUTES for find, _ in found):
+            sound.add(written)
+        faults.append([fault for _, fault in found])
+    return faults
 
 
 def faults_of(node: ResizeNode, preferences: Preferences | None = None) -> list[Fault]:

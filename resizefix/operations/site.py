@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnx import NodeProto
 
@@ -17,10 +17,12 @@ from resizefix.document.text import node_text
 from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.origins.origin import Origin
-from resizefix.outcome import Outcome, Status
 from resizefix.printable import summary
 from resizefix.promotion import Coupling
 from resizefix.scope_path import Key
+
+if TYPE_CHECKING:
+    from resizefix.outcome import Outcome, Status
 
 
 class Extent(NamedTuple):
@@ -101,6 +103,8 @@ class Site:
 
     def outcome(self, status: Status, reason: str | None, *, before: str = "", **more: Any) -> Outcome:
         """What happened to the site, whose node is `before` as it stands here, as text; `more` are other fields."""
+        from resizefix.outcome import Outcome  # of a command that changes sites
+
         return Outcome(self.index, self.label, status, reason, before or node_text(self.node), **more)
 
     @property

@@ -14,12 +14,12 @@ from resizefix.faults.fault import Fault
 from resizefix.interpolation import Interpolation
 from resizefix.operations.site import Extent, Site
 from resizefix.origins.origin import Origin, OriginKind
-from resizefix.outcome import Outcome
 from resizefix.printable import printable
 from resizefix.promotion import Freedom
 from resizefix.shell_words import joined
 
-if TYPE_CHECKING:  # only live answers need it
+if TYPE_CHECKING:  # not every report has outcomes, or live answers
+    from resizefix.outcome import Outcome
     from resizefix.runtimes.tensorrt import LiveVerdict
 
 T = TypeVar("T")

@@ -153,6 +153,12 @@ def set_input(node: NodeProto, position: int, name: str) -> None:
             del node.input[-1]
 
 
+def remove_attribute(node: NodeProto, name: str) -> None:
+    """Let a node say nothing of the attribute `name`."""
+    for attribute in [attribute for attribute in node.attribute if attribute.name == name]:
+        node.attribute.remove(attribute)
+
+
 def set_default_opset(model: ModelProto, version: int) -> None:
     """Let the model import this version of the ai.onnx domain."""
     for entry in model.opset_import:

@@ -30,6 +30,7 @@ def model(nodes: str, extra: str = "", *, opset: int = 13, ir: int = 8, x: str =
     return f'<ir_version: {ir}, opset_import: ["" : {opset}]> g ({x} x) => (float[?,?,?,?] y) {extra} {{ {nodes} }}'
 
 
+POLICIES = ("not_larger", "not_smaller", "stretch")
 ONE = model("[up] y = Resize (x, , s)", "<float[4] s = {1, 1, 2, 2}>")
 
 
@@ -257,3 +258,11 @@ def test_a_node_that_is_not_valid_is_refused_though_a_graph_input_feeds_it():
     (outcome,) = resizefix.promote_scales(model).outcomes
     assert outcome.status.value == "refused"
     assert "two inputs of Upsample-9" in (outcome.reason or "")
+
+
+def test_an_aspect_ratio_policy_that_says_nothing_beside_scales_goes_where_sizes_are_fed():
+    node = '[up] y = Resize <keep_aspect_ratio_policy: string = "{}"> (x, , s)'
+    sources = {policy: model(node.format(policy), "<float[4] s = {1, 1, 2, 2}>", opset=18) for policy in POLICIES}
+    fed = {policy: text_of(promoted(text, NewInputs(Form.SIZES))) for policy, text in sources.items()}
+    assert "keep_aspect_ratio_policy" not in fed["not_larger"] + fed["not_smaller"]
+    assert 'keep_aspect_ratio_policy: string = "stretch"' in fed["stretch"]  # what is written out stays so

@@ -9,7 +9,14 @@ from onnx import NodeProto, helper
 
 from resizefix.dialects.shapes import rederive
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, insert_nodes, remove_unread, rename_symbols, set_input
+from resizefix.document.edits import (
+    add_initializer,
+    insert_nodes,
+    remove_attribute,
+    remove_unread,
+    rename_symbols,
+    set_input,
+)
 from resizefix.document.names import FreshNames
 from resizefix.document.node_builder import NodeBuilder
 from resizefix.document.scopes import names_in
@@ -164,9 +171,7 @@ class _Dynamic:
             listed[listed.index(0)] = -1
             zero = False
         if zero:
-            for attribute in list(node.attribute):
-                if attribute.name == "allowzero":
-                    node.attribute.remove(attribute)
+            remove_attribute(node, "allowzero")
         return self.builder.value(listed, f"{node.input[1]}_any", np.int64)
 
     def _equal(self, one: Dim, other: Dim) -> bool:

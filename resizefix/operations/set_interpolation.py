@@ -154,6 +154,8 @@ def _kept(site: ReadSite, wanted: Interpolation) -> _Kept:
         before = subject_of(site)
     except RefusedError:
         return other  # its extent is known at run time alone
+    if before.rank is None:
+        return other
     if before.is_copy:
         return _Kept(True, True, 0.0, Diagnostic("operations.node-copies"))
     after = replace(before, interpolation=wanted)

@@ -221,6 +221,8 @@ def _check_shape(entry: TensorInput, shape: Shape) -> None:
 def _dtype(entry: TensorInput) -> np.dtype[np.generic]:
     if entry.elem_type == TensorProto.STRING:
         return np.dtype(object)
+    if entry.elem_type not in helper.get_all_tensor_dtypes():
+        raise RefusedError("verification.no-values-of-no-type", name=entry.name)
     return np.dtype(helper.tensor_dtype_to_np_dtype(entry.elem_type))
 
 

@@ -257,3 +257,22 @@ def test_a_resize_that_its_opset_does_not_have_is_refused_with_the_rule(operator
     result = resizefix.input_size(model, size=(16, 16), keep=keep, verify=False)
     assert [(outcome.status, outcome.node) for outcome in result.outcomes] == [(Status.REFUSED, "up")]
     assert why in (result.outcomes[0].reason or "")
+
+
+def test_a_table_that_does_not_fit_the_new_size_is_refused():
+    values = ", ".join(str(number * number % 7) for number in range(32))
+    model = f"""<ir_version: 8, opset_import: ["" : 13]> g (float[n, 2, h, 2] x) => (float[n, 2, k, w] y)
+        <int64[1] two = {{2}}, int64[1] four = {{4}}, int64[1] zero = {{0}}, int64[2] twice = {{2, 1}},
+         float[1, 2, 8, 2] table = {{{values}}}> {{
+        size = Shape (x)
+        image = Slice (size, two, four, zero)
+        larger = Mul (image, twice)
+        front = Slice (size, zero, two, zero)
+        sizes = Concat <axis: int = 0> (front, larger)
+        up = Resize <mode: string = "nearest"> (x, , , sizes)
+        [add] y = Add (up, table)
+    }}"""
+    result = resizefix.input_size(onnx.parser.parse_model(model), size=(64, 48), verify=False)
+    (outcome,) = result.outcomes
+    assert (outcome.status, outcome.node) == (Status.REFUSED, "add")
+    assert "learned or unknown table of positions" in outcome.reason

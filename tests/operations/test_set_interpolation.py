@@ -323,3 +323,14 @@ def test_half_precision_whose_last_bits_move_is_not_called_exact():
     differs = any(found.max_abs_diff for found in result.outcomes[0].output_diffs)
     assert {outcome.exact for outcome in result.outcomes} == {not differs}
     assert all(found.max_abs_diff == 0 for outcome in result.outcomes for found in outcome.node_diffs)
+
+
+def test_a_node_whose_rank_nobody_knows_is_not_said_to_compute_the_same():
+    text = """<ir_version: 8, opset_import: ["" : 18, "local" : 1]>
+        g (float[] x) => (float[] y) { y = local.f (x) }
+        <domain: "local", opset_import: ["" : 18]> f (x) => (y) {
+            s = Constant <value_floats: floats = [2.0, 2.0]> ()
+            [up] y = Resize <axes: ints = [2, 3], mode: string = "linear"> (x, , s)
+        }"""
+    result = resizefix.set_interpolation(onnx.parser.parse_model(text), coordinates="asymmetric", verify=False)
+    assert (one(result).status, one(result).exact) == (Status.CHANGED, False)

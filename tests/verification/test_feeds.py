@@ -201,3 +201,9 @@ def test_an_input_that_no_memory_holds_is_refused_with_its_size() -> None:
         TooLargeError, match=r"'x' is float\[1,1,2147483648,2147483648\]: 4.6e\+18 elements need too much memory"
     ):
         first(huge)
+
+
+@pytest.mark.parametrize("elem_type", [TensorProto.UNDEFINED, 99])
+def test_an_input_whose_type_nobody_knows_is_refused(elem_type: int) -> None:
+    with pytest.raises(RefusedError, match="The type of input 'x' is not known"):
+        first(entry("x", 1, 3, 8, 8, elem_type=elem_type))

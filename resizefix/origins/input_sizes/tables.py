@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -124,11 +125,12 @@ def _joined(
 def _grid(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: Known) -> Grid:
     shape = tuple(tuple(sizes.atoms(dim)) for dim in dims)
     factors = tuple(itertools.chain(*shape))
-    if any(factor.old is None for factor in factors):
+    lengths = [factor.old for factor in factors if factor.old is not None]
+    if len(lengths) < len(factors) or math.prod(lengths) != array.size:  # no lengths, or those of a broken file
         raise NoGridError
     moving = tuple(axis for axis, factor in enumerate(factors) if sizes.fixed(factor) is None)
     held = [axis for axis in range(len(factors)) if axis not in moving]
-    spread = array.reshape([factor.old or 1 for factor in factors])
+    spread = array.reshape(lengths)
     view = np.moveaxis(spread, [*held, *moving], range(len(factors)))
     rest = view.shape[: len(held)]
     if int(np.prod(rest, dtype=object)) > 1 << 12:

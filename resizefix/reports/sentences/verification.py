@@ -9,6 +9,7 @@ SENTENCES = {
     "verification.input-too-large": "input '{name}' is {type_text}: {elements:.1e} elements need too much memory; give a smaller --shape, or a larger --memory-limit",
     "verification.value-not-fed-because": "Input '{name}' is {type_text} and cannot be fed {value}: {error}.",
     "verification.no-values-for-input": "Input '{name}' is a {value}; values cannot be made for such an input.",
+    "verification.no-values-of-no-type": "The type of input '{name}' is not known; values cannot be made for such an input.",
     "verification.not-run": "{label} was not run: {why}",
     "verification.not-run-by-runtime": "{label} was not run: {error}",
     "verification.function-was-inlined": "{key!r} cannot be verified alone: its function was inlined",

@@ -1,5 +1,7 @@
 """Numbers of a network that are as large as its image or its map: which follow the input, and which are refused."""
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
@@ -8,6 +10,8 @@ from size_networks import NEW, OLD, Net, assert_follows, built, followed, refuse
 
 import resizefix
 from resizefix.outcome import Status
+
+HOSTILE = Path(__file__).parents[2] / "fixtures" / "hostile"
 
 
 def line(n: Net, size: int, along: int) -> str:
@@ -276,3 +280,31 @@ def test_a_table_that_does_not_fit_the_new_size_is_refused():
     (outcome,) = result.outcomes
     assert (outcome.status, outcome.node) == (Status.REFUSED, "add")
     assert "learned or unknown table of positions" in outcome.reason
+
+
+def test_a_size_that_scales_make_and_a_constant_fixes_stays():
+    values = ", ".join(map(str, range(20)))
+    model = f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1, 1, 3, 6] x) => (float[1, 1, 1, 20] y)
+        <int64[4] sizes = {{1, 1, 1, 10}}, float[4] scales = {{1, 1, 1, 2}}, float[1, 1, 1, 20] skip = {{{values}}}> {{
+        [first] up = Resize <mode: string = "nearest"> (x, , , sizes)
+        [second] wide = Resize <mode: string = "nearest"> (up, , scales)
+        y = Add (wide, skip)
+    }}"""
+    result = resizefix.input_size(onnx.parser.parse_model(model), size=(24, 32))
+    assert result.verification.passed
+    assert [str(said) for said in result.resolution.inferred] == [
+        "first: its size 1 x 10 stays",
+        "second: its size 20 stays",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("axes-beyond-the-rank", "its axes [9] are not distinct axes of its input, which has 4"),
+        ("scale-of-infinity", "its scales [1.0, inf, 2.0, 2.0] are not all finite and above 0"),
+    ],
+)
+def test_a_resize_without_a_size_is_refused_with_what_is_wrong(name, why):
+    result = resizefix.input_size(HOSTILE / f"{name}.hostile", size=(24, 32))
+    assert [str(outcome.reason) for outcome in result.outcomes] == [why]

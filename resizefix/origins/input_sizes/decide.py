@@ -208,13 +208,19 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             elif said is None and not use.is_scale and flow.solver.seen.get(after.old or 0):
                 raise refuse(use.label, "origins.input-size-resize-map", sizes=[size.old for _, _, size in moving])
             elif is_factor:
-                flow.bind(after, flow.solver.candidates[flow.sizes.resolve(after)][0])
+                flow.bind(after, _scaled(flow, after))
             else:
                 flow.bind(after, flow.sizes.const(after.old or 0))
         made = [after for _, _, after in moving]
         code = "origins.inferred-size-of-input" if any(map(flow.sizes.varies, made)) else "origins.inferred-size"
         inferred.append(Diagnostic(code, label=use.label, sizes=_olds(made)))
         flow.solver.settle()
+
+
+def _scaled(flow: Flow, after: Dim) -> Dim:
+    """What the scales of a resize make; its size may have become one with an unknown that other nodes make."""
+    candidates = flow.solver.candidates
+    return (candidates.get(flow.sizes.resolve(after)) or candidates[after])[0]
 
 
 def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]], choices: Choices) -> list[Dim] | None:
@@ -250,7 +256,7 @@ def _is_quotient(flow: Flow, before: Dim, after: Dim) -> bool:
     """Whether a scale may be that of two sizes, and not a factor that somebody wrote: 1.5 of 23 is 34.5."""
     if _is_simple(Fraction(after.old or 0, before.old or 1)):
         return False
-    scale = float(flow.solver.candidates[flow.sizes.resolve(after)][0].data)
+    scale = float(_scaled(flow, after).data)
     made = scale * (before.old or 0)
     return not _is_simple(Fraction(scale)) or abs(made - round(made)) < _ROUNDED
 

@@ -43,6 +43,8 @@ def resize(n: NodeReading) -> list[DimList]:
         raise n.refuse("origins.input-size-resize-invalid", why=error.diagnostic) from error
     dims = n.dims(0)
     axes = [axis_of(axis, len(dims)) for axis in n.attribute("axes", range(len(dims)))]
+    if not set(axes) <= set(range(len(dims))):
+        raise n.refuse("origins.input-size-resize-axes", axes=n.attribute("axes"), rank=len(dims))
     if n.attribute("keep_aspect_ratio_policy", b"stretch") != b"stretch":
         raise n.refuse("origins.input-size-attribute", name="keep_aspect_ratio_policy")
     sizes_at = 3 if n.node.op_type == "Resize" and n.opset >= 11 else None
@@ -83,6 +85,8 @@ def _by_scales(n: NodeReading, dims: DimList, axes: list[int]) -> DimList:
         scales = array.astype(np.float32)
     if scales.size != len(axes):
         raise n.refuse("origins.input-size-resize-numbers", numbers=scales.size, axes=len(axes))
+    if not np.all(np.isfinite(scales) & (scales > 0)):
+        raise n.refuse("origins.input-size-resize-scales", scales=scales.ravel().tolist())
     made = list(dims)
     moving: list[tuple[int, Dim, Dim]] = []
     for axis, scale in zip(axes, scales.ravel(), strict=True):

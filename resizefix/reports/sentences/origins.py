@@ -75,6 +75,8 @@ SENTENCES = {
     "origins.input-size-upsample-shrinks": "it makes {made} of {length} at this size, and Upsample cannot shrink",
     "origins.input-size-resize-invalid": "the node is not valid, so its output size is not known: {why}",
     "origins.input-size-resize-numbers": "it has {numbers} scales or sizes for {axes} axes",
+    "origins.input-size-resize-axes": "its axes {axes} are not distinct axes of its input, which has {rank}",
+    "origins.input-size-resize-scales": "its scales {scales} are not all finite and above 0",
     "origins.input-size-resize-scale": "its scales make {sizes}: either it always scales by them (--follow NODE), or always makes this size (--keep NODE)",
     "origins.input-size-no-range": "its table follows the input by a formula that has no nodes at this opset; ask for a fixed size",
     "origins.input-size-two-shares": "it resizes to a share of the input, {one}, or of the map, {other}: which is not in the file (--follow NODE: the first)",

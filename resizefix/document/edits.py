@@ -7,8 +7,7 @@ changed here is written back byte for byte by `Document.save`. None of them know
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto, helper
 
@@ -104,8 +103,7 @@ def replace_nodes(body: GraphProto | FunctionProto, instead: Mapping[str, Sequen
             last.metadata_props.extend(old.metadata_props)
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """An edit around one node. Every part is optional.
 
     `node` takes the place of the node; `before` and `after` are put beside it. `initializers` are added to the main
@@ -118,8 +116,8 @@ class Change:
     before: Sequence[NodeProto] = ()
     after: Sequence[NodeProto] = ()
     initializers: Sequence[TensorProto] = ()
-    others: Mapping[int, NodeProto] = field(default_factory=dict)
-    types: Mapping[str, int] = field(default_factory=dict)
+    others: Mapping[int, NodeProto] = {}
+    types: Mapping[str, int] = {}
     opset: int | None = None
     resized: bool = False
 

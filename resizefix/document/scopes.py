@@ -8,8 +8,7 @@ body sees its own names, then those of the graph that holds it; a function body 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cached_property, partial
 from typing import NamedTuple, TypeGuard
@@ -36,9 +35,8 @@ class DefinitionKind(Enum):
     INPUT = "input"
 
 
-@dataclass(frozen=True, eq=False)
-class Scope:
-    """One list of nodes."""
+class Scope(NamedTuple):
+    """One list of nodes. Each is equal to itself alone."""
 
     path: ScopePath
     body: GraphProto | FunctionProto
@@ -47,9 +45,15 @@ class Scope:
     owner: int | None = None  # position in parent's nodes of the node that holds this body
     order: tuple[int, ...] = (0,)  # sorts scopes, and nodes by (*order, index), as a reader of the file meets them
     inputs: frozenset[str] = frozenset()
-    producers: dict[str, int] = field(default_factory=dict)  # name → position of the node that computes it
-    initializers: dict[str, TensorProto] = field(default_factory=dict)
+    producers: Mapping[str, int] = {}  # name → position of the node that computes it
+    initializers: Mapping[str, TensorProto] = {}
     disputed: frozenset[str] = frozenset()  # names that more than one node writes, which ONNX forbids
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     @property
     def in_function(self) -> bool:

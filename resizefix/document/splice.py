@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from resizefix.document.alignment import Match, gaps, increasing_matches
@@ -39,13 +38,12 @@ _Key = tuple[int, bool, int]
 Expanding = Callable[[str, bytes], "list[Piece]"]
 
 
-@dataclass
-class _Layout:
+class _Layout(NamedTuple):
     """What becomes of the original records: `kept[i]` stands for record i, `before[i]` is new and precedes it."""
 
     original: list[Record]
     kept: list[list[Piece]]
-    before: dict[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
+    before: defaultdict[int, list[Piece]]
 
     def drop(self, places: Iterable[int]) -> None:
         for place in places:
@@ -95,7 +93,7 @@ class Splicer(NamedTuple):
         places: dict[_Key, list[int]] = defaultdict(list)
         for index, record in enumerate(original):
             places[_key(kind, record)].append(index)
-        layout = _Layout(original, [[self._span(record)] for record in original])
+        layout = _Layout(original, [[self._span(record)] for record in original], defaultdict(list))
         for key in sorted(was.fields.keys() | shall.fields.keys()):
             if was.texts(key) != shall.texts(key):
                 self._merge_field(kind, key, places[key], layout, was, shall)

@@ -184,6 +184,7 @@ def _has_values(model: ModelProto) -> bool:
     """Whether there can be a list that says a value: of a shape, or of an integer constant that a node works on."""
     known: set[str] = set()
     for path, body in bodies(model):
+        in_function = path.function is not None
         known.update(tensor.name for tensor in getattr(body, "initializer", ()) if tensor.data_type in _LISTED_TYPES)
         for node in body.node:
             operator = node.op_type
@@ -193,7 +194,7 @@ def _has_values(model: ModelProto) -> bool:
                 return True
             elif operator in FOLLOWED:
                 read = node.input if operator == "Concat" else node.input[:1]
-                if path.function is not None or not known.isdisjoint(read):
+                if in_function or not known.isdisjoint(read):
                     return True
     return False
 

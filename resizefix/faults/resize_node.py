@@ -56,6 +56,8 @@ class Surroundings:
         self._stored: dict[ScopePath, dict[str, TypeProto]] = {}
         self._types: dict[Key, int | None] = {}
         self._raised: dict[int, str | None] = {}
+        self.sound: set[tuple[object, ...]] = set()
+        """Operators, each with its version and attributes, of which no attribute is at fault: many nodes have them."""
 
     @cached_property
     def names(self) -> FreshNames:

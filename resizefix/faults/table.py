@@ -70,24 +70,20 @@ def resize_nodes(view: ModelView) -> list[ResizeNode]:
 
 
 def faults_in(view: ModelView) -> list[list[Fault]]:
-    """The faults of every site of a model, in the order of the sites. Attributes that many nodes have are looked at
-    once, where nothing is wrong with them."""
-    wanted, sound = Preferences(), set[tuple[object, ...]]()
-    faults: list[list[Fault]] = []
-    for node in resize_nodes(view):
-        written = node.node.op_type, node.opset, *[one.SerializeToString() for one in node.node.attribute]
-        finders = _OF_ALL_ELSE if written in sound else FINDERS
-        found = [(find, fault) for find in finders if (fault := find(node, wanted)) is not None]
-        if not any(find in _OF_ATTRIBUTES for find, _ in found):
-            sound.add(written)
-        faults.append([fault for _, fault in found])
-    return faults
+    """The faults of every site of a model, in the order of the sites."""
+    return [faults_of(node) for node in resize_nodes(view)]
 
 
 def faults_of(node: ResizeNode, preferences: Preferences | None = None) -> list[Fault]:
     """Every fault that shows in the node as it is; the fix of one may make another visible."""
     wanted = preferences or Preferences()
-    return [fault for find in FINDERS if (fault := find(node, wanted)) is not None]
+    sound = node.surroundings.sound
+    written = node.node.op_type, node.opset, *[one.SerializeToString() for one in node.node.attribute]
+    finders = _OF_ALL_ELSE if written in sound else FINDERS
+    found = [(find, fault) for find in finders if (fault := find(node, wanted)) is not None]
+    if not any(find in _OF_ATTRIBUTES for find, _ in found):
+        sound.add(written)
+    return [fault for _, fault in found]
 
 
 def first_fault(node: ResizeNode, preferences: Preferences) -> Fault | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from onnx import TensorProto, helper
 
@@ -95,7 +95,7 @@ def _applied(document: Document, found: Sequence[tuple[int, ResizeNode, Fault]])
         unread += [home.key for name in read if (home := node.definition(name)) is not None]
         scope = next(scope for scope in edited.scopes.all if scope.path == node.scope.path)
         constants += [(scope, tensor) for tensor in change.initializers if scope.in_function]
-        here = replace(change, initializers=()) if scope.in_function else change
+        here = change._replace(initializers=()) if scope.in_function else change
         apply_around(made.proto, scope.body, node.index, here)
         opset = max(opset or 0, change.opset) if change.opset is not None else opset
     for scope, tensor in constants:  # last, so that the positions above stay true

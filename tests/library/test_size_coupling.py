@@ -147,3 +147,12 @@ BROKEN = {
 def test_what_stands_behind_a_site_need_not_be_valid(nodes):
     (site,) = sites(f"{nodes} [end] z = Add (y, skip)")
     assert site.coupling.verdict is not Freedom.COUPLED
+
+
+def test_a_window_without_strides_in_its_list_moves_by_one_as_torch_1_4_writes_it():
+    model = onnx.parser.parse_model(f"{HEAD} {UP}> {{ [up] a = Resize (x, , s) b = MaxPool (a) y = Relu (b) }}")
+    strides = onnx.AttributeProto(name="strides", type=onnx.AttributeProto.INTS)
+    model.graph.node[1].attribute.extend([onnx.helper.make_attribute("kernel_shape", [2, 2]), strides])
+    (site,) = resizefix.inspect(model)
+    assert site.coupling is not None
+    assert site.coupling.verdict is Freedom.FREE

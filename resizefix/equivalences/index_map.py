@@ -7,7 +7,6 @@ same samples at the same coordinates compute the same bits, since everything els
 
 from __future__ import annotations
 
-import hashlib
 from functools import lru_cache
 from typing import Any
 
@@ -103,7 +102,9 @@ def samples(mode: Mode, antialias: bool, form: Form, scale: float, size: int, ou
 
 def _digest(*arrays: npt.NDArray[Any] | np.float32) -> bytes:
     # Remembered for many forms and sizes, of which the samples themselves would fill the memory.
-    digest = hashlib.sha256()
+    from hashlib import sha256  # it loads OpenSSL, and of most nodes no samples are compared
+
+    digest = sha256()
     for array in arrays:
         digest.update(np.asarray(array).tobytes())
     return digest.digest()

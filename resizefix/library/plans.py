@@ -20,7 +20,6 @@ from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input, retry_args
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.origin import OriginKind
-from resizefix.outcome import Status
 from resizefix.promotion import Form, Freedom
 from resizefix.targets.collect_facts import facts_in, facts_of
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
@@ -58,6 +57,7 @@ class Plans:
         from resizefix.faults.fault import Preferences
         from resizefix.operations.repair import repair
         from resizefix.opsets.preparation import sort_nodes, spell_default_domain
+        from resizefix.outcome import Status
 
         made = repair(self._view.document, self._sites, Preferences())
         if all(outcome.status is not Status.CHANGED for outcome in made.outcomes):
@@ -150,6 +150,7 @@ class Plans:
             return {}
         from resizefix.operations.freeze_scales import freeze_scales
         from resizefix.operations.given_values import GivenValues
+        from resizefix.outcome import Status
 
         given = GivenValues(self._view, fed, {})
         behind = {site.index: [name for name in given.behind(site.index) if name not in given.arrays] for site in fed}

@@ -73,6 +73,14 @@ def by_a_fraction(n: Net, h: int, w: int) -> str:
     return n.add("Resize", "x", "", n.const([1, 1, 1.5, 1.5], np.float32), mode="nearest")
 
 
+def infinite(n: Net, h: int, w: int) -> str:
+    return n.add("Resize", "x", "", n.const([1, 1, np.inf, 2], np.float32), mode="nearest")
+
+
+def of_truths(n: Net, h: int, w: int) -> str:
+    return n.add("Resize", "x", "", n.const([True, True, True, True], np.bool_), mode="nearest")
+
+
 def unevenly_padded(n: Net, h: int, w: int) -> str:
     return n.add("Conv", "x", n.weight(4, 3, 3, 3), pads=[0, 0, 1, 1], strides=[2, 2])
 
@@ -83,7 +91,15 @@ def shifted(n: Net, h: int, w: int) -> str:
 
 @pytest.mark.parametrize(
     ("build", "alone"),
-    [(plain, True), (shrunk_and_grown, True), (by_a_fraction, False), (unevenly_padded, False), (shifted, False)],
+    [
+        (plain, True),
+        (shrunk_and_grown, True),
+        (by_a_fraction, False),
+        (infinite, False),
+        (of_truths, False),
+        (unevenly_padded, False),
+        (shifted, False),
+    ],
 )
 def test_of_maps_alone_it_is_known_without_following_sizes_that_no_number_follows_them(build, alone):
     view = ModelView(opened(built(build, OLD)))

@@ -71,7 +71,8 @@ def _is_by_whole_factors(view: ModelView, node: NodeProto) -> bool:
     if not operands.scales or operands.sizes or any(each.name not in _OF_RESIZE for each in node.attribute):
         return False
     found = view.constants.value_of(scope, operands.scales)
-    if not isinstance(found, Constant) or found.chain or found.value.shape != (4,):
+    if not isinstance(found, Constant) or found.chain or found.value.shape != (4,) or found.value.dtype != np.float32:
         return False
     scales = found.value
-    return bool(np.all(scales[:2] == 1) and np.all(scales >= 1) and np.all(scales == np.floor(scales)))
+    is_whole = np.isfinite(scales) & (scales >= 1) & (scales == np.floor(scales))
+    return bool(np.all(is_whole) and np.all(scales[:2] == 1))

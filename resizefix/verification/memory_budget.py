@@ -24,6 +24,7 @@ from resizefix.verification.reference_model import ReferenceModels
 from resizefix.verification.scale_points import ScalePoint
 
 _REMEMBERED = 4
+_KEPT = 8  # times what nodes alone make: both models', at the old scales and two others, which are a half larger
 _AS_IT_IS = ScalePoint(())
 
 
@@ -59,7 +60,10 @@ class MemoryBudget:
         if self._alone:
             if any(one[0] is feeds and one[1] is scales for one in self._small):
                 return None
-            if self._most_taken(feeds, scales) <= self._most / 2:
+            taken = self._most_taken(feeds, scales)
+            if scales is _AS_IT_IS and self._most < _KEPT * taken < math.inf:  # at smaller sizes they show as much
+                return self._over(_KEPT * taken)
+            if taken <= self._most / 2:
                 self._small.append((feeds, scales))
                 return None
         factors, shapes = _growth(scales), _shapes(feeds)
@@ -72,7 +76,10 @@ class MemoryBudget:
         if peak <= self._most:
             self._known.appendleft(_Known(shapes, factors, peak))
             return None
-        return Diagnostic("verification.over-budget", taken=in_words(peak), most=in_words(self._most))
+        return self._over(peak)
+
+    def _over(self, taken: float) -> Diagnostic:
+        return Diagnostic("verification.over-budget", taken=in_words(int(taken)), most=in_words(self._most))
 
     def _most_taken(self, feeds: Mapping[str, Value], scales: ScalePoint) -> float:
         """What is fed and all that the nodes alone make of it; infinite where that is not known."""

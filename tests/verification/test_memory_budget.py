@@ -1,5 +1,8 @@
 """Nothing is run that the memory does not hold; what is not run is said."""
 
+from math import prod
+from pathlib import Path
+
 import onnx
 import pytest
 
@@ -47,3 +50,13 @@ def test_without_a_limit_half_of_the_free_memory_is_one(monkeypatch):
     monkeypatch.setattr(limits, "free_memory", lambda: OUTPUT)
     result = resizefix.promote_scales(onnx.parser.parse_model(LARGE))
     assert "only around each changed node" in result.verification.reason
+
+
+def test_a_node_alone_is_fed_what_leaves_room_for_all_results():
+    """Each turn of the loop enlarges 131,072 times, so that the node in its body is also run alone."""
+    hostile = Path(__file__).parents[2] / "fixtures" / "hostile" / "scale-on-an-open-axis.hostile"
+    limit = 2**33
+    result = resizefix.promote_scales(hostile, memory_limit=limit)
+    sizes = [run.shapes["before"] for run in result.verification.runs if "before" in run.shapes]
+    assert len(sizes) == 6
+    assert max(map(prod, sizes)) * 2 * 131072 * 4 <= limit / 8

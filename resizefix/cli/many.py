@@ -189,7 +189,7 @@ def _violations(answer: dict[str, Any]) -> Iterator[str]:
     checked = {} if "outcomes" in answer else answer.get("targets", {})
     for verdict in checked.values():
         if not verdict["accepted"]:
-            lines = [f"{v['node']}: {v['because']} [{v['rule']}]; {v['mend']}" for v in verdict["violations"]]
+            lines = [f"{v['node']}: {v['because']} [{v['rule']}]; {v['fix']}" for v in verdict["violations"]]
             errors = (verdict["live"] or {}).get("errors", ())
             said |= dict.fromkeys([*lines, *(Diagnostic("cli.real-parser-says", why=error) for error in errors)])
     yield from said

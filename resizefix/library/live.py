@@ -23,7 +23,7 @@ from resizefix.verification.conditions import Conditions
 if TYPE_CHECKING:  # with it comes onnxruntime, which most calls need not load
     from resizefix.library.live_runtimes import Pythons
 
-# The targets that the TensorRT which can be installed speaks for, and the sentence for what it is called then.
+# The targets that the TensorRT to be installed from PyPI answers for, and what the report calls it then.
 SPEAKS_FOR = {
     "tensorrt-rtx": "library.parser",
     "tensorrt-10": "library.parser-for-tensorrt-10",

@@ -102,7 +102,7 @@ class Site:
         raise RefusedError(self.reason or Diagnostic("operations.not-readable"), rule="dialect")
 
     def outcome(self, status: Status, reason: str | None, *, before: str = "", **more: Any) -> Outcome:
-        """What happened to the site, whose node is `before` as it stands here, as text; `more` are other fields."""
+        """The outcome of the site. `before` is its node as text, printed here by default; `more`: other fields."""
         from resizefix.outcome import Outcome  # of a command that changes sites
 
         return Outcome(self.index, self.label, status, reason, before or node_text(self.node), **more)

@@ -112,7 +112,7 @@ class _Finder:
         return made
 
     def _but_its_name(self, scope: Scope, name: str) -> object:
-        """An operand by what it holds where it is a constant as it stands; else by its name."""
+        """What tells operands apart: the value of an initializer or Constant node, the name of any other."""
         definition = self._scopes.definition(scope, name) if name else None
         if definition is None:
             return name

@@ -384,7 +384,7 @@ def _sizes(dims: Dims | Sequence[int] | None) -> tuple[int | None, ...] | None:
 
 
 def _is_closed(node: NodeProto) -> bool:
-    """It holds a body, or is another domain's: nobody looks into it."""
+    """It holds a body, or is of another domain: its operands are not followed."""
     return node.domain not in DEFAULT_DOMAINS or any(True for _ in subgraphs(node))
 
 

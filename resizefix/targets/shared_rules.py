@@ -70,7 +70,7 @@ def extent_is_constant(
     holds: Callable[[SiteFacts], bool] = lambda f: not is_fed(f),
     fix: str = "freeze the scales",
 ) -> Rule:
-    """Scales or sizes that the runtime wants to know beforehand; `then`: the end of the sentence about others."""
+    """Scales or sizes that the runtime must know when it loads the model; `then`: how the reason ends."""
     return Rule(
         name="extent-is-constant",
         holds=holds,

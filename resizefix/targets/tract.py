@@ -25,7 +25,7 @@ _OPERATOR = f"tract 38b383f, onnx-opl/src/resize.rs and core/src/ops/nn/resize.r
 
 
 def _is_dynamic(f: SiteFacts) -> bool:
-    """A length that the extent speaks of is open."""
+    """A length of an axis that the extent resizes is open."""
     shape = f.input_shape or ()
     return any(shape[axis] is None for axis in f.listed_axes if -len(shape) <= axis < len(shape))
 

@@ -62,8 +62,8 @@ class Point:
         return text if len(self.values) <= _MOST_SAID else f"{text}, …"
 
     def agree(self) -> None:
-        """Both models make these bits without optimisation. They are told from others by their digest: to keep them
-        would take twice the memory."""
+        """Note that both models make these bits without optimisation. The digest is kept: the outputs themselves would
+        take twice the memory."""
         self.agreed = _digest(self.found) if isinstance(self.found, Mapping) else None
 
 

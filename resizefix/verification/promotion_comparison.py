@@ -137,8 +137,8 @@ class PromotionComparison:
             self._against(point, expected, inputs, optimized)
 
     def _runs_optimised(self) -> bool:
-        """Whether the original runs at the default level, and how far that may move a promotion; if it does not run, a
-        note says so, and what it is without optimisation is known."""
+        """Whether the original runs at the default level; if it does not, a note says so. Sets the bounds for that
+        level."""
         if True in self._outputs:
             return True
         try:

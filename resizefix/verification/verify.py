@@ -141,7 +141,7 @@ class Pair:
                 raise DifferenceError("verification.differs-unoptimised", why=comparison.reason)
         try:
             fused = self._fused(feeds)
-        except (CannotLoadError, CannotRunError) as error:  # what it is without optimisation is known
+        except (CannotLoadError, CannotRunError) as error:  # without optimisation it ran
             self.engine.notes = [only_without_optimisation("the model before", error.reason)]
             return
         for one, before, after in zip(fitted, fused, self._run_after(feeds, optimized=True), strict=True):

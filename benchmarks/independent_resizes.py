@@ -27,6 +27,7 @@ import resizefix
 from resizefix.runtimes.ort_session import Session
 
 ROUNDS = 3
+UNUSUAL = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")  # slow down every start, and every line that is printed
 REPLAY = """
 import pickle, sys, time
 import numpy, onnxruntime as ort
@@ -103,7 +104,7 @@ def program(*arguments: str) -> tuple[Spent, str]:
     """What a Python program cost, and what it printed."""
     import resource  # which Windows does not have
 
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {name: value for name, value in os.environ.items() if name not in UNUSUAL}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     done = subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True, env=environment)

@@ -76,6 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     one waits for it.
     """
     call = Call(_with_command(tuple(sys.argv[1:] if arguments is None else arguments)))
+    if arguments is None:
+        # numpy's linear algebra, which nothing here calls, starts a thread on each core: a quarter of a short command.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(_MORE_THAN_IMPORTS_MAKE)
     atexit.register(gc.freeze)  # no search for garbage in a process that ends: a tenth of the time of a short command
     # Only a command's name is followed by a model: an option first asks for the help or the version.

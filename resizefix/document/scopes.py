@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cached_property, partial
+from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple, TypeGuard
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
@@ -24,6 +26,7 @@ _WITHOUT_GRAPHS = frozenset(AttributeProto.AttributeType.values()) - {
     AttributeProto.GRAPH,
     AttributeProto.GRAPHS,
 }
+_ATTRIBUTES, _TYPE = attrgetter("attribute"), attrgetter("type")
 
 
 class DefinitionKind(Enum):
@@ -263,14 +266,10 @@ def bodies(model: ModelProto) -> Iterator[tuple[ScopePath, GraphProto | Function
 
 def _inside(path: ScopePath, body: GraphProto | FunctionProto) -> list[tuple[ScopePath, GraphProto, int, int]]:
     """The bodies that nodes of a body hold: path, graph, which node, and which of that node's."""
-    # By attributes and not by nodes: most nodes of large models have none, and this is asked of every node, many times.
-    holders = {
-        index: node
-        for index, node in enumerate(body.node)
-        if node.attribute
-        for attribute in node.attribute
-        if attribute.type not in _WITHOUT_GRAPHS and any(True for _ in subgraphs(node))
-    }
+    # Most nodes of large models hold none, and this is asked of every node, many times: so first from C.
+    if _WITHOUT_GRAPHS.issuperset(map(_TYPE, chain.from_iterable(map(_ATTRIBUTES, body.node)))):
+        return []
+    holders = {index: node for index, node in enumerate(body.node) if any(True for _ in subgraphs(node))}
     if not holders:
         return []
     names = Counter(node.name for node in body.node)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +29,16 @@ from resizefix.document.dependents import Dependents
 from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, drop_named, set_shape
 from resizefix.document.inference import infer_shapes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies, default_opset
-from resizefix.document.values import Array, Dims, dims_of, forget_shape, held_by, known_types, stored_values
+from resizefix.document.values import (
+    Array,
+    Dims,
+    dims_of,
+    forget_shape,
+    held_by,
+    known_types,
+    numbers_in,
+    stored_values,
+)
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, FunctionName, Key, ScopePath
 
@@ -161,6 +170,8 @@ class _Known:
         self._functions = {FunctionName.of(function): function for function in model.functions}
         self._nodes: list[tuple[ScopePath, NodeProto]] = []
         self._arrays: dict[Key, Array | None] = {}
+        self._operands: dict[tuple[ScopePath, tuple[str, ...]], tuple[object, ...]] = {}
+        self._sizes: dict[Key, Dims | None] = {}
         self._constants: dict[Key, NodeProto | TensorProto] = {(MAIN, tensor.name): tensor for tensor in defaults}
         self._bodies = list(bodies(model))
         for path, body in self._bodies:
@@ -219,9 +230,11 @@ class _Known:
 
     def _but_names(self, path: ScopePath, node: NodeProto, source: Dims, claimed: Dims) -> tuple[object, ...]:
         """All that decides whether a claim can stand: nodes have names, and sizes have symbols, that do not."""
-        operands = tuple([self._but_its_name(path, name) for name in node.input[1:]])
+        names = path, tuple(node.input[1:])
+        if names not in self._operands:  # many nodes may read the same
+            self._operands[names] = tuple([self._but_its_name(path, name) for name in names[1]])
         attributes = tuple([attribute.SerializeToString() for attribute in node.attribute])
-        return path, node.op_type, operands, _numbers_in(source), _numbers_in(claimed), attributes
+        return path, node.op_type, self._operands[names], numbers_in(source), numbers_in(claimed), attributes
 
     def _but_its_name(self, path: ScopePath, name: str) -> object:
         """An operand by what it holds; else a constant by its name, and any other by whether it is there."""
@@ -237,6 +250,11 @@ class _Known:
         return [key for key in keys if key in dependents.reached]
 
     def _dims(self, path: ScopePath, name: str) -> Dims | None:
+        if (path, name) not in self._sizes:
+            self._sizes[path, name] = self._stated(path, name)
+        return self._sizes[path, name]
+
+    def _stated(self, path: ScopePath, name: str) -> Dims | None:
         found = next((self._around[scope, name] for scope in path.visible if (scope, name) in self._around), None)
         if found is None or not found.tensor_type.HasField("shape"):
             return None
@@ -284,11 +302,6 @@ class _Known:
             values += [None if caller.function else given(caller, call) for call in calls]
         known = [value for value in values if value is not None and value.ndim == 1]
         return np.concatenate(known) if known and len(known) == len(values) else None
-
-
-@lru_cache(maxsize=1024)
-def _numbers_in(dims: Dims) -> Dims:
-    return tuple(size if isinstance(size, int) else None for size in dims)
 
 
 def _array(tensor: TensorProto) -> Array | None:

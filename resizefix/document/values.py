@@ -96,3 +96,9 @@ def forget_shape(value: ValueInfoProto) -> None:
     tensor = tensor_of(value.type)
     if tensor is not None:
         tensor.ClearField("shape")
+
+
+@lru_cache(maxsize=1024)
+def numbers_in(dims: Dims) -> tuple[int | None, ...]:
+    """The sizes that are numbers, None for the others, symbols too."""
+    return tuple(size if isinstance(size, int) else None for size in dims)

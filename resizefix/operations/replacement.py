@@ -16,6 +16,7 @@ from resizefix.document.edits import add_initializer, remove_unread, replace_nod
 from resizefix.document.shapes import Key
 from resizefix.document.text import node_text
 from resizefix.document.validity import why_invalid
+from resizefix.document.values import numbers_in
 from resizefix.document.view import View
 from resizefix.equivalences.chain import Step, smallest_chain
 from resizefix.equivalences.equivalence import AxisEquivalence
@@ -91,9 +92,7 @@ def subject_of(site: Site) -> ResizeSpec:
         why = Diagnostic("operations.fed-at-run-time", extent=site.extent.kind.value, name=repr(site.origin.name))
         raise RefusedError("operations.make-constant-first", why=why)
     values = site.values
-    shape = None
-    if site.input_dims is not None:
-        shape = tuple(size if isinstance(size, int) else None for size in site.input_dims)
+    shape = None if site.input_dims is None else numbers_in(site.input_dims)
     try:
         subject = ResizeSpec(site.interpolation, site.extent.kind, values, shape, site.elem_type)
     except ValueError as error:

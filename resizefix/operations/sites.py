@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.operations.site import Extent, ReadSite, Site
 from resizefix.origins.classify import Classifier
 from resizefix.origins.origin import Origin, OriginKind
+from resizefix.scope_path import ScopePath
 
 if TYPE_CHECKING:
     from resizefix.origins.recover import Recoverer
@@ -80,6 +80,7 @@ class _Finder:
         self._shapes = view.shapes
         self._classifier = Classifier(view, lambda: self._recoverer)
         self._alike: dict[tuple[object, ...], tuple[ReadSite, Constant]] = {}
+        self._operands: dict[tuple[ScopePath, tuple[str, ...]], tuple[object, ...]] = {}
 
     @cached_property
     def _not_raised(self) -> str | None:
@@ -99,8 +100,10 @@ class _Finder:
         dims = self._fixed_dims(scope, node.input[0]) if node.input else None
         attributes = tuple(attribute.SerializeToString() for attribute in node.attribute)
         is_own = any(node.output[:1]) and _is_own_output(scope, node.output[0])
-        operands = tuple([self._but_its_name(scope, name) for name in node.input[1:]])
-        alike = scope.path, node.op_type, attributes, any(node.input[:1]), operands, dims, is_own
+        names = scope.path, tuple(node.input[1:])
+        if names not in self._operands:  # many nodes may read the same
+            self._operands[names] = tuple([self._but_its_name(scope, name) for name in names[1]])
+        alike = scope.path, node.op_type, attributes, any(node.input[:1]), self._operands[names], dims, is_own
         known = self._alike.get(alike)
         if known is not None:
             return self._like(*known, index, node, dims)
@@ -125,13 +128,13 @@ class _Finder:
 
     def _like(self, first: ReadSite, constant: Constant, index: int, node: NodeProto, dims: Dims | None) -> ReadSite:
         """A node whose attributes are those of another, and whose operands have the same values."""
-        scope, operand = first.scope, node.input[first.slot or 0]
+        scope, inputs = first.scope, node.input
+        operand, reads_the_same = inputs[first.slot or 0], inputs == first.node.input
         if operand != first.node.input[first.slot or 0]:
             definition = self._scopes.definition(scope, operand)
             assert definition is not None
             constant = constant._replace(definition=definition)
-        return replace(
-            first,
+        return first.like(
             index=index,
             label=node.name or f"#{index}",
             node=node,
@@ -139,7 +142,7 @@ class _Finder:
             input_dims=dims,
             output_dims=self._fixed_dims(scope, node.output[0]),
             elem_type=self._view.elem_type(scope, node.input[0]),
-            reading=read(node, first.dialect),
+            reading=first.reading if reads_the_same else read(node, first.dialect),
         )
 
     def _read(self, index: int, scope: Scope, node: NodeProto, dims: Dims | None) -> tuple[Site, Constant | None]:

@@ -96,7 +96,7 @@ def prepare_for_ort(document: Document, extra_outputs: Sequence[str] = ()) -> Pr
 
 
 def _show(model: ModelProto, names: Sequence[str]) -> None:
-    present = {value.name for value in model.graph.output}
+    present = {value.name for value in model.graph.output} if names else set()
     for name in names:
         if name not in present:
             model.graph.output.add().name = name  # onnxruntime infers the type of a bare name

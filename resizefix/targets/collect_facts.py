@@ -25,7 +25,7 @@ from resizefix.document.scopes import (
     subgraphs,
 )
 from resizefix.document.shapes import Dims, Key
-from resizefix.document.values import Array
+from resizefix.document.values import Array, numbers_in
 from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName, ScopePath
 from resizefix.targets.as_written import extent_of, reads_ahead, spellings, why_unreadable
@@ -72,9 +72,8 @@ def kinds_in(view: ModelView) -> list[Kind]:
     found: dict[object, Kind] = {}
     for place, (label, scope, node) in enumerate(_nodes(view)):
         kind = gatherer.kind(scope, node)
-        if kind not in found:
-            found[kind] = gatherer.facts(label, scope, node), {}
-        found[kind][1][place] = scope.path, node.output[0] if node.output else ""
+        facts_and_places = found.get(kind) or found.setdefault(kind, (gatherer.facts(label, scope, node), {}))
+        facts_and_places[1][place] = scope.path, node.output[0] if node.output else ""
     return list(found.values())
 
 
@@ -126,7 +125,7 @@ class _Collector:
         read = scope.path, tuple(node.input)
         if read not in self._read:  # many nodes may read the same
             self._read[read] = self._inputs(scope, read[1])
-        made = tuple([self._type_of(scope, name) for name in node.output[:1]])
+        made = self._type_of(scope, node.output[0]) if node.output else None
         attributes = tuple([attribute.SerializeToString() for attribute in node.attribute])
         place = reads_ahead(node, scope.producers), self._is_at_the_edges(scope, node)
         return scope.path, node.op_type, attributes, self._read[read], made, place
@@ -158,14 +157,14 @@ class _Collector:
         """The sizes and the element type of a tensor; symbols say nothing to a rule."""
         key = scope.path, name
         if key not in self._types:
-            self._types[key] = _sizes(self._dims(scope, name)), self._elem_type(scope, name)
+            self._types[key] = self._sizes(scope, name), self._elem_type(scope, name)
         return self._types[key]
 
     def facts(self, label: str, scope: Scope, node: NodeProto) -> SiteFacts:
         """The facts of one node of that scope."""
         written = {attribute.name: attribute for attribute in node.attribute}
         operands = list(node.input) + [""] * 4
-        shape = _sizes(self._dims(scope, operands[0]))
+        shape = self._sizes(scope, operands[0])
         later = node.op_type == "Resize" and scope.opset >= 11  # roi, scales, sizes
         empty_scales = later and self._is_empty(scope, operands[2])
         empty_sizes = later and self._is_empty(scope, operands[3])
@@ -203,19 +202,20 @@ class _Collector:
             unreadable=why_unreadable(node, scope.opset),
             rank=None if shape is None else len(shape),
             input_shape=shape,
-            output_shape=_sizes(self._dims(scope, node.output[0])) if node.output else None,
+            output_shape=self._sizes(scope, node.output[0]) if node.output else None,
             elem_type=self._elem_type(scope, operands[0]),
             is_at_the_edges=self._is_at_the_edges(scope, node),
             **known,
         )
 
     def _is_at_the_edges(self, scope: Scope, node: NodeProto) -> bool:
-        if scope is not self._scopes.main or not any(node.input[:1]) or not any(node.output[:1]):
+        if scope is not self._scopes.main or not node.input or not node.input[0] or not node.output:
             return False
-        read, written = (self._scopes.definition(scope, name) for name in (node.input[0], node.output[0]))
-        readers = [] if written is None else self._scopes.readers(written)
-        is_input = read is not None and read.kind is DefinitionKind.INPUT
-        return is_input and bool(readers) and all(reader.node is None for reader in readers)
+        read = self._scopes.definition(scope, node.input[0])
+        if read is None or read.kind is not DefinitionKind.INPUT:
+            return False
+        readers = self._scopes.readers_of((scope.path, node.output[0]))
+        return bool(readers) and all(reader.node_index is None for reader in readers)
 
     def _operand_facts(self, scope: Scope, name: str) -> dict[str, Any]:
         if not name:
@@ -255,6 +255,10 @@ class _Collector:
 
     def _dims(self, scope: Scope, name: str) -> Dims | None:
         return self._view.dims(scope, name) if name else None
+
+    def _sizes(self, scope: Scope, name: str) -> tuple[int | None, ...] | None:
+        dims = self._dims(scope, name)
+        return None if dims is None else numbers_in(dims)
 
     def _elem_type(self, scope: Scope, name: str) -> int | None:
         definition = self._scopes.definition(scope, name) if name else None
@@ -377,10 +381,6 @@ def _numbers(value: Array | None) -> tuple[float, ...] | None:
 def _count(dims: Dims) -> float:
     """The number of elements; infinite where a size is not known."""
     return math.prod(size if isinstance(size, int) else math.inf for size in dims)
-
-
-def _sizes(dims: Dims | Sequence[int] | None) -> tuple[int | None, ...] | None:
-    return None if dims is None else tuple(size if isinstance(size, int) else None for size in dims)
 
 
 def _is_closed(node: NodeProto) -> bool:

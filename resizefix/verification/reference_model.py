@@ -141,13 +141,13 @@ class ReferenceModels:
             wanted = {sizes if by_sizes else scales: read, scales if by_sizes else sizes: ""}
             if by_sizes and not dialect.inputs[scales].optional:  # Resize-11 wants a tensor there, if an empty one
                 wanted[scales] = constant(scope.path, ConstantOperand(ExtentKind.SCALES, ()))
-            inputs = [*node.input, *[""] * len(dialect.inputs)][: len(dialect.inputs)]
+            inputs = node.input
             for place, name in wanted.items():
                 if place is not None:
+                    inputs.extend([""] * (place + 1 - len(inputs)))
                     inputs[place] = name
             while not inputs[-1]:
                 inputs.pop()
-            node.input[:] = inputs
             for before in reversed(made):
                 body.node.insert(position, before)
         for (path, value), name in shared.items():

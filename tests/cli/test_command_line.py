@@ -209,6 +209,19 @@ def test_help_costs_little_because_commands_are_imported_when_called():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+@pytest.mark.parametrize(("given", "left"), [(None, "1"), ("3", "3")])
+def test_numpy_starts_no_thread_for_each_core_unless_the_user_says_how_many(given, left):
+    program = (
+        "import atexit, os, sys; sys.argv = ['resizefix', '--version'];"
+        " atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS']));"
+        " from resizefix.cli import main; main()"
+    )
+    settings = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    settings |= {} if given is None else {"OPENBLAS_NUM_THREADS": given}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=settings, check=True)
+    assert done.stdout.split()[-1] == left
+
+
 def test_the_module_is_the_command():
     done = subprocess.run([sys.executable, "-m", "resizefix", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"resizefix, version {resizefix.__version__}"

@@ -1,7 +1,5 @@
 """`resizefix check` as people and programs call it."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial
@@ -33,22 +31,17 @@ YES = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(X,))
 NO = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("node\x1b[31m", "y", 3, "Relu", "line one\nline two"),))
 
 
-def test_the_json_has_the_promised_fields_for_each_target(check) -> None:
+def test_the_json_has_the_promised_fields_for_each_target(check):
     code, text, err = check(SRCNN, "--target", "tensorrt-8.0", "--target", "tensorrt-rtx", "--json")
     answer = json.loads(text)
     assert (code, err, answer["exit_code"]) == (1, "", 1)  # 8.0 has no cubic
-    assert answer["targets"]["tensorrt-rtx"] == {
-        "accepted": True,
-        "violations": [],
-        "live": None,
-        "live_reason": None,
-    }
+    assert answer["targets"]["tensorrt-rtx"] == {"accepted": True, "violations": [], "live": None, "live_reason": None}
     (broken,) = answer["targets"]["tensorrt-8.0"]["violations"]
     assert {"node", "rule", "because", "source", "fix", "mend", "effect"} == broken.keys()
     assert broken["rule"] == "not-cubic"
 
 
-def test_live_adds_what_the_parser_said(check, stand_in) -> None:
+def test_live_adds_what_the_parser_said(check, stand_in):
     stand_in(NO)
     code, text, err = check(SRCNN, "--target", "tensorrt-rtx", "--live", "--json")
     live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
@@ -64,7 +57,7 @@ def test_live_adds_what_the_parser_said(check, stand_in) -> None:
     }
 
 
-def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(check, stand_in) -> None:
+def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(check, stand_in):
     stand_in(NO)
     code, text, _ = check(SRCNN, "--target", "tensorrt-rtx", "--live")
     assert code == 1
@@ -75,7 +68,7 @@ def test_a_person_reads_who_refuses_what_and_nothing_a_terminal_would_act_on(che
     assert "\x1b" not in text
 
 
-def test_a_refused_resize_that_no_rule_foresaw_is_to_be_reported(check, stand_in) -> None:
+def test_a_refused_resize_that_no_rule_foresaw_is_to_be_reported(check, stand_in):
     surprise = LiveVerdict("TensorRT-RTX 9.9", False, (LiveError("down", "y", 3, "Resize", "no"),))
     stand_in(surprise)
     assert "please report it" in check(SRCNN, "--target", "tensorrt-rtx", "--live")[1]
@@ -83,14 +76,14 @@ def test_a_refused_resize_that_no_rule_foresaw_is_to_be_reported(check, stand_in
     assert "please report it" not in check(ANTIALIAS, "--target", "tensorrt-rtx", "--live")[1]
 
 
-def test_a_stand_in_is_called_one(check, stand_in) -> None:
+def test_a_stand_in_is_called_one(check, stand_in):
     stand_in(YES)
     code, text, _ = check(SRCNN, "--target", "tensorrt-10", "--live", "--json")
     assert code == 0
     assert "standing in for TensorRT 10" in json.loads(text)["targets"]["tensorrt-10"]["live"]["parser"]
 
 
-def test_older_targets_are_judged_by_rules_and_stderr_says_so(check) -> None:
+def test_older_targets_are_judged_by_rules_and_stderr_says_so(check):
     code, text, err = check(SRCNN, "--target", "tensorrt-8.5", "--live", "--json")
     target = json.loads(text)["targets"]["tensorrt-8.5"]
     assert (code, target["live"]) == (0, None)
@@ -98,9 +91,7 @@ def test_older_targets_are_judged_by_rules_and_stderr_says_so(check) -> None:
     assert err == f"resizefix check: {target['live_reason']}\n"
 
 
-def test_without_the_extra_one_sentence_says_how_to_install_it_and_the_rules_decide(
-    check, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_one_sentence_says_how_to_install_it_and_the_rules_decide(check, monkeypatch):
     monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
     monkeypatch.setattr(tensorrt_live.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(tensorrt_live.sys, "platform", "linux")
@@ -112,7 +103,7 @@ def test_without_the_extra_one_sentence_says_how_to_install_it_and_the_rules_dec
         assert "pip install 'resizefix[tensorrt]'" in err
 
 
-def test_shapes_are_read_as_trtexec_writes_them(check, stand_in) -> None:
+def test_shapes_are_read_as_trtexec_writes_them(check, stand_in):
     open_input = NetworkInput("input", (None, 3, None, None))
     built = LiveVerdict("TensorRT-RTX 9.9", True, built=True, inputs=(open_input,))
     for shapes in (
@@ -128,7 +119,7 @@ def test_shapes_are_read_as_trtexec_writes_them(check, stand_in) -> None:
         assert (asked.asked[-1], asked.time_limits) == ({"build": True, "profile": profile}, [5])
 
 
-def test_ranges_that_were_chosen_are_reported_as_such(check, stand_in) -> None:
+def test_ranges_that_were_chosen_are_reported_as_such(check, stand_in):
     open_input = NetworkInput("input", (None, 3, None, None))
     parsed = LiveVerdict("TensorRT-RTX 9.9", True, inputs=(open_input,))
     failed = LiveVerdict("TensorRT-RTX 9.9", True, (LiveError(None, None, None, "", "no"),), False)
@@ -152,13 +143,13 @@ def test_ranges_that_were_chosen_are_reported_as_such(check, stand_in) -> None:
         (["--target", "tensorrt-rtx", "--live", "--timeout", "0"], "--timeout"),
     ],
 )
-def test_what_cannot_be_meant_is_exit_2_with_a_sentence(check, arguments: list[str], says: str) -> None:
+def test_what_cannot_be_meant_is_exit_2_with_a_sentence(check, arguments, says):
     code, out, err = check(SRCNN, *arguments)
     assert (code, out) == (2, "")
     assert says in err
 
 
-def test_several_shapes_may_stand_in_one_value() -> None:
+def test_several_shapes_may_stand_in_one_value():
     from resizefix.cli.option_types import SHAPES
 
     read = SHAPES.convert("a:1x3x8x8,tower/b:0:2,c:1,3,[4]", None, None)
@@ -170,7 +161,7 @@ def word_of(verdict: dict[str, Any]) -> str:
     return "accepted" if verdict["accepted"] else "rejected" if "rejected" in effects else "different"
 
 
-def test_without_a_target_all_of_them_are_judged(check) -> None:
+def test_without_a_target_all_of_them_are_judged(check):
     code, text, _ = check(SRCNN, "--json")
     answer = json.loads(text)
     assert (code, list(answer["targets"])) == (1, [target.name for target in TARGETS])
@@ -190,7 +181,7 @@ def test_without_a_target_all_of_them_are_judged(check) -> None:
     assert last == "check with --target NAME, or -v, prints each node and how to fix it"
 
 
-def test_the_matrix_has_a_row_for_each_node_and_a_column_for_each_target(check, tmp_path: Path) -> None:
+def test_the_matrix_has_a_row_for_each_node_and_a_column_for_each_target(check, tmp_path):
     model = FIXTURES / "unet_nearest_opset11.onnx"
     page, text = tmp_path / "m.html", tmp_path / "m.md"
     for targets in ([], ["--target", "tensorrt-5.0", "--target", "onnxruntime"]):
@@ -206,7 +197,7 @@ def test_the_matrix_has_a_row_for_each_node_and_a_column_for_each_target(check, 
         assert "upsample-alone" in page.read_text()
 
 
-def test_a_node_that_is_only_taken_for_a_resize_has_its_row(check, tmp_path: Path) -> None:
+def test_a_node_that_is_only_taken_for_a_resize_has_its_row(check, tmp_path):
     model = onnx.load(SRCNN)
     (node,) = (node for node in model.graph.node if node.op_type == "Resize")
     node.name, node.domain = "<b>|*evil*", "other"
@@ -231,20 +222,20 @@ def test_a_node_that_is_only_taken_for_a_resize_has_its_row(check, tmp_path: Pat
         ("ONNXRuntime", "onnxruntime"),
     ],
 )
-def test_a_version_is_judged_by_the_row_that_covers_it(check, typed: str, row: str) -> None:
+def test_a_version_is_judged_by_the_row_that_covers_it(check, typed, row):
     assert json.loads(check(SRCNN, "--target", typed, "--json")[1])["targets"].keys() == {row}
 
 
 @pytest.mark.parametrize(
     "typed", ["tensorrt-4", "tensorrt-11", "tensorrt-", "tensorrt-8.", "openmind", "tensorrt 8", "listing"]
 )
-def test_what_no_row_covers_is_no_target(check, typed: str) -> None:
+def test_what_no_row_covers_is_no_target(check, typed):
     code, _, err = check(SRCNN, "--target", typed)
     assert (code, f"there is no target {typed!r}; there are tensorrt-5.0, " in err) == (2, True)
 
 
 @needs_tensorrt
-def test_the_real_parser_refuses_antialias_and_names_the_node(check) -> None:
+def test_the_real_parser_refuses_antialias_and_names_the_node(check):
     code, text, _ = check(ANTIALIAS, "--target", "tensorrt-rtx", "--live", "--json")
     live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
     assert (code, live["accepted"], live["errors"][0]["op"]) == (1, False, "Resize")
@@ -252,7 +243,7 @@ def test_the_real_parser_refuses_antialias_and_names_the_node(check) -> None:
 
 
 @needs_tensorrt
-def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(check) -> None:
+def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(check):
     shapes = ("--min-shapes", "input:1x3x8x8", "--opt-shapes", "input:1x3x16x16", "--max-shapes", "input:2x3x32x32")
     code, text, _ = check(DYNAMIC, "--target", "tensorrt-rtx", "--build", "--json", *shapes)
     live = json.loads(text)["targets"]["tensorrt-rtx"]["live"]
@@ -262,12 +253,9 @@ def test_the_real_builder_builds_a_dynamic_model_for_the_shapes_given(check) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
-    [("scales_graph_input", ["--set", "scales=1,1,2,2"]), ("scales_graph_input_default", [])],
+    ("name", "options"), [("scales_graph_input", ["--set", "scales=1,1,2,2"]), ("scales_graph_input_default", [])]
 )
-def test_an_input_that_tensorrt_does_not_take_can_be_frozen_and_fed_as_integers(
-    check, call, tmp_path: Path, name: str, options: list[str]
-) -> None:
+def test_an_input_that_tensorrt_does_not_take_can_be_frozen_and_fed_as_integers(check, call, tmp_path, name, options):
     frozen, fed = tmp_path / "frozen.onnx", tmp_path / "fed.onnx"
     given = FIXTURES / "handmade" / f"{name}.onnx"
     code, text, _ = check(given, "--target", "tensorrt-rtx")

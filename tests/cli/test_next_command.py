@@ -35,10 +35,7 @@ MISTAKES = [
         "promote-scales srcnn_x3_opset11.onnx unet_nearest_opset11.onnx --force",
     ),
     ("promote-scales srcnn_x3_opset11.onnx o.onnx -n nosuch", "inspect srcnn_x3_opset11.onnx"),
-    (
-        "freeze-scales srcnn_x3_opset11.onnx o.onnx",
-        "freeze-scales srcnn_x3_opset11.onnx o.onnx --copy-unchanged",
-    ),
+    ("freeze-scales srcnn_x3_opset11.onnx o.onnx", "freeze-scales srcnn_x3_opset11.onnx o.onnx --copy-unchanged"),
     ("check srcnn_x3_opset11.onnx --target tensorrt-99", "check --target list"),
     ("legalize srcnn_x3_opset11.onnx o.onnx", "legalize --target list"),
     ("trt-legacy srcnn_x3_opset11.onnx o.onnx --target tensorrt", "trt-legacy --target list"),

@@ -37,8 +37,7 @@ def test_the_lines_of_python_run_the_promoted_model(run, options):
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [("promote-scales", SRCNN), ("trt-legacy", BISENET), ("legalize", BISENET, "--target", "tensorrt-7.0")],
+    "arguments", [("promote-scales", SRCNN), ("trt-legacy", BISENET), ("legalize", BISENET, "--target", "tensorrt-7.0")]
 )
 def test_a_command_that_writes_says_what_it_wrote(run, arguments):
     command, model, *options = arguments

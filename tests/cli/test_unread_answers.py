@@ -1,7 +1,5 @@
 """A reader that goes away (`| head -1`), or was never there (`>&-`), changes neither files nor the exit code."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -249,10 +249,7 @@ def test_e18_the_policy_spelled_out_gives_the_same_bits(mode_and_form, height, w
 
 def test_e18_gives_scales_and_sizes_where_both_are_right():
     subject = sized(replace(LINEAR, axes=(2, 3), keep_aspect_ratio_policy=NOT_LARGER), (8, 12), noise(1, 2, 4, 4))
-    assert [(other.extent, other.values) for other in rewritten(18, subject)] == [
-        (SCALES, (2, 2)),
-        (SIZES, (8, 8)),
-    ]
+    assert [(other.extent, other.values) for other in rewritten(18, subject)] == [(SCALES, (2, 2)), (SIZES, (8, 8))]
 
 
 def test_e18_ends_where_the_rounded_length_is_neither():

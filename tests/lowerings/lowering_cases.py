@@ -1,7 +1,5 @@
 """Subjects by few words, for the tests of single lowerings."""
 
-from __future__ import annotations
-
 import numpy as np
 from onnx import TensorProto
 
@@ -25,10 +23,7 @@ def cubic(coordinates: str = "half_pixel", **more: bool) -> Interpolation:
 
 
 def by_scales(
-    interpolation: Interpolation,
-    shape: tuple[int | None, ...],
-    *scales: float,
-    elem_type: int = TensorProto.FLOAT,
+    interpolation: Interpolation, shape: tuple[int | None, ...], *scales: float, elem_type: int = TensorProto.FLOAT
 ) -> ResizeSpec:
     """`scales` are those of the last axes; the others have scale 1."""
     full = [1.0] * (len(shape) - len(scales)) + [float(np.float32(scale)) for scale in scales]

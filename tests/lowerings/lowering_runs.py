@@ -1,7 +1,5 @@
 """Runs lowerings and the nodes they replace side by side, many to a session, with onnxruntime's optimisations off."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

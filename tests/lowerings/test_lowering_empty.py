@@ -1,7 +1,5 @@
 """Empty tensors: a lowering takes them as the node it replaces does, or its conditions say that it does not."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -48,7 +46,7 @@ def is_like_the_node(lowering: Lowering, subject: ResizeSpec, shape: tuple[int, 
 
 @pytest.mark.parametrize("opset", [8, 13])
 @pytest.mark.parametrize("lowering", LOWERINGS, ids=lambda lowering: lowering.name)
-def test_a_lowering_that_does_not_take_empty_tensors_as_the_node_does_says_so(lowering: Lowering, opset: int) -> None:
+def test_a_lowering_that_does_not_take_empty_tensors_as_the_node_does_says_so(lowering, opset):
     for subject, shape in empty_cases(lowering, opset)[:: 1 if EXHAUSTIVE else 6]:
         built = lowering.build(subject, x="x", y="y", opset=opset, fresh=lambda name: name)
         if "where no axis is empty" not in built.error.conditions:

@@ -20,10 +20,7 @@ def test_the_axis_that_shrinks_goes_first():
     [
         (by_scales(linear(), (1, 1, 4, 4), 2, 2), "the mode is linear, not nearest"),
         (by_scales(nearest(), (1, 1, 4, None), 2, 1.5), "the size of axis 3 is not static"),
-        (
-            by_sizes(nearest(), (1, 1, None, 4), (1, 1, 8, 8)),
-            "the size of axis 2 is not static",
-        ),
+        (by_sizes(nearest(), (1, 1, None, 4), (1, 1, 8, 8)), "the size of axis 2 is not static"),
     ],
 )
 def test_what_has_no_constant_index_map_is_refused(subject, reason):

@@ -59,10 +59,7 @@ def test_nearest_is_equal_for_finite_inputs_and_an_infinity_spreads():
     [
         (by_scales(linear(), (1, 1, 4, None), 2, 1.5), "the size of axis 3 is not static"),
         (by_sizes(linear(), (1, 1, None, 4), (1, 1, 8, 8)), "the size of axis 2 is not static"),
-        (
-            by_scales(linear(), (1, 4, None, 3), 2, 1, 1),
-            "the size of axis 2, behind the scaled axis 1, is not static",
-        ),
+        (by_scales(linear(), (1, 4, None, 3), 2, 1, 1), "the size of axis 2, behind the scaled axis 1, is not static"),
         (by_scales(nearest(), (1, 1, 4, 4), 2, 2, elem_type=TensorProto.INT8), "it computes with floats"),
         (by_scales(linear(), (1, 1, 4, 4096), 1, 1.5), "its weights would have 25165824 elements, more than 16777216"),
     ],

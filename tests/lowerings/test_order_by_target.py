@@ -1,7 +1,5 @@
 """Which lowerings are used for which target: the order of each is data, and what it computes wrong is not in it."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest
@@ -44,7 +42,7 @@ def chosen(
     return made.lowering
 
 
-def test_every_order_is_of_a_target_and_of_lowerings() -> None:
+def test_every_order_is_of_a_target_and_of_lowerings():
     assert BY_TARGET.keys() <= {target.name for target in TARGETS}
     for order in BY_TARGET.values():
         assert set(order) <= set(BY_NAME.values())
@@ -67,17 +65,17 @@ def test_every_order_is_of_a_target_and_of_lowerings() -> None:
         ("openvino", LINEAR, (1, 1, 0.5, 0.5, 0.5), (1, 2, 8, 8, 8), "average_pool"),
     ],
 )
-def test_what_takes_the_place_of_a_node(target, meaning, scales, shape, name) -> None:
+def test_what_takes_the_place_of_a_node(target, meaning, scales, shape, name):
     assert chosen(target, meaning, scales, shape) == name
 
 
-def test_a_volume_has_a_form_without_reshapes_in_ncnn() -> None:
+def test_a_volume_has_a_form_without_reshapes_in_ncnn():
     assert chosen("ncnn", LINEAR, (1, 1, 1.5, 1.5, 1.5), (1, 2, 8, 8, 8)) == "transposed_matmul"
     with pytest.raises(RefusedError, match="not static"):
         chosen("ncnn", LINEAR, (1, 1, 1.5, 1.5, 1.5), (1, 2, None, 8, 8))
 
 
-def test_integers_are_copied_sample_by_sample_in_ncnn() -> None:
+def test_integers_are_copied_sample_by_sample_in_ncnn():
     assert chosen("ncnn", NEAREST, (1, 1, 2, 2), (1, 2, 5, 7), TensorProto.UINT8) == "split_concat"
     with pytest.raises(RefusedError, match="Split"):
         chosen("ncnn", NEAREST, (1, 1, 2, 2, 2), (1, 2, 5, 7, 7), TensorProto.UINT8)

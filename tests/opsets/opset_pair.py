@@ -1,7 +1,5 @@
 """A model at a newer opset and what the downgrade makes of it, run side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Without verification it is not seen that branches give two sizes where the file leaves them open: that is refused."""
 
-from __future__ import annotations
-
 import onnx
 import onnx.parser
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,7 +14,7 @@ WIDE = np.concatenate(
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("Softmax", "LogSoftmax", "Hardmax"))
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
-def test_softmax_along_any_axis(op_type: str, version: int, axis: int) -> None:
+def test_softmax_along_any_axis(op_type, version, axis):
     graph = f"g (float[2,3,4] x) => (float[2,3,4] y) {{ y = {op_type}<axis={axis}>(x) }}"
     after = assert_same(model_of(version, graph), {"x": normal(2, 3, 4)})
     moved = version >= 13 and axis in (0, 1)
@@ -24,13 +22,13 @@ def test_softmax_along_any_axis(op_type: str, version: int, axis: int) -> None:
 
 
 @pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
-def test_the_default_axis_is_the_last_since_13_and_the_second_before(op_type: str) -> None:
+def test_the_default_axis_is_the_last_since_13_and_the_second_before(op_type):
     graph = f"g (float[2,3,4] x) => (float[2,3,4] y) {{ y = {op_type}(x) }}"
     assert assert_same(model_of(13, graph), {"x": normal(2, 3, 4)}).graph.node[0].attribute[0].i == 2
     assert assert_same(model_of(11, graph), {"x": normal(2, 3, 4)}).graph.node[0].attribute[0].i == 1
 
 
-def test_softmax_along_the_last_of_an_unknown_number_of_axes_is_refused() -> None:
+def test_softmax_along_the_last_of_an_unknown_number_of_axes_is_refused():
     model = model_of(13, "g (float[2] x) => (float[2] y) { y = Softmax(x) }")
     model.graph.input[0].type.tensor_type.ClearField("shape")
     (blocker,) = blockers_of(model)
@@ -38,7 +36,7 @@ def test_softmax_along_the_last_of_an_unknown_number_of_axes_is_refused() -> Non
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("HardSwish"))
-def test_hard_swish_keeps_its_bits(op_type: str, version: int) -> None:
+def test_hard_swish_keeps_its_bits(op_type, version):
     count = WIDE.size
     graph = f"g (float[{count}] x) => (float[{count}] y) {{ y = {op_type}(x) }}"
     assert operators(assert_same(model_of(version, graph), {"x": WIDE})) == ["HardSigmoid", "Mul"]
@@ -57,7 +55,7 @@ CURVED = {
     ("op_type", "version", "spelling"),
     [(op, version, spelling) for op, version in read_versions(*CURVED) for spelling in CURVED[op]],
 )
-def test_a_curve_stays_within_its_bound_at_every_magnitude(op_type: str, version: int, spelling: str) -> None:
+def test_a_curve_stays_within_its_bound_at_every_magnitude(op_type, version, spelling):
     bound = TO_OPSET_8[op_type].error.bound
     # Each input on its own row of one: the bound is relative to the largest output, and 1e30 would excuse all others.
     for part in (WIDE[np.abs(WIDE) <= 1], WIDE[(np.abs(WIDE) > 1) & (np.abs(WIDE) <= 12)], WIDE[~(np.abs(WIDE) <= 12)]):
@@ -65,13 +63,13 @@ def test_a_curve_stays_within_its_bound_at_every_magnitude(op_type: str, version
         assert_same(model_of(version, graph), {"x": part}, bound=bound)
 
 
-def test_gelu_far_below_zero_is_zero() -> None:
+def test_gelu_far_below_zero_is_zero():
     graph = "g (float[3] x) => (float[3] y) { y = Gelu(x) }"
     after = assert_same(model_of(20, graph), {"x": np.array([-10, -100, -1e30], np.float32)}, bound=1e-9)
     assert not run(after, {"x": np.array([-10, -100, -1e30], np.float32)})[0].any()
 
 
-def test_erf_is_erf_to_four_units_in_the_last_place_of_1() -> None:
+def test_erf_is_erf_to_four_units_in_the_last_place_of_1():
     x = np.linspace(-5, 5, 100001).astype(np.float32)
     after = assert_same(
         model_of(13, f"g (float[{x.size}] x) => (float[{x.size}] y) {{ y = Erf(x) }}"), {"x": x}, bound=6e-7
@@ -81,6 +79,6 @@ def test_erf_is_erf_to_four_units_in_the_last_place_of_1() -> None:
 
 
 @pytest.mark.parametrize("op_type", ["Erf", "Gelu"])
-def test_a_double_is_refused_where_the_curve_is_fitted_for_float32(op_type: str) -> None:
+def test_a_double_is_refused_where_the_curve_is_fitted_for_float32(op_type):
     (blocker,) = blockers_of(model_of(20, f"g (double[2] x) => (double[2] y) {{ y = {op_type}(x) }}"))
     assert blocker.reason == f"opset 8 has no {op_type} of float64 with the same precision"

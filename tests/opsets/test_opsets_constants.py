@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest
@@ -25,7 +23,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize(("opset", "spelling", "kind"), SPELLINGS)
 @pytest.mark.parametrize("through", ["Identity", None])
-def test_every_spelling_becomes_an_initializer(opset: int, spelling: str, kind: str, through: str | None) -> None:
+def test_every_spelling_becomes_an_initializer(opset, spelling, kind, through):
     name = "k" if through else "y"
     body = f"{name} = Constant<{spelling}>()" + (" y = Identity(k)" if through else "")
     if opset < 13 and kind == "int64[2]":
@@ -36,7 +34,7 @@ def test_every_spelling_becomes_an_initializer(opset: int, spelling: str, kind: 
     assert len(after.graph.initializer) == 1
 
 
-def test_a_sparse_constant_becomes_dense() -> None:
+def test_a_sparse_constant_becomes_dense():
     values = numpy_helper.from_array(np.array([1.5, -2], np.float32), "v")
     for indices in (np.array([1, 5]), np.array([[0, 1], [1, 2]])):
         sparse = onnx.helper.make_sparse_tensor(values, numpy_helper.from_array(indices), [2, 3])
@@ -49,7 +47,7 @@ def test_a_sparse_constant_becomes_dense() -> None:
         assert (numpy_helper.to_array(after.graph.initializer[0]) == expected).all()
 
 
-def test_a_sparse_initializer_becomes_dense() -> None:
+def test_a_sparse_initializer_becomes_dense():
     model = model_of(13, "g (float[3] x) => (float[3] y) { y = Add(x, k) }")
     values = numpy_helper.from_array(np.array([4], np.float32), "k")
     model.graph.sparse_initializer.append(
@@ -61,14 +59,14 @@ def test_a_sparse_initializer_becomes_dense() -> None:
     assert "a sparse initializer became dense" in [step.what for step in result.steps]
 
 
-def test_a_constant_without_a_readable_value_is_refused() -> None:
+def test_a_constant_without_a_readable_value_is_refused():
     model = model_of(13, "g (float x) => (float y) { k = Constant<value_float = 1.0>() y = Add(x, k) }")
     del model.graph.node[0].attribute[:]
     (blocker,) = blockers_of(model)
     assert "no value that resizefix can read" in blocker.reason
 
 
-def test_payloads_in_another_file_are_moved_and_never_read() -> None:
+def test_payloads_in_another_file_are_moved_and_never_read():
     model = model_of(
         13, "g (float[70000] x) => (float[70000] y) { k = Constant<value_floats = [1.0]>() y = Add(x, k) }"
     )
@@ -91,7 +89,7 @@ def test_payloads_in_another_file_are_moved_and_never_read() -> None:
     assert moved.external_data == detached.t.external_data
 
 
-def test_a_small_operand_in_another_file_is_read_through_the_caller() -> None:
+def test_a_small_operand_in_another_file_is_read_through_the_caller():
     model = model_of(
         13, "g (float[2,3] x) => (float[3,2] y) <int64[2] s = {3,2}> { y = Reshape(x, s) z = Squeeze(y, a) }"
     )
@@ -115,7 +113,7 @@ def test_a_small_operand_in_another_file_is_read_through_the_caller() -> None:
     assert copy.graph.initializer[0].data_location == TensorProto.EXTERNAL
 
 
-def test_two_readers_of_one_constant_keep_it() -> None:
+def test_two_readers_of_one_constant_keep_it():
     graph = """g (float[2,3] x) => (float[1,2,3] y, int64[1] z) <int64[1] a = {0}>
         { y = Unsqueeze(x, a) z = Identity(a) }"""
     after = assert_same(model_of(13, graph), {"x": normal(2, 3)})
@@ -126,7 +124,7 @@ def test_two_readers_of_one_constant_keep_it() -> None:
     ("dims", "indices"),
     [([3], [3]), ([3], [-1]), ([1 << 40], [2]), ([-3], [0]), ([2, 3], [[1, 3]]), ([2, 3], [[0]]), ([3], [0, 1])],
 )
-def test_a_sparse_tensor_whose_indices_do_not_fit_is_refused(dims: list[int], indices: list[int]) -> None:
+def test_a_sparse_tensor_whose_indices_do_not_fit_is_refused(dims, indices):
     model = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 13]> g (float[3] x) => (float[3] y) { y = Add (x, k) }'
     )

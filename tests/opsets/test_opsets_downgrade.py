@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest
@@ -11,13 +9,13 @@ from resizefix.opsets.downgrade import downgrade
 
 
 @pytest.mark.parametrize("to", [6, 9, 13])
-def test_only_opsets_8_and_7_can_be_asked_for(to: int) -> None:
+def test_only_opsets_8_and_7_can_be_asked_for(to):
     with pytest.raises(UsageError, match=f"opset 8 or 7, not {to}"):
         downgrade(ModelProto(), to=to, value_of=numpy_helper.to_array)
 
 
 @pytest.mark.parametrize(("opset", "to"), [(8, 8), (7, 8), (7, 7), (6, 7)])
-def test_a_model_that_is_old_enough_is_left_alone(opset: int, to: int) -> None:
+def test_a_model_that_is_old_enough_is_left_alone(opset, to):
     model = model_of(opset, "g (float[2] x) => (float[2] y) { k = Constant<value = float {2}>() y = Mul(x, k) }")
     before = model.SerializeToString()
     result = downgrade(model, to=to, value_of=numpy_helper.to_array)
@@ -25,7 +23,7 @@ def test_a_model_that_is_old_enough_is_left_alone(opset: int, to: int) -> None:
     assert model.SerializeToString() == before
 
 
-def test_all_blockers_are_reported_at_once_with_node_version_reason_and_mend() -> None:
+def test_all_blockers_are_reported_at_once_with_node_version_reason_and_mend():
     graph = """g (float[2,3] x, int64[1] p) => (float[A,B] y) <float s = {1}, uint8 z = {0}> {
         q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) n = NonZero(d) r = Resize(d, , f) e = Sinh(r)
         [last] y = Squeeze(e, p) }"""
@@ -46,7 +44,7 @@ def test_all_blockers_are_reported_at_once_with_node_version_reason_and_mend() -
 
 
 @pytest.mark.parametrize("opset", [9, 10, 11, 13, 18, 25])
-def test_an_upsample_7_in_a_newer_opset_is_what_it_is(opset: int) -> None:
+def test_an_upsample_7_in_a_newer_opset_is_what_it_is(opset):
     model = model_of(opset, "g (float[1,1,2,3] x) => (float[1,1,4,9] y) { r = Relu(u) y = Tanh(r) }")
     upsample = helper.make_node("Upsample", ["x"], ["u"], name="up", mode="nearest", scales=[1.0, 1.0, 2.0, 3.0])
     model.graph.node.insert(0, upsample)
@@ -59,20 +57,20 @@ def test_an_upsample_7_in_a_newer_opset_is_what_it_is(opset: int) -> None:
 
 
 @pytest.mark.parametrize("opset", [9, 10])
-def test_an_upsample_with_a_scales_input_is_not_handled_here(opset: int) -> None:
+def test_an_upsample_with_a_scales_input_is_not_handled_here(opset):
     graph = "g (float[1,1,2,3] x) => (float[1,1,4,9] y) <float[4] s = {1,1,2,3}> { y = Upsample(x, s) }"
     (blocker,) = blockers_of(model_of(opset, graph))
     assert blocker.reason.startswith("opset 8 needs Upsample-7")
 
 
-def test_an_operator_newer_than_the_table_is_refused() -> None:
+def test_an_operator_newer_than_the_table_is_refused():
     if onnx.defs.onnx_opset_version() < 27:
         pytest.skip("this onnx knows no opset above 26")
     (blocker,) = blockers_of(model_of(27, "g (int64 a, int64 b, int64 d) => (int64[N] y) { y = Range(a, b, d) }"))
     assert blocker.reason == "resizefix has no older form for Range-27 (versions up to 11 are known)"
 
 
-def test_names_docs_and_stored_shapes_of_what_remains_are_kept() -> None:
+def test_names_docs_and_stored_shapes_of_what_remains_are_kept():
     graph = (
         "g (float[2,3] x) => (float[1,2,3] y) <int64[1] a = {0}> { [first] r = Relu(x) [second] y = Unsqueeze(r, a) }"
     )
@@ -89,7 +87,7 @@ def test_names_docs_and_stored_shapes_of_what_remains_are_kept() -> None:
     assert after.graph.output == model.graph.output
 
 
-def test_the_stored_shape_of_a_value_that_is_gone_goes_too() -> None:
+def test_the_stored_shape_of_a_value_that_is_gone_goes_too():
     graph = """g (float[2,3] x) => (float[3,2] y) <int64[1] a = {0}>
         { s = Shape(x) t = Slice(s, a, a) r = Concat<axis=0>(t, k) y = Reshape(x, r) }"""
     model = model_of(13, graph)
@@ -101,7 +99,7 @@ def test_the_stored_shape_of_a_value_that_is_gone_goes_too() -> None:
     assert not after.graph.value_info
 
 
-def test_new_names_collide_with_nothing() -> None:
+def test_new_names_collide_with_nothing():
     graph = (
         """g (float[2,3] x) => (float[2,3] y, float[2,3] y_hardsigmoid) { y = HardSwish(x) y_hardsigmoid = Relu(x) }"""
     )
@@ -110,28 +108,28 @@ def test_new_names_collide_with_nothing() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_what_was_unread_from_the_start_stays() -> None:
+def test_what_was_unread_from_the_start_stays():
     graph = "g (float[2] x) => (float[2] y) <float[2] spare = {1,2}> { idle = Tanh(x) y = Relu(x) }"
     after = assert_same(model_of(13, graph), {"x": normal(2)})
     assert operators(after) == ["Tanh", "Relu"]
     assert [tensor.name for tensor in after.graph.initializer] == ["spare"]
 
 
-def test_a_default_that_nobody_reads_any_more_still_is_an_input() -> None:
+def test_a_default_that_nobody_reads_any_more_still_is_an_input():
     graph = "g (float[2] x, float r) => (float[2] y) <float r = {0.5}> { y = Dropout(x, r) }"
     after = assert_same(model_of(13, graph), {"x": normal(2)})
     assert [value.name for value in after.graph.input] == ["x", "r"]
     assert [tensor.name for tensor in after.graph.initializer] == ["r"]
 
 
-def test_a_model_of_ir_3_lists_its_new_constants_among_its_inputs() -> None:
+def test_a_model_of_ir_3_lists_its_new_constants_among_its_inputs():
     graph = "g (float[2,3] x) => (float[3,2] y) { s = Constant<value = int64[2] {3,2}>() y = Reshape(x, s) }"
     after = assert_same(model_of(9, graph, ir_version=3), {"x": normal(2, 3)})
     assert [value.name for value in after.graph.input] == ["x", "s"]
     assert after.ir_version == 3
 
 
-def test_other_imports_stay() -> None:
+def test_other_imports_stay():
     model = model_of(13, "g (float[2] x) => (float[2] y) { y = Relu(x) }")
     model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
     after, _ = lowered(model)
@@ -149,7 +147,7 @@ def test_other_imports_stay() -> None:
         ("g (float[2] x) => (float[2] y) { y = Loop(x) }", "Loop-13 requires the attribute 'body'"),
     ],
 )
-def test_a_node_that_is_not_valid_in_its_own_opset_is_refused_and_never_a_crash(graph: str, reason: str) -> None:
+def test_a_node_that_is_not_valid_in_its_own_opset_is_refused_and_never_a_crash(graph, reason):
     (blocker,) = blockers_of(model_of(13, graph))
     assert blocker.reason.startswith("the node is invalid in its own opset: ")
     assert reason in blocker.reason

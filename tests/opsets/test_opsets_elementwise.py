@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from onnx import ModelProto
@@ -60,13 +58,13 @@ def assert_same_or_unchanged(op_type: str, version: int, graph: str, feeds: Feed
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions(*UNARY))
-def test_a_function_of_one_value_keeps_its_bits(op_type: str, version: int) -> None:
+def test_a_function_of_one_value_keeps_its_bits(op_type, version):
     after = assert_same(model_of(version, f"g (float[16] x) => (float[16] y) {{ y = {op_type}(x) }}"), {"x": AWKWARD})
     assert operators(after) == [op_type]
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions(*BINARY))
-def test_a_function_of_two_values_keeps_its_bits(op_type: str, version: int) -> None:
+def test_a_function_of_two_values_keeps_its_bits(op_type, version):
     result = "float[16]" if op_type == "PRelu" else "float[3,16]"
     slope = "float[1] w" if op_type == "PRelu" else "float[3,1] w"
     w = normal(1) if op_type == "PRelu" else normal(3, 1)
@@ -77,7 +75,7 @@ def test_a_function_of_two_values_keeps_its_bits(op_type: str, version: int) -> 
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions(*IMAGE))
-def test_an_operator_on_images_keeps_its_bits(op_type: str, version: int) -> None:
+def test_an_operator_on_images_keeps_its_bits(op_type, version):
     declared, feeds, attributes = IMAGE[op_type]
     operands = ", ".join(["x", *feeds])
     inputs = ", ".join(filter(None, ["float[2,3,4,5] x", declared]))
@@ -87,14 +85,14 @@ def test_an_operator_on_images_keeps_its_bits(op_type: str, version: int) -> Non
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions(*RANDOM))
-def test_a_seeded_random_operator_draws_the_same(op_type: str, version: int) -> None:
+def test_a_seeded_random_operator_draws_the_same(op_type, version):
     inputs, output, call = RANDOM[op_type]
     graph = f"g ({inputs}) => ({output} y) {{ y = {op_type}{call} }}"
     assert_same_or_unchanged(op_type, version, graph, {"x": normal(2, 4)})
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("Cast"))
-def test_a_cast_loses_the_attributes_for_float8(op_type: str, version: int) -> None:
+def test_a_cast_loses_the_attributes_for_float8(op_type, version):
     attributes = "to=6" + (", saturate=1" if version >= 19 else "")
     after = assert_same(
         model_of(version, f"g (float[20] x) => (int32[20] y) {{ y = {op_type}<{attributes}>(x) }}"),
@@ -103,14 +101,14 @@ def test_a_cast_loses_the_attributes_for_float8(op_type: str, version: int) -> N
     assert [attribute.name for attribute in after.graph.node[0].attribute] == ["to"]
 
 
-def test_a_cast_to_bfloat16_is_refused_by_its_type() -> None:
+def test_a_cast_to_bfloat16_is_refused_by_its_type():
     (blocker,) = blockers_of(model_of(13, "g (float[2] x) => (bfloat16[2] y) { y = Cast<to=16>(x) }"))
     assert blocker.op_type == "Cast"
     assert "Cast-6 does not take tensor(bfloat16)" in blocker.reason
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("CastLike"))
-def test_cast_like_casts_to_the_type_it_sees(op_type: str, version: int) -> None:
+def test_cast_like_casts_to_the_type_it_sees(op_type, version):
     after = assert_same(
         model_of(version, f"g (float[20] x, int32[1] w) => (int32[20] y) {{ y = {op_type}(x, w) }}"),
         {"x": normal(20) * 50, "w": np.zeros(1, np.int32)},
@@ -119,7 +117,7 @@ def test_cast_like_casts_to_the_type_it_sees(op_type: str, version: int) -> None
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("Pow"))
-def test_a_constant_integer_exponent_becomes_a_float(op_type: str, version: int) -> None:
+def test_a_constant_integer_exponent_becomes_a_float(op_type, version):
     graph = f"g (float[16] x) => (float[16] y) <int64 p = {{3}}> {{ y = {op_type}(x, p) }}"
     assert_same(model_of(version, graph), {"x": AWKWARD})
 
@@ -136,13 +134,13 @@ def test_a_constant_integer_exponent_becomes_a_float(op_type: str, version: int)
         ("g (int64[2] x) => (int64[2] y) <int64 p = {2}> { y = Pow(x, p) }", "Pow-7 does not take tensor(int64)"),
     ],
 )
-def test_other_exponents_are_refused(graph: str, reason: str) -> None:
+def test_other_exponents_are_refused(graph, reason):
     (blocker,) = blockers_of(model_of(13, graph))
     assert reason in blocker.reason
 
 
 @pytest.mark.parametrize("op_type", ["Add", "Sub", "Mul", "Div", "Abs", "Relu", "MatMul"])
-def test_a_type_that_came_later_is_refused(op_type: str) -> None:
+def test_a_type_that_came_later_is_refused(op_type):
     operands = "(x)" if op_type in ("Abs", "Relu") else "(x, x)"
     kind = "bfloat16" if op_type == "Abs" else "int8" if op_type != "MatMul" else "int64"
     (blocker,) = blockers_of(model_of(14, f"g ({kind}[2,2] x) => ({kind}[2,2] y) {{ y = {op_type}{operands} }}"))
@@ -151,7 +149,7 @@ def test_a_type_that_came_later_is_refused(op_type: str) -> None:
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("Dropout"))
-def test_dropout_at_inference_is_the_identity(op_type: str, version: int) -> None:
+def test_dropout_at_inference_is_the_identity(op_type, version):
     operands = "(x)" if version < 12 else "(x, r, t)"
     graph = f"g (float[16] x) => (float[16] y) <float r = {{0.5}}, bool t = {{0}}> {{ y = {op_type}{operands} }}"
     assert operators(assert_same(model_of(version, graph), {"x": AWKWARD})) == ["Identity"]
@@ -165,14 +163,14 @@ def test_dropout_at_inference_is_the_identity(op_type: str, version: int) -> Non
         ("g (float[2] x, bool t) => (float[2] y) <float r={0.5}> { y = Dropout(x, r, t) }", "not constantly false"),
     ],
 )
-def test_dropout_that_does_something_is_refused(graph: str, reason: str) -> None:
+def test_dropout_that_does_something_is_refused(graph, reason):
     (blocker,) = blockers_of(model_of(13, graph))
     assert reason in blocker.reason
     assert "inference mode" in blocker.fix
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("LSTM", "GRU", "RNN"))
-def test_a_recurrent_net_keeps_its_bits(op_type: str, version: int) -> None:
+def test_a_recurrent_net_keeps_its_bits(op_type, version):
     gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op_type]
     graph = f"""g (float[5,2,3] x, float[1,{4 * gates},3] w, float[1,{4 * gates},4] r) => (float[5,1,2,4] y)
         {{ y = {op_type}<hidden_size=4, layout=0>(x, w, r) }}"""
@@ -181,7 +179,7 @@ def test_a_recurrent_net_keeps_its_bits(op_type: str, version: int) -> None:
     assert [attribute.name for attribute in after.graph.node[0].attribute] == ["hidden_size"]
 
 
-def test_a_model_with_float16_says_once_that_it_is_rounded_elsewhere() -> None:
+def test_a_model_with_float16_says_once_that_it_is_rounded_elsewhere():
     _, result = lowered(model_of(13, "g (float16[2] x) => (float16[2] y) { y = Relu(x) }"), to=7)
     assert not result.exact
     assert sum("float16" in step.error.note for step in result.steps) == 1

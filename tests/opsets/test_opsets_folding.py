@@ -1,10 +1,8 @@
-from __future__ import annotations
-
 import numpy as np
 from opset_pair import assert_same, lowered, model_of, normal, operators, run, same_bits
 
 
-def test_a_default_that_may_be_overridden_is_not_folded() -> None:
+def test_a_default_that_may_be_overridden_is_not_folded():
     graph = (
         "g (float[2] x, int64[2] s) => (float[1,2] y) <int64[2] s = {1,2}> { t = Neg(s) u = Neg(t) y = Reshape(x, u) }"
     )
@@ -14,7 +12,7 @@ def test_a_default_that_may_be_overridden_is_not_folded() -> None:
     assert same_bits(run(model, feeds)[0], run(after, feeds)[0])
 
 
-def test_a_chain_from_a_fixed_shape_is_folded_though_one_shape_waits_for_another() -> None:
+def test_a_chain_from_a_fixed_shape_is_folded_though_one_shape_waits_for_another():
     graph = """g (float[2,3,4] x) => (float[8,3] y) <int64 two = {2}, int64[1] three = {3}, int64[1] ax = {0}>
         { s = Shape(x) h = Gather(s, two) d = Mul(h, two) u = Unsqueeze(d, ax) t = Concat<axis=0>(u, three)
           r = Reshape(x, t) n = Shape(r) y = Reshape(r, n) }"""
@@ -24,7 +22,7 @@ def test_a_chain_from_a_fixed_shape_is_folded_though_one_shape_waits_for_another
     assert {tensor.name for tensor in after.graph.initializer} == {"t", "n"}
 
 
-def test_a_large_constant_is_left_on_disk() -> None:
+def test_a_large_constant_is_left_on_disk():
     graph = "g (float[1] x) => (float[A] y) <int64[1] n = {100000}> { w = ConstantOfShape(n) y = Add(x, w) }"
     after = assert_same(model_of(13, graph), {"x": normal(1)})
     assert operators(after) == ["Expand", "Add"]

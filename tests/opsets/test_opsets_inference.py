@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,7 +26,7 @@ def dims(model: ModelProto, name: str) -> tuple[int | None, ...] | None:
     return knowledge.dims(knowledge.scopes.main, name)
 
 
-def test_a_stored_shape_that_is_stale_is_not_believed() -> None:
+def test_a_stored_shape_that_is_stale_is_not_believed():
     model = model_of(13, "g (float[2,3] x) => (float[9,9] y) { r = Relu(x) y = Relu(r) }")
     model.graph.value_info.append(helper.make_tensor_value_info("r", 1, [7, 7]))
     assert dims(model, "r") == (2, 3)
@@ -36,7 +34,7 @@ def test_a_stored_shape_that_is_stale_is_not_believed() -> None:
     assert [value.name for value in model.graph.value_info] == ["r"]  # the model itself is left alone
 
 
-def test_the_stored_shape_of_a_custom_operator_is_all_there_is() -> None:
+def test_the_stored_shape_of_a_custom_operator_is_all_there_is():
     model = model_of(13, "g (float[2,3] x) => (float[A,B] y) { r = Relu(x) y = Relu(r) }")
     model.graph.node[0].domain = "acme"
     model.opset_import.append(helper.make_opsetid("acme", 1))
@@ -45,13 +43,13 @@ def test_the_stored_shape_of_a_custom_operator_is_all_there_is() -> None:
     assert dims(model, "y") == (4, None)
 
 
-def test_a_default_is_no_constant_for_shapes() -> None:
+def test_a_default_is_no_constant_for_shapes():
     graph = "g (float[2,3] x, int64[2] s) => (float[A,B] y) <int64[2] s = {3,2}> { y = Reshape(x, s) }"
     assert dims(model_of(13, graph), "y") == (None, None)
     assert dims(model_of(13, graph, ir_version=3), "y") == (3, 2)
 
 
-def test_one_upsample_after_another_in_a_newer_opset_is_followed() -> None:
+def test_one_upsample_after_another_in_a_newer_opset_is_followed():
     model = hybrid(
         "g (float[1,2,3,4] x) => (float[A,B,C,D] y) { y = Relu(b) }",
         ("x", "a", [1, 1, 2, 2]),
@@ -60,18 +58,18 @@ def test_one_upsample_after_another_in_a_newer_opset_is_followed() -> None:
     assert dims(model, "y") == (1, 2, 18, 12)
 
 
-def test_an_upsample_of_an_unknown_size_keeps_the_rank() -> None:
+def test_an_upsample_of_an_unknown_size_keeps_the_rank():
     model = hybrid("g (float[N,2,H,4] x) => (float[A,B,C,D] y) { y = Relu(a) }", ("x", "a", [1, 1, 2, 2]))
     assert dims(model, "y") == (None, 2, None, 8)
 
 
-def test_a_size_on_which_runtimes_disagree_is_unknown() -> None:
+def test_a_size_on_which_runtimes_disagree_is_unknown():
     scale = float(np.float32(9) / np.float32(5))
     model = hybrid("g (float[1,1,5,5] x) => (float[A,B,C,D] y) { y = Relu(a) }", ("x", "a", [1, 1, scale, 2]))
     assert dims(model, "y") == (1, 1, None, 10)
 
 
-def test_of_an_upsample_7_in_its_own_opset_no_size_is_folded_on_which_runtimes_disagree() -> None:
+def test_of_an_upsample_7_in_its_own_opset_no_size_is_folded_on_which_runtimes_disagree():
     # 2.3 · 10 is 23 in float32 and 22.99… in float64
     graph = "g (float[1,10] x) => (float[A,B] y, int64[2] s) { y = Upsample<scales=[1.0, 2.3]>(x) s = Shape(y) }"
     model = model_of(8, graph)
@@ -82,7 +80,7 @@ def test_of_an_upsample_7_in_its_own_opset_no_size_is_folded_on_which_runtimes_d
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 300), st.integers(1, 300))
-def test_where_the_rules_agree_onnxruntime_has_that_size(size: int, more: int) -> None:
+def test_where_the_rules_agree_onnxruntime_has_that_size(size, more):
     scale = float(np.float32(size + more) / np.float32(size))
     found = agreed_length(scale, size)
     model = model_of(8, f"g (float[1,{size}] x) => (float[1,M] y) {{ y = Upsample<scales=[1.0, {scale!r}]>(x) }}")
@@ -90,7 +88,7 @@ def test_where_the_rules_agree_onnxruntime_has_that_size(size: int, more: int) -
         assert run(model, {"x": normal(1, size)})[0].shape == (1, found)
 
 
-def test_branches_that_agree_in_part_leave_the_rest_unknown() -> None:
+def test_branches_that_agree_in_part_leave_the_rest_unknown():
     graph = """g (bool c, float[2,3] x) => (float[A,B] z) {
         y = If(c) < then_branch = t () => (float[A,B] a) { a = Concat<axis=0>(x, x) },
                     else_branch = e () => (float[A,B] b) { b = Relu(x) } >
@@ -99,7 +97,7 @@ def test_branches_that_agree_in_part_leave_the_rest_unknown() -> None:
 
 
 @pytest.mark.parametrize(("step", "sizes"), [("Relu(x)", (2, 3)), ("Concat<axis=0>(v, x)", (None, 3))])
-def test_what_a_loop_carries_has_the_sizes_that_no_iteration_changes(step: str, sizes: tuple[int | None, ...]) -> None:
+def test_what_a_loop_carries_has_the_sizes_that_no_iteration_changes(step, sizes):
     graph = f"""g (int64 n, bool c, float[2,3] x) => (float[A,B] z, float[T,C,D] s) {{
         y, s = Loop(n, c, x) <body = b (int64 i, bool ci, float[2,3] v) => (bool co, float[A,B] w, float[A,B] o)
             {{ co = Identity(ci) w = {step} o = Identity(w) }}>
@@ -109,7 +107,7 @@ def test_what_a_loop_carries_has_the_sizes_that_no_iteration_changes(step: str, 
     assert dims(model, "s") == (None, *sizes)
 
 
-def test_a_scan_stacks_what_its_body_returns() -> None:
+def test_a_scan_stacks_what_its_body_returns():
     graph = """g (float[3] h, float[T,3] x) => (float[3] y, float[A,B] s) {
         y, s = Scan <num_scan_inputs=1, body = b (float[3] v, float[3] e) => (float[3] w, float[3] o)
             { w = Add(v, e) o = Identity(w) }> (h, x) }"""
@@ -119,7 +117,7 @@ def test_a_scan_stacks_what_its_body_returns() -> None:
 
 
 @pytest.mark.parametrize("opset", [9, 10, 13, 18, 25])
-def test_the_model_is_not_changed_by_looking_into_it(opset: int) -> None:
+def test_the_model_is_not_changed_by_looking_into_it(opset):
     graph = "g (float[1,2,3,4] x) => (float[A,B,C,D] y) { r = Relu(a) y = Tanh(r) }"
     model = hybrid(graph, ("x", "a", [1, 1, 2, 2]), opset=opset)
     before = model.SerializeToString()
@@ -128,7 +126,7 @@ def test_the_model_is_not_changed_by_looking_into_it(opset: int) -> None:
 
 
 @pytest.mark.parametrize("version", [9, 16])
-def test_function_operators_are_typed_too(version: int) -> None:
+def test_function_operators_are_typed_too(version):
     graph = {
         9: "g (float[2,6,4] x) => (float[A,B,C] y) { y = MeanVarianceNormalization(x) }",
         16: "g (float[2,6,4] x, float[6,1] z) => (bool[A,B,C] y) { y = GreaterOrEqual(x, z) }",
@@ -136,7 +134,7 @@ def test_function_operators_are_typed_too(version: int) -> None:
     assert dims(model_of(version, graph), "y") == (2, 6, 4)
 
 
-def test_a_node_that_is_not_valid_has_no_type() -> None:
+def test_a_node_that_is_not_valid_has_no_type():
     model = model_of(13, "g (float[2] x) => (float[2] y) { y = Loop(x) }")
     assert dims(model, "y") is None
 
@@ -158,9 +156,7 @@ RESIZES = [
 
 
 @pytest.mark.parametrize(("opset", "constant", "call", "sizes"), RESIZES)
-def test_a_resize_has_no_size_on_which_runtimes_disagree(
-    opset: int, constant: str, call: str, sizes: tuple[int | None, ...]
-) -> None:
+def test_a_resize_has_no_size_on_which_runtimes_disagree(opset, constant, call, sizes):
     # 1.8 · 5 is 9 in float32 and 8.99… in float64
     regions = ", float[8] r = {0,0,0,0,1,1,1,1}" if "r, s" in call else ""
     model = model_of(opset, f"g (float[1,1,5,5] x) => (float[A,B,C,D] y) <{constant}{regions}> {{ y = {call} }}")
@@ -169,7 +165,7 @@ def test_a_resize_has_no_size_on_which_runtimes_disagree(
         assert run(model, {"x": normal(1, 1, 5, 5)})[0].shape == sizes
 
 
-def test_weights_are_not_read_to_learn_of_shapes() -> None:
+def test_weights_are_not_read_to_learn_of_shapes():
     model = model_of(13, "g (float[1,3,8,8] x) => (float[A,B,C,D] y) { y = Conv(x, w) }")
     model.graph.initializer.append(numpy_helper.from_array(normal(64, 3, 3, 3), "w"))
 

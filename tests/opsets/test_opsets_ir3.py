@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest
@@ -9,7 +7,7 @@ from opset_pair import model_of, normal, run
 from resizefix.opsets.ir3 import to_ir3
 
 
-def test_every_initializer_becomes_an_input_after_the_models_own() -> None:
+def test_every_initializer_becomes_an_input_after_the_models_own():
     model = model_of(
         8, "g (float[2] x) => (float[2] y) <float[2] w = {1,2}, float b = {3}> { a = Add(x, w) y = Add(a, b) }"
     )
@@ -22,7 +20,7 @@ def test_every_initializer_becomes_an_input_after_the_models_own() -> None:
     assert run(model, {"x": normal(2)})[0].tobytes() == before[0].tobytes()
 
 
-def test_it_is_done_once_only() -> None:
+def test_it_is_done_once_only():
     model = model_of(8, "g (float[2] x) => (float[2] y) <float[2] w = {1,2}> { y = Add(x, w) }")
     to_ir3(model)
     once = model.SerializeToString()
@@ -30,7 +28,7 @@ def test_it_is_done_once_only() -> None:
     assert model.SerializeToString() == once
 
 
-def test_initializers_of_bodies_move_to_the_main_graph_under_free_names() -> None:
+def test_initializers_of_bodies_move_to_the_main_graph_under_free_names():
     graph = """g (bool c, float[2] x) => (float[2] y) <float[2] m = {0,0}> {
         z = Add(x, m)
         y = If(c) < then_branch = t () => (float[2] a) <float k = {2}, float[2] l = {5,6}>
@@ -48,7 +46,7 @@ def test_initializers_of_bodies_move_to_the_main_graph_under_free_names() -> Non
     assert "l" in names
 
 
-def test_a_body_that_returns_its_initializer_computes_it() -> None:
+def test_a_body_that_returns_its_initializer_computes_it():
     graph = """g (bool c, float[2] x) => (float[2] y) {
         y = If(c) < then_branch = t () => (float[2] a) <float[2] a = {5,6}> { },
                     else_branch = e () => (float[2] b) { b = Relu(x) } > }"""
@@ -58,7 +56,7 @@ def test_a_body_that_returns_its_initializer_computes_it() -> None:
     assert run(model, {"c": np.array(True), "x": normal(2)})[0].tolist() == [5, 6]
 
 
-def test_a_default_becomes_a_constant_and_the_step_says_so() -> None:
+def test_a_default_becomes_a_constant_and_the_step_says_so():
     model = model_of(8, "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1,2}> { y = Add(x, w) }")
     result = to_ir3(model)
     assert [(step.node, step.error.note) for step in result.steps] == [
@@ -105,7 +103,7 @@ def with_optional_input() -> onnx.ModelProto:
         (with_optional_input, "an optional value came after IR 3"),
     ],
 )
-def test_what_ir_3_cannot_hold_is_refused_and_the_model_left_alone(build, reason: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_ir_3_cannot_hold_is_refused_and_the_model_left_alone(build, reason):  # type: ignore[no-untyped-def]
     model = build()
     before = model.SerializeToString()
     (blocker,) = to_ir3(model).blockers
@@ -114,7 +112,7 @@ def test_what_ir_3_cannot_hold_is_refused_and_the_model_left_alone(build, reason
     assert model.SerializeToString() == before
 
 
-def test_fields_that_only_annotate_stay_and_everyone_reads_past_them() -> None:
+def test_fields_that_only_annotate_stay_and_everyone_reads_past_them():
     model = model_of(8, "g (float[2] x) => (float[2] y) <float[2] w = {1,2}> { y = Add(x, w) }")
     for holder in (model, model.graph, model.graph.node[0], model.graph.input[0], model.graph.initializer[0]):
         holder.metadata_props.add(key="k", value="v")

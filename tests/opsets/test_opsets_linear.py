@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from opset_pair import assert_same, blockers_of, model_of, normal, operators, read_versions
@@ -7,7 +5,7 @@ from opset_pair import assert_same, blockers_of, model_of, normal, operators, re
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("Gemm"))
 @pytest.mark.parametrize("with_c", [True, False])
-def test_gemm_without_c_gets_a_zero_that_counts_nothing(op_type: str, version: int, with_c: bool) -> None:
+def test_gemm_without_c_gets_a_zero_that_counts_nothing(op_type, version, with_c):
     if version < 11 and not with_c:
         with_c = True  # C was mandatory
     operands, declared = ("a, b, c", ", float[4] c") if with_c else ("a, b", "")
@@ -21,7 +19,7 @@ def test_gemm_without_c_gets_a_zero_that_counts_nothing(op_type: str, version: i
 @pytest.mark.parametrize(("op_type", "version"), read_versions("ConvTranspose"))
 @pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"])
 @pytest.mark.parametrize(("kernel", "stride"), [(3, 2), (4, 2), (3, 1), (5, 2), (2, 2)])
-def test_automatic_padding_is_written_out(op_type: str, version: int, auto_pad: str, kernel: int, stride: int) -> None:
+def test_automatic_padding_is_written_out(op_type, version, auto_pad, kernel, stride):
     graph = f"""g (float[1,2,H,W] x, float[2,3,{kernel},{kernel}] w) => (float[1,3,A,B] y)
         {{ y = {op_type}<strides=[{stride},{stride}], auto_pad="{auto_pad}">(x, w) }}"""
     after = assert_same(model_of(version, graph), {"x": normal(1, 2, 4, 5), "w": normal(2, 3, kernel, kernel)})
@@ -31,7 +29,7 @@ def test_automatic_padding_is_written_out(op_type: str, version: int, auto_pad: 
 
 @pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
 @pytest.mark.parametrize(("kernel", "stride", "more"), [(3, 2, 1), (4, 2, 1), (3, 3, 2), (2, 2, 1)])
-def test_output_padding_is_part_of_automatic_padding(auto_pad: str, kernel: int, stride: int, more: int) -> None:
+def test_output_padding_is_part_of_automatic_padding(auto_pad, kernel, stride, more):
     graph = f"""g (float[1,2,H,W] x, float[2,3,{kernel},{kernel}] w) => (float[1,3,A,B] y) {{ y = ConvTranspose
         <strides=[{stride},{stride}], output_padding=[{more},{more}], auto_pad="{auto_pad}">(x, w) }}"""
     assert_same(model_of(11, graph), {"x": normal(1, 2, 4, 5), "w": normal(2, 3, kernel, kernel)})
@@ -40,7 +38,7 @@ def test_output_padding_is_part_of_automatic_padding(auto_pad: str, kernel: int,
 @pytest.mark.parametrize(
     "attributes", ["pads=[1,0,1,0], output_padding=[1,1], strides=[2,2]", "dilations=[2,1], group=2"]
 )
-def test_other_transposed_convolutions_stay(attributes: str) -> None:
+def test_other_transposed_convolutions_stay(attributes):
     graph = f"""g (float[1,2,4,5] x, float[2,3,3,3] w) => (float[1,C,A,B] y)
         {{ y = ConvTranspose<{attributes}>(x, w) }}"""
     assert operators(assert_same(model_of(11, graph), {"x": normal(1, 2, 4, 5), "w": normal(2, 3, 3, 3)})) == [
@@ -55,7 +53,7 @@ def test_other_transposed_convolutions_stay(attributes: str) -> None:
         ("strides=[2,2], output_shape=[8,8]", "ConvTranspose-1 and -11 place an odd row of padding differently"),
     ],
 )
-def test_padding_that_cannot_be_written_out_is_refused(attributes: str, reason: str) -> None:
+def test_padding_that_cannot_be_written_out_is_refused(attributes, reason):
     graph = f"g (float[1,2,4,4] x, float[2,3,2,2] w) => (float[1,3,A,B] y) {{ y = ConvTranspose<{attributes}>(x, w) }}"
     (blocker,) = blockers_of(model_of(11, graph))
     assert reason in blocker.reason
@@ -78,7 +76,7 @@ SIZES = dict(zip("bhijkdq", (2, 3, 4, 5, 6, 7, 3), strict=True))
         "jb,bkj->bk",
     ],
 )
-def test_a_simple_einsum_is_a_matmul(op_type: str, version: int, equation: str) -> None:
+def test_a_simple_einsum_is_a_matmul(op_type, version, equation):
     terms, result = equation.replace(" ", "").split("->")
     shapes = [[SIZES[label] for label in term] for term in terms.split(",")]
     inputs = ", ".join(f"float[{','.join(map(str, shape))}] x{i}" for i, shape in enumerate(shapes))
@@ -98,7 +96,7 @@ def test_a_simple_einsum_is_a_matmul(op_type: str, version: int, equation: str) 
 @pytest.mark.parametrize(
     "equation", ["ii->i", "ij,ij->ij", "ij,jk", "...i,ij->...j", "i,j->ij", "ij->i", "ij,jk,kl->il"]
 )
-def test_any_other_einsum_is_refused(equation: str) -> None:
+def test_any_other_einsum_is_refused(equation):
     count = equation.count(",") + 1
     inputs = ", ".join(f"float[2,2] x{i}" for i in range(count))
     operands = ", ".join(f"x{i}" for i in range(count))
@@ -107,7 +105,7 @@ def test_any_other_einsum_is_refused(equation: str) -> None:
     assert "is not a single MatMul" in blocker.reason
 
 
-def test_a_matmul_of_many_axes_is_what_it_was() -> None:
+def test_a_matmul_of_many_axes_is_what_it_was():
     x, w = normal(2, 1, 3, 4), normal(5, 4, 2)
     model = model_of(13, "g (float[2,1,3,4] x, float[5,4,2] w) => (float[2,5,3,2] y) { y = MatMul(x, w) }")
     assert np.isfinite(x).all()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from opset_pair import assert_same, blockers_of, lowered, model_of, normal, operators, read_versions, run
@@ -8,7 +6,7 @@ BOUND = 2e-6
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("BatchNormalization"))
-def test_batch_normalization_at_inference_keeps_its_bits(op_type: str, version: int) -> None:
+def test_batch_normalization_at_inference_keeps_its_bits(op_type, version):
     vectors = ", ".join(f"float[3] {name}" for name in "sbmv")
     graph = f"g (float[2,3,4] x, {vectors}) => (float[2,3,4] y) {{ y = {op_type}<epsilon=0.01>(x, s, b, m, v) }}"
     feeds = {"x": normal(2, 3, 4), "s": normal(3), "b": normal(3, seed=1), "m": normal(3, seed=2)}
@@ -19,7 +17,7 @@ def test_batch_normalization_at_inference_keeps_its_bits(op_type: str, version: 
     ("version", "outputs", "attributes"),
     [(9, "y, rm, rv, sm, sv", ""), (14, "y", "<training_mode=1>"), (15, "y, rm, rv", "<training_mode=1>")],
 )
-def test_batch_normalization_in_training_is_refused(version: int, outputs: str, attributes: str) -> None:
+def test_batch_normalization_in_training_is_refused(version, outputs, attributes):
     vectors = ", ".join(f"float[3] {name}" for name in "sbmv")
     graph = f"""g (float[2,3,4] x, {vectors}) => (float[2,3,4] y)
         {{ {outputs} = BatchNormalization{attributes}(x, s, b, m, v) }}"""
@@ -28,7 +26,7 @@ def test_batch_normalization_in_training_is_refused(version: int, outputs: str, 
     assert "model.eval()" in blocker.fix
 
 
-def test_batch_normalization_of_mixed_types_is_refused() -> None:
+def test_batch_normalization_of_mixed_types_is_refused():
     vectors = ", ".join(f"float[3] {name}" for name in "sbmv")
     graph = f"g (float16[2,3,4] x, {vectors}) => (float16[2,3,4] y) {{ y = BatchNormalization(x, s, b, m, v) }}"
     (blocker,) = blockers_of(model_of(15, graph))
@@ -37,7 +35,7 @@ def test_batch_normalization_of_mixed_types_is_refused() -> None:
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("LayerNormalization"))
 @pytest.mark.parametrize("axis", [1, 2, -1, 0])
-def test_layer_normalization_within_its_bound(op_type: str, version: int, axis: int) -> None:
+def test_layer_normalization_within_its_bound(op_type, version, axis):
     shape = (2, 3, 8)[axis:] if axis >= 0 else (8,)
     sizes = ",".join(map(str, shape))
     inputs, statistics = f"float[2,3,8] x, float[{sizes}] s, float[{sizes}] b", "float[A,B,C] m, float[D,E,F] d"
@@ -52,13 +50,13 @@ def test_layer_normalization_within_its_bound(op_type: str, version: int, axis: 
         assert_same(model_of(version, graph), feeds, bound=BOUND)
 
 
-def test_layer_normalization_without_bias_and_on_doubles() -> None:
+def test_layer_normalization_without_bias_and_on_doubles():
     graph = "g (double[2,8] x, double[8] s) => (double[2,8] y) { y = LayerNormalization(x, s) }"
     feeds = {"x": normal(2, 8, dtype=np.float64), "s": normal(8, dtype=np.float64)}
     assert_same(model_of(17, graph), feeds, bound=BOUND)
 
 
-def test_layer_normalization_of_float16_computes_in_float32() -> None:
+def test_layer_normalization_of_float16_computes_in_float32():
     graph = "g (float16[2,8] x, float16[8] s) => (float16[2,8] y) { y = LayerNormalization(x, s) }"
     model = model_of(17, graph)
     feeds = {"x": normal(2, 8, dtype=np.float16), "s": normal(8, dtype=np.float16)}
@@ -70,7 +68,7 @@ def test_layer_normalization_of_float16_computes_in_float32() -> None:
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("RMSNormalization"))
 @pytest.mark.parametrize("axis", [1, -1])
-def test_rms_normalization_within_its_bound(op_type: str, version: int, axis: int) -> None:
+def test_rms_normalization_within_its_bound(op_type, version, axis):
     sizes = "3,8" if axis == 1 else "8"
     shape = tuple(map(int, sizes.split(",")))
     graph = f"g (float[2,3,8] x, float[{sizes}] s) => (float[2,3,8] y) {{ y = {op_type}<axis={axis}>(x, s) }}"
@@ -78,14 +76,14 @@ def test_rms_normalization_within_its_bound(op_type: str, version: int, axis: in
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 4, 5), (2, 6, 7), (1, 6, 2, 3, 4)])
-def test_group_normalization_within_its_bound(shape: tuple[int, ...]) -> None:
+def test_group_normalization_within_its_bound(shape):
     sizes = ",".join(map(str, shape))
     graph = f"""g (float[{sizes}] x, float[6] s, float[6] b) => (float[{sizes}] y)
         {{ y = GroupNormalization<num_groups=3>(x, s, b) }}"""
     assert_same(model_of(21, graph), {"x": normal(*shape) * 3 + 1, "s": normal(6), "b": normal(6, seed=1)}, bound=BOUND)
 
 
-def test_group_normalization_18_scales_each_group() -> None:
+def test_group_normalization_18_scales_each_group():
     # onnx.checker calls version 18 deprecated, and onnxruntime has no kernel: version 21 is the measure.
     graph = """g (float[2,6,4] x, float[{n}] s, float[{n}] b) => (float[2,6,4] y)
         {{ y = GroupNormalization<num_groups=3>(x, s, b) }}"""
@@ -96,7 +94,7 @@ def test_group_normalization_18_scales_each_group() -> None:
 
 
 @pytest.mark.parametrize(("op_type", "version"), read_versions("MeanVarianceNormalization"))
-def test_mean_variance_normalization_within_its_bound(op_type: str, version: int) -> None:
+def test_mean_variance_normalization_within_its_bound(op_type, version):
     for axes in ("", "<axes=[0,1,-1]>"):
         graph = f"g (float[2,3,4,5] x) => (float[2,3,4,5] y) {{ y = {op_type}{axes}(x) }}"
         model, feeds = model_of(version, graph), {"x": normal(2, 3, 4, 5) * 3 + 1}

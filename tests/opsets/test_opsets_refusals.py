@@ -1,7 +1,5 @@
 """What opset 8 cannot say: one node each, and the reason that its blocker gives."""
 
-from __future__ import annotations
-
 import pytest
 from opset_pair import blockers_of, model_of
 
@@ -55,6 +53,6 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("reason", "opset", "graph"), REFUSED)
-def test_what_the_older_opset_lacks_is_refused_with_the_reason(reason: str, opset: int, graph: str) -> None:
+def test_what_the_older_opset_lacks_is_refused_with_the_reason(reason, opset, graph):
     (blocker,) = blockers_of(model_of(opset, graph))
     assert reason in blocker.reason

@@ -1,7 +1,5 @@
 """Nothing that changed between opset 8 and 26 is forgotten, and every row says what onnx's schemas say."""
 
-from __future__ import annotations
-
 from onnx import defs
 
 from resizefix.opsets.signatures import since_version
@@ -30,7 +28,7 @@ def has_a_row_or_a_reason(op_type: str) -> bool:
     return row is not None and changed <= set(row.reads) and row.writes == since_version(op_type, 8)
 
 
-def test_every_operator_that_changed_since_opset_8_has_a_row_or_a_reason() -> None:
+def test_every_operator_that_changed_since_opset_8_has_a_row_or_a_reason():
     assert len(OPERATORS) > 150
     assert [op_type for op_type in OPERATORS if not has_a_row_or_a_reason(op_type)] == []
 
@@ -42,15 +40,15 @@ def has_a_row_where_it_changed_with_opset_8(op_type: str) -> bool:
     return set(row.reads) == versions_between(op_type, 7, 8) and row.writes == since_version(op_type, 7)
 
 
-def test_every_operator_that_changed_with_opset_8_has_a_row() -> None:
+def test_every_operator_that_changed_with_opset_8_has_a_row():
     assert [op_type for op_type in OPERATORS if not has_a_row_where_it_changed_with_opset_8(op_type)] == []
 
 
-def test_rows_and_reasons_name_operators_that_exist() -> None:
+def test_rows_and_reasons_name_operators_that_exist():
     assert set(TO_OPSET_8) | set(ABSENT) | set(TO_OPSET_7) <= set(OPERATORS)
 
 
-def test_a_row_reads_versions_that_exist() -> None:
+def test_a_row_reads_versions_that_exist():
     newest = defs.onnx_opset_version()
     rows = [*TO_OPSET_8.values(), *TO_OPSET_7.values()]
     read = {(row.op_type, version) for row in rows for version in row.reads if version <= newest}

@@ -1,7 +1,5 @@
 """Models whose resize gets its operand from a chain, and what is recovered from them."""
 
-from __future__ import annotations
-
 import onnx.parser
 
 from resizefix.dialects.model_view import ModelView

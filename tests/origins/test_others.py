@@ -1,7 +1,5 @@
 """The other readers of a constant: a sequence like a tuple, that many nodes share."""
 
-from __future__ import annotations
-
 import pickle
 
 import resizefix

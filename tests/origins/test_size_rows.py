@@ -1,7 +1,5 @@
 """Each row says of sizes what onnxruntime does with tensors of them: the same output, or a failed run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every page must be: well-formed, self-contained, labelled."""
 
-from __future__ import annotations
-
 import html.parser
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Models that reports are made of in these tests."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx.parser
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper

@@ -1,7 +1,5 @@
 """The runtimes that are installed here; a test that needs another is skipped, and says which and how to install it."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

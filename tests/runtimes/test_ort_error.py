@@ -1,7 +1,5 @@
 """onnxruntime's errors, as onnxruntime 1.31.1 words them, in one sentence."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -16,10 +14,7 @@ ADD = f"Non-zero status code returned while running Add node. Name:'/up/Add' Sta
 MISMATCH = "Attempting to broadcast an axis by a dimension other than 1. 2 by 4"
 
 CASES = {
-    "a kernel that fails": (
-        f"[ONNXRuntimeError] : 1 : FAIL : {ADD}{MISMATCH}\n",
-        OrtError(MISMATCH, "/up/Add", "Add"),
-    ),
+    "a kernel that fails": (f"[ONNXRuntimeError] : 1 : FAIL : {ADD}{MISMATCH}\n", OrtError(MISMATCH, "/up/Add", "Add")),
     "the innermost node of nested bodies": (
         "[ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running If node. Name:'if0' "
         f"Status Message: {ADD}{MISMATCH}\n",
@@ -86,12 +81,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_sentence_and_the_node_are_found(case: str) -> None:
+def test_the_sentence_and_the_node_are_found(case):
     text, expected = CASES[case]
     assert read_ort_error(text) == expected
 
 
-def test_a_long_text_is_read_in_the_blink_of_an_eye() -> None:
+def test_a_long_text_is_read_in_the_blink_of_an_eye():
     words = CASES["feeds that do not fit"][0]
     for filler in ("x" * 200_000, "a.h:1 " * 30_000, "(" * 200_000, "Load model from " * 10_000):
         start = time.monotonic()

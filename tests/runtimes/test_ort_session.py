@@ -1,9 +1,5 @@
 """Sessions of onnxruntime: what they take, give, refuse, and that they say nothing on stderr."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import onnx
 import pytest
@@ -27,7 +23,7 @@ def floats(*values: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("optimized", [False, True])
-def test_a_session_names_what_it_takes_and_gives(optimized: bool) -> None:
+def test_a_session_names_what_it_takes_and_gives(optimized):
     session = open_session(document(ADD), optimized=optimized)
     assert [(entry.name, entry.shape) for entry in session.inputs] == [("x", ("a", 3)), ("z", ("b", 3))]
     assert session.outputs == ("y",)
@@ -35,7 +31,7 @@ def test_a_session_names_what_it_takes_and_gives(optimized: bool) -> None:
     np.testing.assert_array_equal(result["y"], np.full((2, 3), 2, np.float32))
 
 
-def test_an_inner_tensor_can_be_looked_at_and_the_document_is_not_touched() -> None:
+def test_an_inner_tensor_can_be_looked_at_and_the_document_is_not_touched():
     doc = document(TWO_STEPS)
     before = doc.light_bytes()
     session = open_session(doc, optimized=False, extra_outputs=("t", "y"))
@@ -44,12 +40,12 @@ def test_an_inner_tensor_can_be_looked_at_and_the_document_is_not_touched() -> N
     assert doc.light_bytes() == before
 
 
-def test_a_tensor_to_look_at_that_does_not_exist_cannot_be_loaded() -> None:
+def test_a_tensor_to_look_at_that_does_not_exist_cannot_be_loaded():
     with pytest.raises(CannotLoadError, match="nope"):
         open_session(document(TWO_STEPS), optimized=False, extra_outputs=("nope",))
 
 
-def test_a_default_is_used_unless_it_is_fed() -> None:
+def test_a_default_is_used_unless_it_is_fed():
     text = f"{HEADER} g (float[1] x, float[1] w) => (float[1] y) <float[1] w = {{10}}> {{ y = Add(x, w) }}"
     for optimized in (False, True):
         session = open_session(document(text), optimized=optimized)
@@ -57,7 +53,7 @@ def test_a_default_is_used_unless_it_is_fed() -> None:
         assert session.run({"x": floats(1), "w": floats(2)})["y"] == [3]
 
 
-def test_external_data_are_found_in_the_documents_folder(tmp_path: Path) -> None:
+def test_external_data_are_found_in_the_documents_folder(tmp_path):
     weight = np.arange(2000, dtype=np.float32)
     model = parser.parse_model(f"{HEADER} g (float[2000] x) => (float[2000] y) {{ y = Add(x, w) }}")
     model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
@@ -66,7 +62,7 @@ def test_external_data_are_found_in_the_documents_folder(tmp_path: Path) -> None
     np.testing.assert_array_equal(session.run({"x": np.zeros(2000, np.float32)})["y"], weight)
 
 
-def test_a_failing_run_names_the_node_and_says_why_in_one_sentence() -> None:
+def test_a_failing_run_names_the_node_and_says_why_in_one_sentence():
     doc = document(ADD)
     doc.proto.graph.node[0].name = "/up/Add"
     session = open_session(doc, optimized=False)
@@ -78,7 +74,7 @@ def test_a_failing_run_names_the_node_and_says_why_in_one_sentence() -> None:
     assert str(error) == f"the model cannot be run at node '/up/Add' (Add): {error.reason}"
 
 
-def test_a_failing_node_without_a_name_is_named_as_in_our_reports() -> None:
+def test_a_failing_node_without_a_name_is_named_as_in_our_reports():
     doc = document(f"{HEADER} g (float[a] x, float[b] z) => (y) {{ t = Neg(x) y = Add(t, z) }}")
     with pytest.raises(CannotRunError) as caught:
         open_session(doc, optimized=False).run({"x": floats(1, 2), "z": floats(1, 2, 3)})
@@ -86,7 +82,7 @@ def test_a_failing_node_without_a_name_is_named_as_in_our_reports() -> None:
     assert doc.proto.graph.node[1].name == ""
 
 
-def test_a_failure_in_the_body_of_an_if_names_the_inner_node() -> None:
+def test_a_failure_in_the_body_of_an_if_names_the_inner_node():
     doc = document(
         f"""{HEADER} g (float[a] x, float[b] z, bool c) => (y) {{
             y = If(c) <then_branch = t () => (float[p] u) {{ u = Add(x, z) }},
@@ -111,13 +107,13 @@ def test_a_failure_in_the_body_of_an_if_names_the_inner_node() -> None:
         ({"x": np.ones((2, 3), np.float32), "z": np.ones((1, 3), np.float32), "q": floats(1)}, "q"),
     ],
 )
-def test_feeds_that_do_not_fit_are_a_failed_run_without_a_node(feeds: dict[str, np.ndarray], words: str) -> None:
+def test_feeds_that_do_not_fit_are_a_failed_run_without_a_node(feeds, words):
     with pytest.raises(CannotRunError, match=words) as caught:
         open_session(document(ADD), optimized=False).run(feeds)
     assert caught.value.node is None
 
 
-def test_an_operator_of_nobody_is_named_as_a_custom_op() -> None:
+def test_an_operator_of_nobody_is_named_as_a_custom_op():
     doc = document(
         '<ir_version: 8, opset_import: ["":17, "acme":1]> g (float[2] x) => (float[2] y) { y = acme.Swish(x) }'
     )
@@ -127,7 +123,7 @@ def test_an_operator_of_nobody_is_named_as_a_custom_op() -> None:
     assert caught.value.reason == "no implementation of acme:Swish is registered"
 
 
-def test_a_model_that_is_refused_for_another_reason_is_no_custom_op() -> None:
+def test_a_model_that_is_refused_for_another_reason_is_no_custom_op():
     doc = document(f"{HEADER} g (float[1,1,2,2] x) => (y) {{ y = Resize(x) }}")
     with pytest.raises(CannotLoadError) as caught:
         open_session(doc, optimized=False)
@@ -135,14 +131,14 @@ def test_a_model_that_is_refused_for_another_reason_is_no_custom_op() -> None:
     assert (caught.value.node, caught.value.op_type) == ("Resize#0", "Resize")
 
 
-def test_local_functions_and_contrib_operators_are_registered() -> None:
+def test_local_functions_and_contrib_operators_are_registered():
     text = """<ir_version: 8, opset_import: ["":17, "local":1, "com.microsoft":1]>
         g (float[2] x) => (y) { a = local.f(x) b = com.microsoft.Gelu(a) y = local.missing(b) }
         <domain: "local", opset_import: ["":17]> f (x) => (y) { y = Neg(x) }"""
     assert unregistered_operators(parser.parse_model(text)) == ("local:missing",)
 
 
-def test_a_custom_op_library_that_is_missing_or_none_is_a_wrong_argument(tmp_path: Path) -> None:
+def test_a_custom_op_library_that_is_missing_or_none_is_a_wrong_argument(tmp_path):
     with pytest.raises(UsageError, match="no custom-op library"):
         open_session(document(TWO_STEPS), optimized=False, custom_op_libraries=[str(tmp_path / "lib.so")])
     (tmp_path / "lib.so").write_text("text")
@@ -157,7 +153,7 @@ def value_model(type_: onnx.TypeProto) -> Document:
     return Document.from_proto(model)
 
 
-def test_sequences_and_optionals_come_and_go() -> None:
+def test_sequences_and_optionals_come_and_go():
     floats_type = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
     session = open_session(value_model(helper.make_sequence_type_proto(floats_type)), optimized=False)
     result = session.run({"x": [floats(1), floats(2, 3)]})["y"]
@@ -170,13 +166,13 @@ def test_sequences_and_optionals_come_and_go() -> None:
     assert session.run({"x": None}) == {"y": None}
 
 
-def test_strings_come_and_go() -> None:
+def test_strings_come_and_go():
     session = open_session(value_model(helper.make_tensor_type_proto(TensorProto.STRING, [2])), optimized=False)
     assert session.run({"x": np.array(["a", "ü"], object)})["y"].tolist() == ["a", "ü"]
 
 
 @pytest.mark.parametrize("elem_type", [TensorProto.BFLOAT16, TensorProto.FLOAT8E4M3FN])
-def test_types_that_numpy_lacks_come_and_go(elem_type: int) -> None:
+def test_types_that_numpy_lacks_come_and_go(elem_type):
     dtype = helper.tensor_dtype_to_np_dtype(elem_type)
     value = floats(0.5, -1, 2).astype(dtype)
     session = open_session(value_model(helper.make_tensor_type_proto(elem_type, [3])), optimized=False)
@@ -200,13 +196,13 @@ def packed_model(elem_type: int, op_type: str) -> Document:
 
 
 @pytest.mark.parametrize(("elem_type", "values"), [(TensorProto.INT4, (-8, 7, -1)), (TensorProto.UINT4, (0, 15, 8))])
-def test_packed_integers_come_out_whole(elem_type: int, values: tuple[int, ...]) -> None:
+def test_packed_integers_come_out_whole(elem_type, values):
     session = open_session(packed_model(elem_type, "QuantizeLinear"), optimized=False)
     result = session.run({"x": floats(*values)})["y"]
     assert result.astype(int).tolist() == list(values)
 
 
-def test_packed_integers_cannot_be_fed_and_this_is_said() -> None:
+def test_packed_integers_cannot_be_fed_and_this_is_said():
     session = open_session(packed_model(TensorProto.INT4, "DequantizeLinear"), optimized=False)
     value = np.array([1, 2, 3]).astype(helper.tensor_dtype_to_np_dtype(TensorProto.INT4))
     with pytest.raises(CannotRunError, match="cannot take INT4 inputs"):
@@ -219,7 +215,7 @@ SAME_NOISE_ELSEWHERE = (
 )
 
 
-def test_random_nodes_draw_the_same_in_every_run_and_after_an_edit() -> None:
+def test_random_nodes_draw_the_same_in_every_run_and_after_an_edit():
     feeds = {"x": floats(0, 0, 0)}
     session = open_session(document(NOISE), optimized=False)
     first = session.run(feeds)["y"]
@@ -228,7 +224,7 @@ def test_random_nodes_draw_the_same_in_every_run_and_after_an_edit() -> None:
     np.testing.assert_array_equal(open_session(document(SAME_NOISE_ELSEWHERE), optimized=True).run(feeds)["y"], first)
 
 
-def test_nothing_is_written_to_stderr_or_stdout(capfd: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_written_to_stderr_or_stdout(capfd):
     stale_output = (
         f'{HEADER} g (float[1,1,4,4] x, float[4] s) => (float[1,1,8,8] y) {{ y = Resize<mode="nearest">(x,,s) }}'
     )

@@ -1,7 +1,5 @@
 """The copy that onnxruntime opens."""
 
-from __future__ import annotations
-
 from onnx import parser
 
 from resizefix.document.document import Document
@@ -19,7 +17,7 @@ def seeds(doc: Document) -> list[float]:
     return [attribute.f for node in nodes for attribute in node.attribute if attribute.name == "seed"]
 
 
-def test_a_model_with_named_nodes_and_no_randomness_is_rendered_as_it_is() -> None:
+def test_a_model_with_named_nodes_and_no_randomness_is_rendered_as_it_is():
     doc = document(f"{HEADER} g (float[2] x) => (float[2] y) {{ y = Neg(x) }}")
     doc.proto.graph.node[0].name = "n"
     prepared = prepare_for_ort(doc)
@@ -27,13 +25,13 @@ def test_a_model_with_named_nodes_and_no_randomness_is_rendered_as_it_is() -> No
     assert not prepared.random
 
 
-def test_a_label_that_is_taken_is_not_given_a_second_time() -> None:
+def test_a_label_that_is_taken_is_not_given_a_second_time():
     doc = document(f"{HEADER} g (float[2] x) => (float[2] y) {{ t = Neg(x) y = Neg(t) }}")
     doc.proto.graph.node[0].name = "Neg#1"
     assert [node.name for node in prepare_for_ort(doc).model.graph.node] == ["Neg#1", ""]
 
 
-def test_unnamed_nodes_in_bodies_get_a_label_too() -> None:
+def test_unnamed_nodes_in_bodies_get_a_label_too():
     doc = document(
         f"""{HEADER} g (float[a] x, bool c) => (y) {{
             y = If(c) <then_branch = t () => (float[p] u) {{ u = Neg(x) }},
@@ -45,7 +43,7 @@ def test_unnamed_nodes_in_bodies_get_a_label_too() -> None:
     assert [attribute.g.node[0].name for attribute in node.attribute] == ["Neg#0", "Identity#0"]
 
 
-def test_a_seed_hangs_on_the_name_of_the_tensor_and_not_on_its_place() -> None:
+def test_a_seed_hangs_on_the_name_of_the_tensor_and_not_on_its_place():
     alone = document(f"{HEADER} g (float[2] x) => (r) {{ r = RandomNormalLike(x) }}")
     behind = document(f"{HEADER} g (float[2] x) => (r) {{ t = Neg(x) r = RandomNormalLike(t) }}")
     other = document(f"{HEADER} g (float[2] x) => (q) {{ q = RandomNormalLike(x) }}")
@@ -53,13 +51,13 @@ def test_a_seed_hangs_on_the_name_of_the_tensor_and_not_on_its_place() -> None:
     assert seeds(alone) != seeds(other)
 
 
-def test_a_seed_that_the_file_has_stays() -> None:
+def test_a_seed_that_the_file_has_stays():
     doc = document(f"{HEADER} g (float[2] x) => (r) {{ r = RandomNormalLike<seed = 7.0>(x) }}")
     assert seeds(doc) == [7.0]
     assert prepare_for_ort(doc).random
 
 
-def test_dropout_is_random_in_training_mode_alone() -> None:
+def test_dropout_is_random_in_training_mode_alone():
     inference = document(f"{HEADER} g (float[2] x) => (y) {{ y = Dropout(x) }}")
     training = document(f"{HEADER} g (float[2] x, float r, bool t) => (y) {{ y = Dropout(x, r, t) }}")
     assert not prepare_for_ort(inference).random
@@ -67,7 +65,7 @@ def test_dropout_is_random_in_training_mode_alone() -> None:
     assert [attribute.name for attribute in prepare_for_ort(inference).model.graph.node[0].attribute] == []
 
 
-def test_an_operator_of_another_domain_is_left_alone() -> None:
+def test_an_operator_of_another_domain_is_left_alone():
     doc = document(
         '<ir_version: 8, opset_import: ["":17, "acme":1]> g (float[2] x) => (y) { y = acme.RandomNormal(x) }'
     )

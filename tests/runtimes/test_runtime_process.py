@@ -3,8 +3,6 @@
 The runtime is a package `openvino` of a few lines, in another Python: what it does, a real one may do.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

@@ -1,7 +1,5 @@
 """The runtimes themselves, where they are installed, each in its own process."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a graph says it wants to be fed."""
 
-from __future__ import annotations
-
 from onnx import ModelProto, TensorProto, TypeProto, helper, parser
 
 from resizefix.runtimes.inputs import InputKind, model_inputs
@@ -23,7 +21,7 @@ WITH_INITIALIZER = (
 FLOATS = helper.make_tensor_type_proto(TensorProto.FLOAT, [2, "n"])
 
 
-def test_sizes_symbols_and_unknowns_are_told_apart() -> None:
+def test_sizes_symbols_and_unknowns_are_told_apart():
     (x,) = model_inputs(model('<ir_version: 8, opset_import: ["":17]> g (float[1,n,?] x) => (float y) { y = Neg(x) }'))
     assert x.shape == (1, "n", None)
     assert x.elem_type == TensorProto.FLOAT
@@ -31,14 +29,14 @@ def test_sizes_symbols_and_unknowns_are_told_apart() -> None:
     assert x.type_text == "float[1,n,?]"
 
 
-def test_the_question_mark_that_exporters_write_as_a_name_is_no_symbol() -> None:
+def test_the_question_mark_that_exporters_write_as_a_name_is_no_symbol():
     proto = model('<ir_version: 8, opset_import: ["":17]> g (float[a,b] x) => (float y) { y = Neg(x) }')
     proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "?"
     proto.graph.input[0].type.tensor_type.shape.dim[1].dim_value = -1
     assert model_inputs(proto)[0].shape == (None, None)
 
 
-def test_an_unknown_rank_is_not_rank_zero() -> None:
+def test_an_unknown_rank_is_not_rank_zero():
     proto = model('<ir_version: 8, opset_import: ["":17]> g (float x, float[] y) => (float z) { z = Add(x, y) }')
     scalar, unknown = model_inputs(proto)
     assert scalar.shape == ()
@@ -49,18 +47,18 @@ def test_an_unknown_rank_is_not_rank_zero() -> None:
     assert not unknown.is_static
 
 
-def test_from_ir_4_on_an_initializer_of_an_inputs_name_is_its_default() -> None:
+def test_from_ir_4_on_an_initializer_of_an_inputs_name_is_its_default():
     assert [(entry.name, entry.has_default) for entry in model_inputs(model(WITH_INITIALIZER % 4))] == [
         ("x", False),
         ("w", True),
     ]
 
 
-def test_up_to_ir_3_a_listed_initializer_is_no_input() -> None:
+def test_up_to_ir_3_a_listed_initializer_is_no_input():
     assert [entry.name for entry in model_inputs(model(WITH_INITIALIZER % 3))] == ["x"]
 
 
-def test_containers_are_named_and_show_the_tensor_inside() -> None:
+def test_containers_are_named_and_show_the_tensor_inside():
     sequence = helper.make_sequence_type_proto(FLOATS)
     cases = {
         InputKind.TENSOR: FLOATS,
@@ -74,7 +72,7 @@ def test_containers_are_named_and_show_the_tensor_inside() -> None:
     assert model_inputs(typed_model(sequence))[0].type_text == "sequence of float[2,n]"
 
 
-def test_maps_and_sparse_tensors_are_named_as_such() -> None:
+def test_maps_and_sparse_tensors_are_named_as_such():
     a_map = helper.make_map_type_proto(TensorProto.INT64, FLOATS)
     assert model_inputs(typed_model(a_map))[0].kind is InputKind.MAP
     sparse = helper.make_sparse_tensor_type_proto(TensorProto.DOUBLE, [2])

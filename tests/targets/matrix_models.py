@@ -4,8 +4,6 @@ The names were given when the cases were measured; the rebuilt models get the re
 This file has the forms, attributes, ranks and types; matrix_sources.py has the sources of scales, and `build` for all.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The second half of matrix_models.py: where scales and sizes come from (groups J, K), and whole small nets (L, P)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

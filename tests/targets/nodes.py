@@ -1,7 +1,5 @@
 """Facts of four ordinary nodes (scale H and W by 2), to start examples from."""
 
-from __future__ import annotations
-
 from onnx import TensorProto
 
 from resizefix.interpolation import ExtentKind
@@ -47,10 +45,6 @@ RESIZE_11 = changed(
     roi=Roi.EMPTY,
 )
 SIZED_11 = changed(
-    RESIZE_11,
-    n_inputs=4,
-    extent=ExtentKind.SIZES,
-    values=(1.0, 3.0, 16.0, 16.0),
-    operand_type=TensorProto.INT64,
+    RESIZE_11, n_inputs=4, extent=ExtentKind.SIZES, values=(1.0, 3.0, 16.0, 16.0), operand_type=TensorProto.INT64
 )
 NODES = {"Upsample-7": UPSAMPLE_7, "Upsample-9": UPSAMPLE_9, "Resize-10": RESIZE_10, "Resize-11": RESIZE_11}

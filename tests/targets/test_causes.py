@@ -1,7 +1,5 @@
 """What runtimes do by a cause of their own, found by random cases and read in their sources: a row of each rule."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

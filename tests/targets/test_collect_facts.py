@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -26,7 +24,7 @@ def only(graph: str, opset: int = 13, **options: object) -> SiteFacts:
     return found
 
 
-def test_an_ordinary_node_has_all_its_facts() -> None:
+def test_an_ordinary_node_has_all_its_facts():
     assert only(
         """g (float[1,3,8,"w"] x) => (float[a,b,c,d] y) <float[4] s = {1, 1, 2, 2}> {
              [up] y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric", antialias = 1,
@@ -60,14 +58,14 @@ def test_an_ordinary_node_has_all_its_facts() -> None:
     )
 
 
-def test_attributes_that_are_not_written_have_the_onnx_default() -> None:
+def test_attributes_that_are_not_written_have_the_onnx_default():
     found = only("g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { y = Resize (x, , s) }")
     assert (found.mode, found.coordinate_transformation_mode) == ("nearest", "half_pixel")
     assert (found.nearest_mode, found.keep_aspect_ratio_policy) == ("round_prefer_floor", "stretch")
     assert found.attributes == frozenset()
 
 
-def test_nodes_come_in_the_order_of_the_file_and_nameless_ones_are_counted() -> None:
+def test_nodes_come_in_the_order_of_the_file_and_nameless_ones_are_counted():
     found = facts(
         """g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
              a = Resize (x, , s)
@@ -79,7 +77,7 @@ def test_nodes_come_in_the_order_of_the_file_and_nameless_ones_are_counted() -> 
     assert [node.node for node in found] == ["#0", "second", "#2"]
 
 
-def test_the_scales_of_upsample_are_the_attribute_below_opset_9_and_the_operand_from_then_on() -> None:
+def test_the_scales_of_upsample_are_the_attribute_below_opset_9_and_the_operand_from_then_on():
     attribute = "g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Upsample <scales = [1.0,1.0,2.0,3.0]> (x) }"
     found = only(attribute, opset=8)
     assert (found.source, found.values, found.length) == (S.ATTRIBUTE, (1.0, 1.0, 2.0, 3.0), 4)
@@ -91,7 +89,7 @@ def test_the_scales_of_upsample_are_the_attribute_below_opset_9_and_the_operand_
     assert only(both, opset=9).values == (1.0, 1.0, 5.0, 5.0)
 
 
-def test_height_scale_and_width_scale_count_as_scales_of_nchw() -> None:
+def test_height_scale_and_width_scale_count_as_scales_of_nchw():
     found = only(
         "g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Upsample <height_scale = 2.0, width_scale = 3.0> (x) }",
         opset=1,
@@ -115,9 +113,7 @@ EMPTY = "float[0] e = {}"
         ("(x)", None, Roi.ABSENT, False),
     ],
 )
-def test_empty_tensors_and_missing_inputs_decide_what_gives_the_extent(
-    inputs: str, extent: ExtentKind | None, roi: Roi, empty_sizes: bool
-) -> None:
+def test_empty_tensors_and_missing_inputs_decide_what_gives_the_extent(inputs, extent, roi, empty_sizes):
     found = only(
         f"""g (float[1,3,8,8] x) => (float[a,b,c,d] y)
             <{EMPTY}, float[8] r = {{0,0,0,0,1,1,1,1}}, float[4] s = {{1,1,2,2}},
@@ -128,7 +124,7 @@ def test_empty_tensors_and_missing_inputs_decide_what_gives_the_extent(
     assert (found.source is S.ABSENT) == (extent is None)
 
 
-def test_an_empty_input_at_the_end_is_reported_from_one_before_it() -> None:
+def test_an_empty_input_at_the_end_is_reported_from_one_before_it():
     last = "g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> { y = Resize (x, , s, ) }"
     model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> {last}')
     model.graph.node[0].input[:] = ["x", "", "s", ""]
@@ -161,7 +157,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize(("chain", "source"), SOURCES.items())
-def test_the_source_of_a_computed_operand_is_the_most_fleeting_of_all_it_is_made_of(chain: str, source: S) -> None:
+def test_the_source_of_a_computed_operand_is_the_most_fleeting_of_all_it_is_made_of(chain, source):
     found = only(
         f"""g (float[1,3,8,8] x, int64[4] i64, int32[4] i32, uint8[4] u8, float[4] f32, int64[2,4] table,
                int64[99,4] many) => (float[a,b,c,d] y)
@@ -172,7 +168,7 @@ def test_the_source_of_a_computed_operand_is_the_most_fleeting_of_all_it_is_made
     assert found.source is source
 
 
-def test_graph_inputs_that_feed_the_node_are_told_apart_by_type_and_rank() -> None:
+def test_graph_inputs_that_feed_the_node_are_told_apart_by_type_and_rank():
     def source(declared: str) -> S:
         return only(f"g (float[1,3,8,8] x, {declared}) => (float[a,b,c,d] y) {{ y = Resize (x, , , z) }}").source
 
@@ -182,7 +178,7 @@ def test_graph_inputs_that_feed_the_node_are_told_apart_by_type_and_rank() -> No
     assert source("float[1,4] z") is S.DATA
 
 
-def test_a_default_is_an_initializer_and_an_input_and_its_value_is_known() -> None:
+def test_a_default_is_an_initializer_and_an_input_and_its_value_is_known():
     graph = "g (float[1,3,8,8] x, float[4] s = {1,1,2,2}) => (float[a,b,c,d] y) { y = Resize (x, , s) }"
     found = only(graph)
     assert (found.source, found.values, found.ir_version) == (S.INITIALIZER_AND_INPUT, (1.0, 1.0, 2.0, 2.0), 8)
@@ -190,12 +186,12 @@ def test_a_default_is_an_initializer_and_an_input_and_its_value_is_known() -> No
     assert only(graph, ir=3).source is S.INITIALIZER_AND_INPUT
 
 
-def test_an_input_without_a_fixed_length_has_none() -> None:
+def test_an_input_without_a_fixed_length_has_none():
     found = only("""g (float[1,3,8,8] x, int64["k"] z) => (float[a,b,c,d] y) { y = Resize (x, , , z) }""")
     assert (found.length, found.operand_rank) == (None, 1)
 
 
-def test_a_node_in_a_branch_sees_the_outer_constant_and_knows_what_holds_it() -> None:
+def test_a_node_in_a_branch_sees_the_outer_constant_and_knows_what_holds_it():
     (found,) = facts(
         """g (float[1,3,8,8] x, bool c) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
              y = If (c) <then_branch = t () => (float[a,b,c,d] p) { p = Resize (x, , s) },
@@ -217,7 +213,7 @@ FUNCTION = """<domain: "local", opset_import: ["" : 13]> up (a, s) => (b) { b = 
         ("c = Identity (init) p = local.up (x, init) y = local.up (p, c)", S.UNKNOWN),
     ],
 )
-def test_an_input_of_a_function_is_what_its_calls_give_it(calls: str, source: S) -> None:
+def test_an_input_of_a_function_is_what_its_calls_give_it(calls, source):
     (found,) = facts(
         f"g (float[1,3,8,8] x, float[4] fed) => (float[a,b,c,d] y) <float[4] init = {{1,1,2,2}}> {{ {calls} }}",
         functions=FUNCTION,
@@ -226,7 +222,7 @@ def test_an_input_of_a_function_is_what_its_calls_give_it(calls: str, source: S)
     assert (found.source, found.enclosing) == (source, frozenset({"function"}))
 
 
-def test_an_attribute_that_a_function_takes_from_its_caller_is_left_at_its_default() -> None:
+def test_an_attribute_that_a_function_takes_from_its_caller_is_left_at_its_default():
     (found,) = facts(
         'g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = local.up <how = "linear"> (x) }',
         functions="""<domain: "local", opset_import: ["" : 13]> up <how> (a) => (b) {
@@ -237,23 +233,23 @@ def test_an_attribute_that_a_function_takes_from_its_caller_is_left_at_its_defau
     assert "mode" in found.attributes
 
 
-def test_operators_of_other_domains_are_no_sites() -> None:
+def test_operators_of_other_domains_are_no_sites():
     assert facts("g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = custom.Resize (x) }", imports=', "custom" : 1') == ()
 
 
-def test_a_node_that_is_no_valid_onnx_says_why() -> None:
+def test_a_node_that_is_no_valid_onnx_says_why():
     found = only('g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Upsample <mode = "nearest"> (x) }', opset=11)
     assert "Upsample was removed at opset 10" in (found.unreadable or "")
 
 
-def test_an_empty_constant_node_among_the_inputs_is_seen() -> None:
+def test_an_empty_constant_node_among_the_inputs_is_seen():
     graph = """g (float[1,3,8,8] x) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}, float[0] e = {}> {
                  r = Constant <value = float[0] {}> () y = Resize (x, r, s) }"""
     assert only(graph).empty_constant
     assert not only(graph.replace("(x, r, s)", "(x, e, s)")).empty_constant
 
 
-def test_values_in_an_external_file_are_read_from_its_folder(tmp_path: object) -> None:
+def test_values_in_an_external_file_are_read_from_its_folder(tmp_path):
     model = parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Resize (x, , s) }'
     )
@@ -275,18 +271,12 @@ def test_values_in_an_external_file_are_read_from_its_folder(tmp_path: object) -
         ((2,), None, (2.0,), None, None),
     ],
 )
-def test_scales_of_listed_axes_are_spread_over_all(
-    axes: tuple[int, ...] | None,
-    rank: int | None,
-    values: tuple[float, ...],
-    full: tuple[float, ...] | None,
-    resized: tuple[int, ...] | None,
-) -> None:
+def test_scales_of_listed_axes_are_spread_over_all(axes, rank, values, full, resized):
     found = RESIZE_18(extent=ExtentKind.SCALES, axes=axes, rank=rank, values=values)
     assert (found.full_scales, found.resized_axes) == (full, resized)
 
 
-def test_sizes_resize_the_axes_whose_static_size_differs() -> None:
+def test_sizes_resize_the_axes_whose_static_size_differs():
     def resized(
         shape: tuple[int | None, ...] | None, values: tuple[float, ...], axes: tuple[int, ...] | None
     ) -> object:
@@ -300,9 +290,7 @@ def test_sizes_resize_the_axes_whose_static_size_differs() -> None:
 
 
 @pytest.mark.parametrize(("declared", "length"), [("1", 1), ("n", None)])
-def test_sizes_computed_from_an_integer_input_have_its_length_where_inference_does_not_see_the_rank(
-    declared: str, length: int | None
-) -> None:
+def test_sizes_computed_from_an_integer_input_have_its_length_where_inference_does_not_see_the_rank(declared, length):
     model = parser.parse_model(
         f"""<ir_version: 8, opset_import: ["" : 15]>
         g (float[4] x, int64[{declared}] f) => (float[b,c] ys, float[d] x_again) {{

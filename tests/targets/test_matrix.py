@@ -4,8 +4,6 @@ matrix.tsv holds the verdicts, and how the resize layer of the parsed network wa
 the same verdict in every case.
 """
 
-from __future__ import annotations
-
 import csv
 import functools
 from pathlib import Path
@@ -48,15 +46,13 @@ def rejections(target: Target, case: str) -> list[str]:
     return [violation.rule for violation in found if violation.effect is Effect.REJECTED]
 
 
-def test_the_matrix_has_all_cases_and_each_rebuilds_to_a_model_with_a_resize() -> None:
+def test_the_matrix_has_all_cases_and_each_rebuilds_to_a_model_with_a_resize():
     assert len(MATRIX) == 897
     assert all(facts(row["case"]) for row in MATRIX)
 
 
 @pytest.mark.parametrize("target", [TENSORRT_RTX, TENSORRT_10], ids=lambda target: target.name)
-def test_a_node_is_rejected_by_the_rules_where_the_parser_or_the_builder_rejected_it_and_nowhere_else(
-    target: Target,
-) -> None:
+def test_a_node_is_rejected_by_the_rules_where_the_parser_or_the_builder_rejected_it_and_nowhere_else(target):
     wrong = [
         (row["case"], row["rtx_1.7.1"], rejected)
         for row in MATRIX
@@ -66,13 +62,13 @@ def test_a_node_is_rejected_by_the_rules_where_the_parser_or_the_builder_rejecte
     assert wrong == []
 
 
-def test_the_cases_left_out_are_rejected_though_no_rule_about_the_node_is_broken() -> None:
+def test_the_cases_left_out_are_rejected_though_no_rule_about_the_node_is_broken():
     verdicts = {row["case"]: row["rtx_1.7.1"] for row in MATRIX}
     assert all(verdicts[case] != "ok" for case in NOT_THE_NODE)
     assert [case for case in NOT_THE_NODE if rejections(TENSORRT_RTX, case)] == []
 
 
-def test_onnxruntime_runs_a_node_where_the_rules_say_so_and_nowhere_else() -> None:
+def test_onnxruntime_runs_a_node_where_the_rules_say_so_and_nowhere_else():
     wrong = [
         (row["case"], rejected)
         for row in MATRIX
@@ -88,12 +84,7 @@ COORDINATES = {
     "asymmetric": "ASYMMETRIC",
     "tf_half_pixel_for_nn": "(x + 0.5) / scale",  # TensorRT has no such transformation
 }
-ROUNDINGS = {
-    "floor": "FLOOR",
-    "ceil": "CEIL",
-    "round_prefer_floor": "HALF_DOWN",
-    "round_prefer_ceil": "HALF_UP",
-}
+ROUNDINGS = {"floor": "FLOOR", "ceil": "CEIL", "round_prefer_floor": "HALF_DOWN", "round_prefer_ceil": "HALF_UP"}
 
 
 def asked_for(node: SiteFacts) -> tuple[str, ...]:
@@ -107,7 +98,7 @@ def asked_for(node: SiteFacts) -> tuple[str, ...]:
     return mode, COORDINATES[coordinates], rounding if mode == "NEAREST" else "", selector
 
 
-def test_the_parser_sets_its_layer_up_as_onnx_says_where_no_rule_says_that_it_differs() -> None:
+def test_the_parser_sets_its_layer_up_as_onnx_says_where_no_rule_says_that_it_differs():
     seen = 0
     for row in MATRIX:
         if not row["resize_layer"]:
@@ -120,7 +111,7 @@ def test_the_parser_sets_its_layer_up_as_onnx_says_where_no_rule_says_that_it_di
     assert seen == 675
 
 
-def test_release_1_4_differs_for_int8_alone() -> None:
+def test_release_1_4_differs_for_int8_alone():
     differing = {row["case"] for row in MATRIX if row["rtx_1.4.0"] != row["rtx_1.7.1"]}
     int8 = {row["case"] for row in MATRIX if not RULES["int8-from-1.5"].holds(facts(row["case"])[0])}
     assert int8 <= differing
@@ -128,7 +119,7 @@ def test_release_1_4_differs_for_int8_alone() -> None:
 
 
 @pytest.mark.parametrize("target", TENSORRT_TARGETS, ids=lambda target: target.name)
-def test_every_target_gives_every_case_a_verdict_in_words(target: Target) -> None:
+def test_every_target_gives_every_case_a_verdict_in_words(target):
     for row in MATRIX:
         for node in facts(row["case"]):
             for violation in judge(target, node):

@@ -1,7 +1,5 @@
 """The rules about onnxruntime against onnxruntime itself: nodes drawn at random are run, and the verdicts compared."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -137,9 +135,7 @@ def is_empty_output(model: onnx.ModelProto, x: np.ndarray) -> bool:
 @of_this_release
 @settings(max_examples=300, deadline=None)
 @given(cases())
-def test_onnxruntime_runs_what_the_rules_accept_and_refuses_what_they_reject(
-    case: tuple[onnx.ModelProto, np.ndarray],
-) -> None:
+def test_onnxruntime_runs_what_the_rules_accept_and_refuses_what_they_reject(case):
     model, x = case
     (node,) = facts_of(Document.from_proto(model))
     rejected = [found.rule for found in judge(ONNXRUNTIME, node) if found.effect is Effect.REJECTED]
@@ -149,7 +145,7 @@ def test_onnxruntime_runs_what_the_rules_accept_and_refuses_what_they_reject(
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_ordinary_nodes_are_accepted(name: str) -> None:
+def test_ordinary_nodes_are_accepted(name):
     assert judge(ONNXRUNTIME, NODES[name]) == ()
 
 
@@ -212,19 +208,17 @@ EXAMPLES: list[tuple[str, Any, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("rule", "base", "broken", "kept"), EXAMPLES, ids=[example[0] for example in EXAMPLES])
-def test_a_rule_is_broken_by_its_example_and_kept_just_outside(
-    rule: str, base: Any, broken: dict[str, Any], kept: dict[str, Any]
-) -> None:
+def test_a_rule_is_broken_by_its_example_and_kept_just_outside(rule, base, broken, kept):
     assert rule in {found.rule for found in judge(ONNXRUNTIME, changed(base, **broken))}
     assert rule not in {found.rule for found in judge(ONNXRUNTIME, changed(base, **kept))}
 
 
-def test_every_rule_has_an_example() -> None:
+def test_every_rule_has_an_example():
     assert {example[0] for example in EXAMPLES} == {rule.name for rule in ONNXRUNTIME.rules}
 
 
 @of_this_release
-def test_with_a_policy_and_negative_axes_onnxruntime_returns_the_size_of_its_input() -> None:
+def test_with_a_policy_and_negative_axes_onnxruntime_returns_the_size_of_its_input():
     def shape(axes: list[int]) -> tuple[int, ...]:
         node = helper.make_node("Resize", ["x", "", "", "z"], ["y"], axes=axes, keep_aspect_ratio_policy="not_larger")
         x = np.ones((1, 1, 4, 4), np.float32)

@@ -5,8 +5,6 @@ different (computed otherwise without an error), refused. Where neither is known
 lengths that are not known: what is left out of `UNKNOWABLE` must agree.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -233,11 +231,7 @@ LISTED_SIZES = {"opset": "18", "axes": "2,3", "form": "sizes", "values": "10,14"
         ("tract", {"mode": "nearest", "nm": "ceil", **LISTED_SIZES}, []),
         ("tract", {"mode": "linear", **LISTED_SIZES, "dyn": "0"}, []),
         ("mnn", {"ct": "align_corners", "values": "1,1,0.6,1", "shape": "1x1x4x4"}, []),
-        (
-            "mnn",
-            {"values": "1,1.1,1.1,1", "shape": "1x2x4x16"},
-            ["no-mode-is-linear", "unchanged-sizes-are-sampled"],
-        ),
+        ("mnn", {"values": "1,1.1,1.1,1", "shape": "1x2x4x16"}, ["no-mode-is-linear", "unchanged-sizes-are-sampled"]),
         (
             "opencv-5",
             {"mode": "cubic", "ct": "half_pixel_symmetric", "form": "sizes_in", "values": "1,2,10,14"},

@@ -1,7 +1,5 @@
 """What is computed from fixed sizes is known to the rules of runtimes that compile for a shape."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

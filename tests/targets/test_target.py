@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,33 +16,33 @@ NO_HALVES = Rule("no-halves", lambda f: f.mode != "cubic", "cubic", "here", "", 
 TARGET = Target("some", "", "some parser", (NEAREST_ALONE, NO_HALVES))
 
 
-def test_a_node_that_breaks_no_rule_has_no_violations_and_is_accepted() -> None:
+def test_a_node_that_breaks_no_rule_has_no_violations_and_is_accepted():
     assert judge(TARGET, RESIZE_11) == ()
     assert accepted(())
 
 
-def test_a_violation_says_which_node_which_rule_why_by_whom_and_how_to_fix_it() -> None:
+def test_a_violation_says_which_node_which_rule_why_by_whom_and_how_to_fix_it():
     found = judge(TARGET, changed(RESIZE_11, node="r", mode="linear"))
     assert found == (Violation("r", "nearest-alone", "mode is linear", "here", "take nearest", Effect.REJECTED),)
     assert not accepted(found)
 
 
-def test_a_note_alone_leaves_a_node_accepted() -> None:
+def test_a_note_alone_leaves_a_node_accepted():
     notes = judge(Target("some", "", "", (NO_HALVES,)), changed(RESIZE_11, mode="cubic"))
     assert [note.effect for note in notes] == [Effect.NOTED]
     assert accepted(notes)
 
 
-def test_a_node_that_is_computed_otherwise_is_not_accepted() -> None:
+def test_a_node_that_is_computed_otherwise_is_not_accepted():
     assert not accepted((Violation("r", "", "", "", "", Effect.DIFFERENT),))
 
 
-def test_two_rules_of_one_name_are_a_mistake() -> None:
+def test_two_rules_of_one_name_are_a_mistake():
     with pytest.raises(ValueError, match="names a rule twice: \\['nearest-alone'\\]"):
         Target("some", "", "", (NEAREST_ALONE, NEAREST_ALONE))
 
 
-def test_a_rule_without_a_source_has_that_of_its_table_and_without_either_is_a_mistake() -> None:
+def test_a_rule_without_a_source_has_that_of_its_table_and_without_either_is_a_mistake():
     rules = (NEAREST_ALONE, Rule("not-cubic", lambda f: f.mode != "cubic", "cubic"))
     (target,) = targets_of("some", (Release("", "some parser"),), rules, source="there")
     assert [rule.source for rule in target.rules] == ["here", "there"]
@@ -65,9 +63,7 @@ RELEASES = tuple(Release(version, f"a-parser {version}") for version in ("5.0", 
         ("rtx", "", ["rtx"]),
     ],
 )
-def test_a_row_holds_for_the_releases_from_since_to_until_both_included(
-    since: str, until: str, having: list[str]
-) -> None:
+def test_a_row_holds_for_the_releases_from_since_to_until_both_included(since, until, having):
     rule = Rule("nearest-alone", NEAREST_ALONE.holds, "", "here", "", since=since, until=until)
     limit = OperatorLimit(frozenset({"Slice"}), "here", ranks=frozenset({5}), since=since, until=until)
     made = targets_of("some", RELEASES, (rule,), (limit,))
@@ -76,16 +72,16 @@ def test_a_row_holds_for_the_releases_from_since_to_until_both_included(
     assert [target.version for target in made if target.why_not({"Slice"}, TensorProto.FLOAT, 5)] == having
 
 
-def test_a_row_for_a_release_that_there_is_not_is_a_mistake() -> None:
+def test_a_row_for_a_release_that_there_is_not_is_a_mistake():
     with pytest.raises(ValueError, match=r"6\.0"):
         targets_of("some", RELEASES, (Rule("r", NEAREST_ALONE.holds, "", "here", "", since="6.0"),))
 
 
-def test_a_runtime_of_one_release_is_named_by_itself_alone() -> None:
+def test_a_runtime_of_one_release_is_named_by_itself_alone():
     assert [target.name for target in targets_of("some", (Release("", "some 1.2"),), ())] == ["some"]
 
 
-def test_the_targets_have_the_names_that_the_command_line_promises() -> None:
+def test_the_targets_have_the_names_that_the_command_line_promises():
     names = ["5.0", "5.1", "6.0", "7.0", "7.1", "7.2", "8.0", "8.4", "8.5", "9", "10", "rtx"]
     live = ["openvino", "opencv-4", "opencv-5", "ncnn", "mnn", "tract", "tvm"]
     read = ["qnn", "coreml", "nnapi", "migraphx", "tidl", "rknn"]
@@ -94,7 +90,7 @@ def test_the_targets_have_the_names_that_the_command_line_promises() -> None:
     assert all(target_named(target.name) is target for target in TARGETS)
 
 
-def test_an_unknown_target_is_a_usage_error_that_lists_them_all() -> None:
+def test_an_unknown_target_is_a_usage_error_that_lists_them_all():
     with pytest.raises(UsageError, match=r"'tensorrt-4'; there are tensorrt-5\.0, .*, onnxruntime, openvino, .*, rknn"):
         target_named("tensorrt-4")
 
@@ -114,12 +110,12 @@ NOT_KNOWN = {
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 @pytest.mark.parametrize("node", [node for name, node in NODES.items() if name != "Upsample-7"])
-def test_a_fact_that_is_not_known_breaks_no_rule(target: Target, node: SiteFacts) -> None:
+def test_a_fact_that_is_not_known_breaks_no_rule(target, node):
     with_all = {violation.rule for violation in judge(target, node)}
     assert {violation.rule for violation in judge(target, changed(node, **NOT_KNOWN))} <= with_all
 
 
-def test_facts_that_contradict_each_other_are_a_mistake() -> None:
+def test_facts_that_contradict_each_other_are_a_mistake():
     with pytest.raises(ValueError, match="rank 3 with input_shape"):
         changed(RESIZE_11, rank=3, input_shape=(1, 3, 8, 8))
 
@@ -175,9 +171,7 @@ any_facts = st.builds(
 
 @settings(max_examples=300, deadline=None)
 @given(any_facts, shapes, st.integers(0, 9))
-def test_every_target_judges_whatever_a_file_may_hold(
-    facts: SiteFacts, shape: tuple[int | None, ...] | None, rank: int
-) -> None:
+def test_every_target_judges_whatever_a_file_may_hold(facts, shape, rank):
     facts = changed(facts, input_shape=shape, rank=rank if shape is None else len(shape))
     for target in TARGETS:
         for violation in judge(target, facts):

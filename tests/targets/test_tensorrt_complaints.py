@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from onnx import parser
 
@@ -26,9 +24,7 @@ g (float[1,3,8,8] x, bool c) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
         ("Error Code 4: Shape Error (shapes differ)", None, None),
     ],
 )
-def test_a_complaint_of_the_builder_is_placed_where_it_names_a_node_or_a_tensor(
-    message: str, node: str | None, output: str | None
-) -> None:
+def test_a_complaint_of_the_builder_is_placed_where_it_names_a_node_or_a_tensor(message, node, output):
     (error,) = builder_errors([message], NODES)
     assert (error.node, error.output, error.message) == (node, output, message)
 
@@ -36,15 +32,15 @@ def test_a_complaint_of_the_builder_is_placed_where_it_names_a_node_or_a_tensor(
 CUDA = "[checkMacros.cpp::catchCudaError::250] Error Code 1: Cuda Runtime (cudaError 35: CUDA driver version)"
 
 
-def test_that_there_is_no_gpu_is_no_complaint_about_the_model() -> None:
+def test_that_there_is_no_gpu_is_no_complaint_about_the_model():
     assert builder_errors([CUDA, f"too large\n{CUDA}"], NODES) == (of_the_whole("too large"),)
     error = {"op_type": "Relu", "name": "inner_1", "index": 0, "message": f"Invalid Node - inner_1\n{CUDA}"}
     assert parser_errors([error], NODES) == (LiveError("inner_1", "p", 0, "Relu", "Invalid Node - inner_1"),)
 
 
-def test_a_complaint_that_says_nothing_else_is_kept() -> None:
+def test_a_complaint_that_says_nothing_else_is_kept():
     assert builder_errors([CUDA], NODES) == (of_the_whole(CUDA),)
 
 
-def test_bytes_that_are_no_model_have_no_nodes_to_name() -> None:
+def test_bytes_that_are_no_model_have_no_nodes_to_name():
     assert builder_errors(["(Relu_1: no)"], b"\xff\xff") == (of_the_whole("(Relu_1: no)"),)

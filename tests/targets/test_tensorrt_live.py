@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import json
 import subprocess
@@ -14,12 +12,7 @@ from matrix_sources import build
 from onnx import numpy_helper, parser
 
 from resizefix.runtimes import tensorrt as tensorrt_live
-from resizefix.runtimes.tensorrt import (
-    LiveParser,
-    LiveUnavailable,
-    LiveVerdict,
-    NetworkInput,
-)
+from resizefix.runtimes.tensorrt import LiveParser, LiveUnavailable, LiveVerdict, NetworkInput
 from resizefix.runtimes.tensorrt_errors import LiveError
 
 GOOD = """<ir_version: 8, opset_import: ["" : 13]>
@@ -65,14 +58,14 @@ def work(request, send):
     """
 
 
-def test_without_the_bindings_there_is_a_reason_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_bindings_there_is_a_reason_and_no_crash(monkeypatch):
     monkeypatch.setattr(tensorrt_live, "MODULE", "no_such_bindings")
     found = ask(model(GOOD))
     assert isinstance(found, LiveUnavailable)
     assert "pip install 'resizefix[tensorrt]'" in found.reason
 
 
-def test_bindings_that_do_not_load_are_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bindings_that_do_not_load_are_a_reason(tmp_path, monkeypatch):
     (tmp_path / "tensorrt_rtx_bindings.py").write_text("raise ImportError('libcuda is too old')")
     monkeypatch.setattr(tensorrt_live, "MODULE", "json")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -84,14 +77,14 @@ def test_bindings_that_do_not_load_are_a_reason(tmp_path: Path, monkeypatch: pyt
 ROOT = Path(tensorrt_live.__file__).parents[2]
 
 
-def test_a_crash_after_the_answer_keeps_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_after_the_answer_keeps_the_answer(tmp_path, monkeypatch):
     play(monkeypatch, tmp_path, ANSWER + "say('parsed', **parsed); os.kill(os.getpid(), signal.SIGSEGV)")
     with LiveParser() as live:
         for _ in range(3):
             assert live.ask(model(GOOD)) == LiveVerdict("TensorRT-RTX 0.0", True, layers=("RESIZE",), inputs=(X,))
 
 
-def test_a_crash_while_parsing_is_a_rejection_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_while_parsing_is_a_rejection_that_says_so(tmp_path, monkeypatch):
     play(monkeypatch, tmp_path, ANSWER + "os.kill(os.getpid(), signal.SIGSEGV)")
     found = ask(model(GOOD))
     assert isinstance(found, LiveVerdict)
@@ -99,7 +92,7 @@ def test_a_crash_while_parsing_is_a_rejection_that_says_so(tmp_path: Path, monke
     assert found.errors == (LiveError(None, None, None, "", "the parser crashed (SIGSEGV)"),)
 
 
-def test_a_crash_while_building_keeps_what_the_parser_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_while_building_keeps_what_the_parser_said(tmp_path, monkeypatch):
     play(monkeypatch, tmp_path, ANSWER + "say('parsed', **parsed); sys.exit(3)")
     found = ask(model(GOOD), build=True)
     assert isinstance(found, LiveVerdict)
@@ -107,20 +100,18 @@ def test_a_crash_while_building_keeps_what_the_parser_said(tmp_path: Path, monke
     assert found.errors[0].message == "the builder ended with exit code 3"
 
 
-def test_a_parser_that_takes_too_long_is_ended_and_gives_no_verdict(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parser_that_takes_too_long_is_ended_and_gives_no_verdict(tmp_path, monkeypatch):
     play(monkeypatch, tmp_path, ANSWER + "time.sleep(60)")
     with LiveParser(time_limit=1.5) as live:
         assert live.ask(model(GOOD)) == LiveUnavailable("TensorRT-RTX 0.0 did not answer within 1.5 s")
 
 
-def test_a_process_that_dies_at_its_start_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_dies_at_its_start_is_a_reason(tmp_path, monkeypatch):
     play(monkeypatch, tmp_path, "sys.exit(1)")
     assert ask(model(GOOD)) == LiveUnavailable("TensorRT-RTX crashes when it is started")
 
 
-def test_the_folder_and_the_profile_reach_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_and_the_profile_reach_the_process(tmp_path, monkeypatch):
     play(
         monkeypatch,
         tmp_path,
@@ -158,15 +149,15 @@ g (float[1,3,8,8] x, bool c) => (float[a,b,c,d] y) <float[4] s = {1,1,2,2}> {
     ],
 )
 def test_an_error_is_placed_by_name_and_by_position_where_names_do_not_tell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: dict[str, object], output: str | None, index: int | None
-) -> None:
+    tmp_path, monkeypatch, error, output, index
+):
     parsed = {"accepted": False, "errors": [{**error, "message": "no"}], "layers": [], "inputs": []}
     play(monkeypatch, tmp_path, ANSWER + f"say('parsed', **json.loads({json.dumps(parsed)!r})); say('done')")
     (found,) = verdict(NODES).errors
     assert (found.output, found.index, found.op_type, found.message) == (output, index, error["op_type"], "no")
 
 
-def test_the_worker_reads_nothing_of_the_package() -> None:
+def test_the_worker_reads_nothing_of_the_package():
     script = (
         "import sys; import resizefix.runtimes.tensorrt_worker;"
         "print([name for name in sys.modules if name.split('.')[0] in ('onnx', 'onnxruntime', 'numpy')])"
@@ -179,7 +170,7 @@ def test_the_worker_reads_nothing_of_the_package() -> None:
 
 
 @needs_tensorrt
-def test_a_resize_is_parsed_and_built() -> None:
+def test_a_resize_is_parsed_and_built():
     found = verdict(GOOD, build=True)
     assert found.parser.startswith("TensorRT-RTX 1.")
     assert (found.accepted, found.built, found.layers, found.inputs) == (True, True, ("RESIZE",), (X,))
@@ -187,7 +178,7 @@ def test_a_resize_is_parsed_and_built() -> None:
 
 
 @needs_tensorrt
-def test_a_refused_node_is_named_with_its_reason() -> None:
+def test_a_refused_node_is_named_with_its_reason():
     found = verdict(GOOD.replace("Resize", "Resize <antialias = 1>"))
     assert not found.accepted
     (error,) = found.errors
@@ -196,7 +187,7 @@ def test_a_refused_node_is_named_with_its_reason() -> None:
 
 
 @needs_tensorrt
-def test_a_factor_that_is_fed_builds_with_a_profile_and_fails_without() -> None:
+def test_a_factor_that_is_fed_builds_with_a_profile_and_fails_without():
     text = """<ir_version: 8, opset_import: ["" : 13]>
     g (float[1,3,h,w] x, int64[1] f) => (float[a,b,c,d] y) <int64[2] one = {1,1}> {
       shape = Shape (x) all = Concat <axis = 0> (one, f, f) z = Mul (shape, all) y = Resize (x, , , z)
@@ -214,14 +205,14 @@ def test_a_factor_that_is_fed_builds_with_a_profile_and_fails_without() -> None:
 
 
 @needs_tensorrt
-def test_a_default_is_no_input_of_the_network_any_more() -> None:
+def test_a_default_is_no_input_of_the_network_any_more():
     text = """<ir_version: 8, opset_import: ["" : 13]>
     g (float[1,3,8,8] x, float[4] s = {1,1,2,2}) => (float[a,b,c,d] y) { y = Resize (x, , s) }"""
     assert verdict(text).inputs == (X,)
 
 
 @needs_tensorrt
-def test_external_weights_are_found_in_the_folder_and_only_there(tmp_path: Path) -> None:
+def test_external_weights_are_found_in_the_folder_and_only_there(tmp_path):
     proto = parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,8,8] x) => (float[a,b,c,d] y) {'
         "  a = Conv <pads = [1,1,1,1]> (x, w) y = Resize (a, , s) }"
@@ -239,7 +230,7 @@ def test_external_weights_are_found_in_the_folder_and_only_there(tmp_path: Path)
 
 
 @needs_tensorrt
-def test_bytes_that_are_no_model_are_refused() -> None:
+def test_bytes_that_are_no_model_are_refused():
     found = ask(b"\xff\xff\xff\xff")
     assert isinstance(found, LiveVerdict)
     assert not found.accepted
@@ -247,7 +238,7 @@ def test_bytes_that_are_no_model_are_refused() -> None:
 
 
 @needs_tensorrt
-def test_the_rebuilt_cases_of_the_matrix_get_the_recorded_verdict_of_the_parser() -> None:
+def test_the_rebuilt_cases_of_the_matrix_get_the_recorded_verdict_of_the_parser():
     with (Path(__file__).with_name("matrix.tsv")).open(newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t"))
     wrong = []
@@ -261,7 +252,7 @@ def test_the_rebuilt_cases_of_the_matrix_get_the_recorded_verdict_of_the_parser(
 
 
 @needs_tensorrt
-def test_rebuilt_cases_get_the_recorded_verdict_of_the_builder() -> None:
+def test_rebuilt_cases_get_the_recorded_verdict_of_the_builder():
     with (Path(__file__).with_name("matrix.tsv")).open(newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t"))
     failing = [row for row in rows if row["rtx_1.7.1"] == "build-fail"]

@@ -1,7 +1,5 @@
 """Every rule of every TensorRT target, broken by an example and kept by the nearest one that it allows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +24,7 @@ TAKES = {
 
 @pytest.mark.parametrize("target", TENSORRT_TARGETS, ids=lambda target: target.name)
 @pytest.mark.parametrize("name", NODES)
-def test_a_generation_takes_the_forms_it_has_an_importer_for(target: Target, name: str) -> None:
+def test_a_generation_takes_the_forms_it_has_an_importer_for(target, name):
     assert accepted(judge(target, NODES[name])) == (name in TAKES.get(target.name, NODES))
 
 
@@ -110,10 +108,7 @@ EXAMPLES = [
         {"source": S.SHAPE, "operand_type": TensorProto.INT32},
     ),
     Example(
-        "extent-is-not-float16",
-        RESIZE_11,
-        {"operand_type": TensorProto.FLOAT16},
-        {"operand_type": TensorProto.DOUBLE},
+        "extent-is-not-float16", RESIZE_11, {"operand_type": TensorProto.FLOAT16}, {"operand_type": TensorProto.DOUBLE}
     ),
     Example(
         "fed-extent-has-a-length", SIZED_11, {"source": S.INTEGER_INPUT, "length": None}, {"source": S.INTEGER_INPUT}
@@ -187,12 +182,7 @@ EXAMPLES = [
     # axes and ranks
     Example("rank", RESIZE_11, {"rank": 9}, {"rank": 8}),
     Example("rank", RESIZE_11, {"rank": 0}, {"rank": 1}),
-    Example(
-        "linear-last-three-axes",
-        LINEAR_11,
-        {"values": (2.0, 1.0, 2.0, 2.0)},
-        {"values": (1.0, 2.0, 2.0, 2.0)},
-    ),
+    Example("linear-last-three-axes", LINEAR_11, {"values": (2.0, 1.0, 2.0, 2.0)}, {"values": (1.0, 2.0, 2.0, 2.0)}),
     Example(
         "linear-last-three-axes",
         changed(SIZED_11, mode="linear", coordinate_transformation_mode="half_pixel"),
@@ -230,10 +220,7 @@ EXAMPLES = [
         {"source": S.FOLDED, "axes": (0, 1, 2, 3), "values": TWICE, "length": 4},
     ),
     Example(
-        "axes-with-constant-sizes",
-        SIZES_18,
-        {"input_shape": (None, 3, 8, 8)},
-        {"input_shape": (1, 3, None, None)},
+        "axes-with-constant-sizes", SIZES_18, {"input_shape": (None, 3, 8, 8)}, {"input_shape": (1, 3, None, None)}
     ),
     Example(
         "axes-with-constant-sizes",
@@ -273,7 +260,7 @@ def broken(target: Target, facts: SiteFacts) -> set[str]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.rule)
-def test_a_rule_is_broken_by_its_example_and_kept_just_outside(example: Example) -> None:
+def test_a_rule_is_broken_by_its_example_and_kept_just_outside(example):
     holders = [target for target in TENSORRT_TARGETS if any(rule.name == example.rule for rule in target.rules)]
     assert holders
     for target in holders:
@@ -282,18 +269,18 @@ def test_a_rule_is_broken_by_its_example_and_kept_just_outside(example: Example)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.rule)
-def test_no_violation_speaks_of_none_to_a_user(example: Example) -> None:
+def test_no_violation_speaks_of_none_to_a_user(example):
     facts = changed(example.base, **example.broken)
     said = [violation for target in TENSORRT_TARGETS for violation in judge(target, facts)]
     assert not [violation for violation in said if "None" in f"{violation.because} {violation.fix}"]
 
 
-def test_every_rule_of_every_target_has_an_example() -> None:
+def test_every_rule_of_every_target_has_an_example():
     names = {rule.name for target in TENSORRT_TARGETS for rule in target.rules}
     assert {example.rule for example in EXAMPLES} == names
 
 
-def test_tensorrt_8_0_takes_value_floats_from_opset_12_on_and_7_2_never() -> None:
+def test_tensorrt_8_0_takes_value_floats_from_opset_12_on_and_7_2_never():
     by_name = {target.name: target for target in TENSORRT_TARGETS}
     listed = changed(RESIZE_11, source=S.CONSTANT_LIST)
     assert "scales-are-weights" in broken(by_name["tensorrt-8.0"], listed)
@@ -311,7 +298,7 @@ ALL_COORDINATES = FROM_8_0 | {"half_pixel_symmetric", "tf_crop_and_resize"}
 
 
 @pytest.mark.parametrize("target", TENSORRT_TARGETS[3:], ids=lambda target: target.name)
-def test_the_coordinate_modes_of_each_generation_with_resize_11(target: Target) -> None:
+def test_the_coordinate_modes_of_each_generation_with_resize_11(target):
     taken = {
         mode
         for mode in ALL_COORDINATES
@@ -329,7 +316,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("target", [t for t in TENSORRT_TARGETS if t.name in TYPES], ids=lambda target: target.name)
-def test_the_element_types_of_each_generation(target: Target) -> None:
+def test_the_element_types_of_each_generation(target):
     names = ["FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE", "INT8", "UINT8", "INT16", "UINT16", "INT32", "INT64", "BOOL"]
     taken = [
         name
@@ -347,7 +334,7 @@ UPSAMPLE_MODES = {
 
 
 @pytest.mark.parametrize("target", TENSORRT_TARGETS, ids=lambda target: target.name)
-def test_the_modes_that_each_generation_takes_at_upsample(target: Target) -> None:
+def test_the_modes_that_each_generation_takes_at_upsample(target):
     modes = ("nearest", "linear", "bilinear", "cubic")
     taken = {mode for mode in modes if "upsample-mode" not in broken(target, changed(UPSAMPLE_9, mode=mode))}
     assert taken == UPSAMPLE_MODES.get(target.name, {"nearest", "linear"})
@@ -362,7 +349,7 @@ ENTERS: dict[str, set[str]] = {
 
 
 @pytest.mark.parametrize("target", TENSORRT_TARGETS, ids=lambda target: target.name)
-def test_the_bodies_that_each_generation_enters(target: Target) -> None:
+def test_the_bodies_that_each_generation_enters(target):
     bodies = ("If", "Loop", "Scan", "function")
     entered = {
         body
@@ -372,7 +359,7 @@ def test_the_bodies_that_each_generation_enters(target: Target) -> None:
     assert entered == ENTERS[target.name]
 
 
-def test_what_is_taken_in_silence_and_comes_out_otherwise_is_marked_as_different() -> None:
+def test_what_is_taken_in_silence_and_comes_out_otherwise_is_marked_as_different():
     different = {rule.name for target in TENSORRT_TARGETS for rule in target.rules if rule.effect is Effect.DIFFERENT}
     assert different == {
         "antialias-ignored",

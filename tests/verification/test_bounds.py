@@ -1,7 +1,5 @@
 """What two optimised runs may differ by."""
 
-from __future__ import annotations
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -26,31 +24,31 @@ def floats(*values: float) -> np.ndarray:
         (None, FLOAT_BOUND),
     ],
 )
-def test_the_bound_is_that_of_the_outputs_type(value: object, relative: float) -> None:
+def test_the_bound_is_that_of_the_outputs_type(value, relative):
     bound = default_level_bounds({"y": value}, {"y": value})["y"]  # type: ignore[dict-item]
     assert bound.relative == min(relative, MOST)
 
 
-def test_an_original_that_moves_when_it_is_optimised_lends_twice_its_move() -> None:
+def test_an_original_that_moves_when_it_is_optimised_lends_twice_its_move():
     bound = default_level_bounds({"y": floats(0, 1)}, {"y": floats(0, 1.001)})["y"]
     assert bound.relative == pytest.approx(0.002, rel=1e-3)
     assert bound.because == "optimising moves the original itself by 0.001 of its largest value"
 
 
-def test_a_move_below_the_floor_changes_nothing() -> None:
+def test_a_move_below_the_floor_changes_nothing():
     assert default_level_bounds({"y": floats(1)}, {"y": floats(1 + 1e-6)})["y"].relative == FLOAT_BOUND
 
 
-def test_a_bound_is_never_wide_enough_to_hide_a_wrong_interpolation() -> None:
+def test_a_bound_is_never_wide_enough_to_hide_a_wrong_interpolation():
     assert default_level_bounds({"y": floats(1)}, {"y": floats(1.5)})["y"].relative == MOST < 0.03
 
 
-def test_an_original_that_optimisation_breaks_lends_nothing() -> None:
+def test_an_original_that_optimisation_breaks_lends_nothing():
     for broken in (floats(1, 1), floats(np.nan)):
         assert default_level_bounds({"y": floats(1)}, {"y": broken})["y"].relative == FLOAT_BOUND
 
 
-def test_within_holds_every_output_to_its_own_bound() -> None:
+def test_within_holds_every_output_to_its_own_bound():
     comparison = compare({"a": floats(1), "b": floats(1)}, {"a": floats(1.5), "b": floats(1)})
     tight, loose = Bound(0.1, ""), Bound(0.5, "")
     assert within(comparison, {"a": loose, "b": tight})
@@ -59,6 +57,6 @@ def test_within_holds_every_output_to_its_own_bound() -> None:
     assert not within(comparison, 0.49)
 
 
-def test_a_bound_of_zero_lets_signs_of_zero_pass_but_no_other_shape() -> None:
+def test_a_bound_of_zero_lets_signs_of_zero_pass_but_no_other_shape():
     assert within(compare({"a": floats(0.0)}, {"a": floats(-0.0)}), 0)
     assert not within(compare({"a": floats(1)}, {"a": floats(1, 1)}), 1e9)

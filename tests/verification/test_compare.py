@@ -1,7 +1,5 @@
 """Comparison of outputs: bits, numbers, kinds."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -30,7 +28,7 @@ BITS = hnp.arrays(np.uint32, hnp.array_shapes(min_dims=0, max_dims=3, max_side=4
 
 @settings(max_examples=60)
 @given(BITS)
-def test_any_bits_equal_themselves(bits: np.ndarray) -> None:
+def test_any_bits_equal_themselves(bits):
     value = bits.view(np.float32)
     found = difference(value, value.copy())
     assert (found.bitwise, found.max_abs_diff, found.max_rel_diff, found.reason) == (True, 0, 0, None)
@@ -38,7 +36,7 @@ def test_any_bits_equal_themselves(bits: np.ndarray) -> None:
 
 @settings(max_examples=60)
 @given(BITS, st.data())
-def test_bitwise_is_equality_of_bytes(bits: np.ndarray, data: st.DataObject) -> None:
+def test_bitwise_is_equality_of_bytes(bits, data):
     other = data.draw(hnp.arrays(np.uint32, bits.shape, elements=st.sampled_from([0, 1, 0x80000000, 0x7FC00000])))
     found = difference(bits.view(np.float32), other.view(np.float32))
     assert found.bitwise == (bits.tobytes() == other.tobytes())
@@ -47,7 +45,7 @@ def test_bitwise_is_equality_of_bytes(bits: np.ndarray, data: st.DataObject) -> 
 
 @settings(max_examples=60)
 @given(hnp.arrays(np.float32, 5), hnp.arrays(np.float32, 5))
-def test_the_absolute_difference_does_not_depend_on_the_order(a: np.ndarray, b: np.ndarray) -> None:
+def test_the_absolute_difference_does_not_depend_on_the_order(a, b):
     assert difference(a, b).max_abs_diff == difference(b, a).max_abs_diff
 
 
@@ -71,30 +69,27 @@ def test_the_absolute_difference_does_not_depend_on_the_order(a: np.ndarray, b: 
         (np.array(1.0), np.array(2.0), 1),
     ],
 )
-def test_the_largest_difference_is_found(before: np.ndarray, after: np.ndarray, max_abs_diff: float) -> None:
+def test_the_largest_difference_is_found(before, after, max_abs_diff):
     found = difference(before, after)
     assert not found.bitwise
     assert found.max_abs_diff == max_abs_diff
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
-    [(floats(0.0, 1), floats(-0.0, 1)), (floats(NAN, 1), np.array([OTHER_NAN, 1], np.float32))],
+    ("before", "after"), [(floats(0.0, 1), floats(-0.0, 1)), (floats(NAN, 1), np.array([OTHER_NAN, 1], np.float32))]
 )
-def test_the_sign_of_zero_and_the_payload_of_nan_are_differences_of_bits_alone(
-    before: np.ndarray, after: np.ndarray
-) -> None:
+def test_the_sign_of_zero_and_the_payload_of_nan_are_differences_of_bits_alone(before, after):
     found = difference(before, after)
     assert (found.bitwise, found.max_abs_diff, found.max_rel_diff) == (False, 0, 0)
     assert found.reason == "output 'y' differs in the sign of zeros or the payload of NaNs alone (1 of 2 elements)"
 
 
-def test_the_relative_difference_is_that_to_the_largest_finite_value_before() -> None:
+def test_the_relative_difference_is_that_to_the_largest_finite_value_before():
     assert difference(floats(INF, -8, 1), floats(INF, -8, 3)).max_rel_diff == 0.25
     assert difference(floats(0, 0), floats(0, 1e-30)).max_rel_diff == INF
 
 
-def test_the_reason_says_how_many_how_far_and_where() -> None:
+def test_the_reason_says_how_many_how_far_and_where():
     found = difference(floats(1, 2, 3).reshape(1, 3), floats(1, 2.5, 4).reshape(1, 3))
     assert found.reason == "output 'y' differs in 2 of 3 elements, by at most 1: 3.0 before and 4.0 after at [0, 2]"
 
@@ -116,7 +111,7 @@ def test_the_reason_says_how_many_how_far_and_where() -> None:
         ),
     ],
 )
-def test_values_of_another_kind_cannot_be_told_apart_by_a_number(before: object, after: object, reason: str) -> None:
+def test_values_of_another_kind_cannot_be_told_apart_by_a_number(before, after, reason):
     found = difference(before, after)
     assert not found.bitwise
     assert found.max_abs_diff == found.max_rel_diff == INF
@@ -124,14 +119,13 @@ def test_values_of_another_kind_cannot_be_told_apart_by_a_number(before: object,
 
 
 @pytest.mark.parametrize(
-    "value",
-    [None, [], [floats(1), None], {"a": 1.0, "b": 2.0}, np.array(["a"], object), np.zeros((0, 3), np.float32)],
+    "value", [None, [], [floats(1), None], {"a": 1.0, "b": 2.0}, np.array(["a"], object), np.zeros((0, 3), np.float32)]
 )
-def test_values_without_numbers_equal_themselves(value: object) -> None:
+def test_values_without_numbers_equal_themselves(value):
     assert difference(value, value).bitwise
 
 
-def test_sequences_and_maps_are_compared_piece_by_piece() -> None:
+def test_sequences_and_maps_are_compared_piece_by_piece():
     found = difference([floats(1), floats(2)], [floats(1), floats(4)])
     assert found.max_abs_diff == 2
     assert found.reason is not None
@@ -139,12 +133,12 @@ def test_sequences_and_maps_are_compared_piece_by_piece() -> None:
     assert difference([{"a": 1.0}], [{"a": 1.5}]).max_abs_diff == 0.5
 
 
-def test_an_output_that_only_one_side_has_is_a_difference() -> None:
+def test_an_output_that_only_one_side_has_is_a_difference():
     assert compare({"y": floats(1)}, {}).reason == "output 'y' exists only before"
     assert compare({}, {"y": floats(1)}).reason == "output 'y' exists only after"
 
 
-def test_the_reason_is_that_of_the_output_that_differs_most() -> None:
+def test_the_reason_is_that_of_the_output_that_differs_most():
     found = compare({"a": floats(100), "b": floats(1)}, {"a": floats(101), "b": floats(1.5)})
     assert found.max_abs_diff == 1
     assert found.max_rel_diff == 0.5
@@ -153,7 +147,7 @@ def test_the_reason_is_that_of_the_output_that_differs_most() -> None:
 
 
 @pytest.mark.parametrize("elem_type", [TensorProto.BFLOAT16, TensorProto.FLOAT8E5M2, TensorProto.INT4])
-def test_types_that_numpy_lacks_are_compared_as_numbers(elem_type: int) -> None:
+def test_types_that_numpy_lacks_are_compared_as_numbers(elem_type):
     dtype = helper.tensor_dtype_to_np_dtype(elem_type)
     before, after = floats(1, 2).astype(dtype), floats(1, 4).astype(dtype)
     assert difference(before, before.copy()).bitwise
@@ -178,5 +172,5 @@ def test_types_that_numpy_lacks_are_compared_as_numbers(elem_type: int) -> None:
         ([floats(1)], [floats(2)], 1, 0, True),
     ],
 )
-def test_closeness_is_elementwise(before: object, after: object, atol: float, rtol: float, close: bool) -> None:
+def test_closeness_is_elementwise(before, after, atol, rtol, close):
     assert allclose(before, after, atol=atol, rtol=rtol) is close  # type: ignore[arg-type]

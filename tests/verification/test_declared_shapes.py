@@ -1,7 +1,5 @@
 """Inputs that decide a size that the file fixes are fed what it says."""
 
-from __future__ import annotations
-
 import onnx.parser
 import pytest
 

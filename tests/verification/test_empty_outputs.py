@@ -1,7 +1,5 @@
 """Models whose outputs have no element at the only shapes that the file allows: what the nodes make is compared."""
 
-from __future__ import annotations
-
 import pytest
 from onnx import parser
 
@@ -27,13 +25,13 @@ CASES = {
 
 
 @pytest.mark.parametrize("text", CASES.values(), ids=CASES)
-def test_scales_that_leave_nothing_are_frozen_and_the_verdict_says_what_was_compared(text: str) -> None:
+def test_scales_that_leave_nothing_are_frozen_and_the_verdict_says_what_was_compared(text):
     result = resizefix.freeze_scales(parser.parse_model(text))
     assert result.verification.passed
     assert "types and shapes were compared" in (result.verification.reason or "")
 
 
-def test_a_node_that_leaves_nothing_is_legalized() -> None:
+def test_a_node_that_leaves_nothing_is_legalized():
     text = f"""{HEADER} g (float[1,1,2,2] x) => (float[n,c,h,w] y) <float[4] s = {{1,1,0.1,0.1}}>
         {{ y = Resize<mode="nearest", coordinate_transformation_mode="align_corners", nearest_mode="ceil">(x, , s) }}"""
     result = resizefix.legalize(parser.parse_model(text), target="tensorrt-7.0")
@@ -53,6 +51,6 @@ def proven(scale_after: float) -> Verification:
     return prove_rewrite(before, after, sites, 0.0, conditions())
 
 
-def test_where_only_the_outputs_are_empty_the_nodes_are_compared() -> None:
+def test_where_only_the_outputs_are_empty_the_nodes_are_compared():
     assert proven(2.0).passed
     assert not proven(3.0).passed

@@ -1,7 +1,5 @@
 """What every proof is made of: models run on feeds, comparisons kept as runs, and a verdict over them."""
 
-from __future__ import annotations
-
 import numpy as np
 from onnx import parser
 

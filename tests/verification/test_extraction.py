@@ -1,7 +1,5 @@
 """The same node before and after an edit, each alone."""
 
-from __future__ import annotations
-
 import onnx.parser
 from onnx import TensorProto
 

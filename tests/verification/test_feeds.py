@@ -1,7 +1,5 @@
 """Feeds: sensible, repeatable, as the user says."""
 
-from __future__ import annotations
-
 import math
 from itertools import islice
 
@@ -25,7 +23,7 @@ def first(*inputs: TensorInput, **options: object) -> dict[str, object]:
 IMAGE = entry("x", "n", 3, "h", "w")
 
 
-def test_floats_are_unit_normal() -> None:
+def test_floats_are_unit_normal():
     for elem_type in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16):
         value = first(entry("x", 1, 3, 64, 64, elem_type=elem_type))["x"]
         assert value.dtype == helper.tensor_dtype_to_np_dtype(elem_type)
@@ -43,14 +41,12 @@ def test_floats_are_unit_normal() -> None:
         (TensorProto.BOOL, (64, 64), 0, 1),
     ],
 )
-def test_integers_fill_the_range_that_such_tensors_have(
-    elem_type: int, shape: tuple[int, ...], low: int, high: int
-) -> None:
+def test_integers_fill_the_range_that_such_tensors_have(elem_type, shape, low, high):
     value = first(entry("x", *shape, elem_type=elem_type))["x"]
     assert (int(value.min()), int(value.max())) == (low, high)
 
 
-def test_every_other_kind_of_input_gets_a_value() -> None:
+def test_every_other_kind_of_input_gets_a_value():
     feeds = first(
         entry("s", 2, elem_type=TensorProto.STRING),
         entry("c", 2, 2, elem_type=TensorProto.COMPLEX64),
@@ -64,38 +60,38 @@ def test_every_other_kind_of_input_gets_a_value() -> None:
     assert feeds["o"].shape == (2,)
 
 
-def test_the_same_seed_gives_the_same_feeds_and_another_seed_others() -> None:
+def test_the_same_seed_gives_the_same_feeds_and_another_seed_others():
     once, again, other = first(IMAGE, seed=1)["x"], first(IMAGE, seed=1)["x"], first(IMAGE, seed=2)["x"]
     assert once.tobytes() == again.tobytes()
     assert once.tobytes() != other.tobytes()
 
 
-def test_one_input_more_does_not_change_the_values_of_the_others() -> None:
+def test_one_input_more_does_not_change_the_values_of_the_others():
     alone = first(IMAGE)["x"]
     beside = first(entry("a", 5, 5), IMAGE, entry("z", 5, 5))
     assert alone.tobytes() == beside["x"].tobytes()
     assert beside["a"].tobytes() != beside["z"].tobytes()
 
 
-def test_consecutive_seeds_take_both_branches() -> None:
+def test_consecutive_seeds_take_both_branches():
     condition = entry("c", elem_type=TensorProto.BOOL)
     assert first(condition, seed=0)["c"]
     assert not first(condition, seed=1)["c"]
 
 
-def test_no_two_candidates_are_alike() -> None:
+def test_no_two_candidates_are_alike():
     inputs = [IMAGE, entry("scales", 4), entry("sizes", 2, elem_type=TensorProto.INT64)]
     candidates = list(Feeder(inputs).candidates())
     told = {tuple((name, value.shape, value.tobytes()) for name, value in feeds.items()) for feeds in candidates}
     assert len(told) == len(candidates) > 24
 
 
-def test_a_model_without_choices_has_one_candidate() -> None:
+def test_a_model_without_choices_has_one_candidate():
     assert len(list(Feeder([entry("x", 1, 3, 8, 8)]).candidates())) == 1
     assert list(Feeder([]).candidates()) == [{}]
 
 
-def test_sizes_and_readings_of_vectors_both_vary_early() -> None:
+def test_sizes_and_readings_of_vectors_both_vary_early():
     tried = list(islice(Feeder([IMAGE, entry("s", 4)]).candidates(), 24))
     assert len({feeds["x"].shape for feeds in tried}) >= 6
     doubled, halved = [1, 1, 2, 2], [1, 1, 0.5, 0.5]
@@ -103,44 +99,44 @@ def test_sizes_and_readings_of_vectors_both_vary_early() -> None:
     assert any(feeds["s"].tolist() == halved for feeds in tried)
 
 
-def test_a_default_is_not_fed_unless_it_is_hinted() -> None:
+def test_a_default_is_not_fed_unless_it_is_hinted():
     defaulted = TensorInput("s", TensorProto.FLOAT, (4,), has_default=True)
     assert set(first(IMAGE, defaulted)) == {"x"}
     assert first(IMAGE, defaulted, hints={"s": [1, 1, 3, 3]})["s"].tolist() == [1, 1, 3, 3]
 
 
-def test_a_hint_wins_and_fixes_the_symbols_of_its_shape() -> None:
+def test_a_hint_wins_and_fixes_the_symbols_of_its_shape():
     feeds = first(entry("m", "h", "w"), IMAGE, hints={"m": np.ones((5, 7))})
     assert feeds["m"].tolist() == np.ones((5, 7)).tolist()
     assert feeds["x"].shape[2:] == (5, 7)
 
 
-def test_a_given_shape_is_taken_and_carries_over_to_equal_symbols() -> None:
+def test_a_given_shape_is_taken_and_carries_over_to_equal_symbols():
     feeds = first(IMAGE, entry("m", "h", "w"), shapes={"x": (2, 3, 10, 20)})
     assert feeds["x"].shape == (2, 3, 10, 20)
     assert feeds["m"].shape == (10, 20)
 
 
 @pytest.mark.parametrize("shape", [(1, 3, 8), (1, 3, 8, 8, 8), (1, 4, 8, 8), (1, 3, -8, 8)])
-def test_a_given_shape_that_does_not_fit_is_a_wrong_argument(shape: tuple[int, ...]) -> None:
+def test_a_given_shape_that_does_not_fit_is_a_wrong_argument(shape):
     with pytest.raises(UsageError, match=r"does not fit input 'x', which is float\[n,3,h,w\]"):
         Feeder([IMAGE], shapes={"x": shape})
 
 
 @pytest.mark.parametrize("option", ["shapes", "hints"])
-def test_a_wrong_name_is_answered_with_the_inputs_there_are(option: str) -> None:
+def test_a_wrong_name_is_answered_with_the_inputs_there_are(option):
     with pytest.raises(UsageError, match=r"no input 'y'.*x \(float\[n,3,h,w\]\)"):
         Feeder([IMAGE], **{option: {"y": (1,)}})  # type: ignore[arg-type]
 
 
-def test_chosen_sizes_are_limited_and_given_ones_are_not() -> None:
+def test_chosen_sizes_are_limited_and_given_ones_are_not():
     volume = entry("v", 1, 64, "a", "b", "c")
     for feeds in Feeder([volume]).candidates():
         assert math.prod(feeds["v"].shape) <= MOST_ELEMENTS
     assert first(volume, shapes={"v": (1, 64, 1, 1, 2**19)})["v"].size == 2**25
 
 
-def test_maps_are_refused_and_named() -> None:
+def test_maps_are_refused_and_named():
     with pytest.raises(RefusedError, match="Input 'm' is a map"):
         Feeder([TensorInput("m", TensorProto.FLOAT, None, InputKind.MAP)])
 
@@ -158,13 +154,13 @@ def test_maps_are_refused_and_named() -> None:
         (TensorInput("s", TensorProto.FLOAT, None), [5], [5]),
     ],
 )
-def test_given_numbers_become_what_the_input_wants(target: TensorInput, given: object, expected: object) -> None:
+def test_given_numbers_become_what_the_input_wants(target, given, expected):
     value = as_feed(target, given)
     assert value.dtype == helper.tensor_dtype_to_np_dtype(target.elem_type)
     assert value.tolist() == expected
 
 
-def test_an_optional_can_be_left_out_and_a_sequence_given_piece_by_piece() -> None:
+def test_an_optional_can_be_left_out_and_a_sequence_given_piece_by_piece():
     assert as_feed(TensorInput("o", TensorProto.FLOAT, (1,), InputKind.OPTIONAL), None) is None
     pieces = as_feed(TensorInput("q", TensorProto.FLOAT, (None,), InputKind.SEQUENCE), [[1], [2, 3]])
     assert [piece.tolist() for piece in pieces] == [[1], [2, 3]]
@@ -185,17 +181,17 @@ def test_an_optional_can_be_left_out_and_a_sequence_given_piece_by_piece() -> No
         (TensorInput("s", TensorProto.FLOAT, None, InputKind.MAP), [1]),
     ],
 )
-def test_numbers_that_do_not_fit_are_a_wrong_argument(target: TensorInput, given: object) -> None:
+def test_numbers_that_do_not_fit_are_a_wrong_argument(target, given):
     with pytest.raises(UsageError, match="'s'"):
         as_feed(target, given)
 
 
-def test_a_message_shows_a_large_array_by_its_range() -> None:
+def test_a_message_shows_a_large_array_by_its_range():
     with pytest.raises(UsageError, match=r"cannot be fed float64\[64\] from 1e\+300 to 1e\+300\.$"):
         as_feed(entry("s", 64), np.full(64, 1e300))
 
 
-def test_an_input_that_no_memory_holds_is_refused_with_its_size() -> None:
+def test_an_input_that_no_memory_holds_is_refused_with_its_size():
     huge = entry("x", 1, 1, 2**31, 2**31)
     with pytest.raises(
         TooLargeError, match=r"'x' is float\[1,1,2147483648,2147483648\]: 4.6e\+18 elements need too much memory"
@@ -204,6 +200,6 @@ def test_an_input_that_no_memory_holds_is_refused_with_its_size() -> None:
 
 
 @pytest.mark.parametrize("elem_type", [TensorProto.UNDEFINED, 99])
-def test_an_input_whose_type_nobody_knows_is_refused(elem_type: int) -> None:
+def test_an_input_whose_type_nobody_knows_is_refused(elem_type):
     with pytest.raises(RefusedError, match="The type of input 'x' is not known"):
         first(entry("x", 1, 3, 8, 8, elem_type=elem_type))

@@ -1,7 +1,5 @@
 """The first feeds that a model runs with."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from onnx import parser
@@ -18,7 +16,7 @@ def session(text: str) -> Session:
     return open_session(Document.from_proto(parser.parse_model(text)), optimized=False)
 
 
-def test_the_first_candidate_that_runs_is_taken() -> None:
+def test_the_first_candidate_that_runs_is_taken():
     square = session(f"{HEADER} g (float[1,3,h,w] x) => (y) {{ t = Transpose<perm = [0, 1, 3, 2]>(x) y = Add(x, t) }}")
     fitted = fit_feeds(square, Feeder(square.inputs))
     assert fitted.feeds["x"].shape == (1, 3, 64, 64)
@@ -28,14 +26,14 @@ def test_the_first_candidate_that_runs_is_taken() -> None:
 RESIZE = f'{HEADER} g (float[1,3,h,w] x, float[4] s) => (y) {{ y = Resize<mode="nearest">(x, , s) }}'
 
 
-def test_scales_that_are_an_input_are_fed_as_scales() -> None:
+def test_scales_that_are_an_input_are_fed_as_scales():
     resize = session(RESIZE)
     fitted = fit_feeds(resize, Feeder(resize.inputs))
     assert fitted.feeds["s"].tolist() == [1, 1, 2, 2]
     assert fitted.outputs["y"].shape == (1, 3, 64, 96)
 
 
-def test_a_candidate_with_empty_outputs_is_passed_over() -> None:
+def test_a_candidate_with_empty_outputs_is_passed_over():
     drops_32_rows = session(
         f"{HEADER} g (float[1,3,h,w] x) => (y) <int64[1] from = {{32}}, int64[1] to = {{999}}, int64[1] axis = {{2}}> "
         "{ y = Slice(x, from, to, axis) }"
@@ -62,14 +60,14 @@ def test_a_candidate_with_empty_outputs_is_passed_over() -> None:
         ),
     ],
 )
-def test_what_all_usual_scales_make_empty_is_scaled_otherwise(graph: str, fed: list[float]) -> None:
+def test_what_all_usual_scales_make_empty_is_scaled_otherwise(graph, fed):
     shrunk = session(f"{HEADER} {graph}")
     fitted = fit_feeds(shrunk, Feeder(shrunk.inputs))
     assert not fitted.vacuous
     assert next(value.tolist() for name, value in fitted.feeds.items() if name != "x") == fed
 
 
-def test_only_empty_outputs_are_given_and_named_so() -> None:
+def test_only_empty_outputs_are_given_and_named_so():
     empty = session(
         f"{HEADER} g (float[1,3,8,8] x) => (y) <int64[1] from = {{0}}, int64[1] to = {{0}}, int64[1] axis = {{2}}> "
         "{ y = Slice(x, from, to, axis) }"
@@ -87,11 +85,11 @@ def test_only_empty_outputs_are_given_and_named_so() -> None:
         ({}, False),
     ],
 )
-def test_vacuous_means_no_number_in_any_output(outputs: dict[str, object], vacuous: bool) -> None:
+def test_vacuous_means_no_number_in_any_output(outputs, vacuous):
     assert Fitted({}, outputs).vacuous is vacuous  # type: ignore[arg-type]
 
 
-def test_what_the_most_sensible_candidate_met_is_raised() -> None:
+def test_what_the_most_sensible_candidate_met_is_raised():
     never = session(
         f"{HEADER} g (float[1,3,h,w] x) => (y) <float[5,5] c> {{ c2 = Identity(c) y = Add(x, c2) }}".replace(
             "<float[5,5] c>", "<float[1,1,5,5] c = {" + ",".join(["1"] * 25) + "}>"
@@ -103,7 +101,7 @@ def test_what_the_most_sensible_candidate_met_is_raised() -> None:
     assert "32" in caught.value.reason or "48" in caught.value.reason
 
 
-def test_the_number_of_attempts_is_kept() -> None:
+def test_the_number_of_attempts_is_kept():
     resize = session(RESIZE.replace("Resize", "Upsample").replace(":17", ":9").replace("(x, , s)", "(x, s)"))
     feeder = Feeder(resize.inputs, hints={"s": [1, 1, 0.5, 0.5]})
     tried = []
@@ -114,13 +112,13 @@ def test_the_number_of_attempts_is_kept() -> None:
     assert len(tried) == 3
 
 
-def test_scales_that_contradict_the_size_of_the_output_are_put_off() -> None:
+def test_scales_that_contradict_the_size_of_the_output_are_put_off():
     """Optimised, onnxruntime takes the size that the file fixes for true; the file is right at half the size alone."""
     text = f'{HEADER} g (float[1,3,8,8] x, float[4] s) => (float[1,3,4,4] y) {{ y = Resize<mode="nearest">(x, , s) }}'
     resize = session(text)
     assert fit_feeds(resize, Feeder(resize.inputs)).outputs["y"].shape == (1, 3, 4, 4)
 
 
-def test_a_file_that_contradicts_itself_at_all_sizes_is_run_all_the_same() -> None:
+def test_a_file_that_contradicts_itself_at_all_sizes_is_run_all_the_same():
     stale = session(f"{HEADER} g (float[1,3,8,8] x) => (float[1,3,5,5] y) {{ y = Relu(x) }}")
     assert fit_feeds(stale, Feeder(stale.inputs)).outputs["y"].shape == (1, 3, 8, 8)

@@ -1,7 +1,5 @@
 """Nodes of a model that onnxruntime does not run as a whole are compared in groups: few sessions, and each is seen."""
 
-from __future__ import annotations
-
 import math
 
 import onnx

@@ -1,7 +1,5 @@
 """A node whose result reaches no output is compared by itself: the outputs of the model say nothing about it."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from onnx import helper

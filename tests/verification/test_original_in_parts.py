@@ -1,7 +1,5 @@
 """The original with other scales is run as a whole only where its parts do not tell what it makes."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import ml_dtypes

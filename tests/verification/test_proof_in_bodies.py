@@ -1,7 +1,5 @@
 """Sites in bodies of a model that onnxruntime cannot run as a whole are proven alone, out of their bodies."""
 
-from __future__ import annotations
-
 import onnx
 import onnx.parser
 import pytest

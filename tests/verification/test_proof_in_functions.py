@@ -1,7 +1,5 @@
 """Nodes of local functions are run alone with what the calls of the function pass."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import onnx.helper

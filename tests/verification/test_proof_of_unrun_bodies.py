@@ -1,7 +1,5 @@
 """What stands in a branch that the whole model does not take is proven alone."""
 
-from __future__ import annotations
-
 import onnx
 import onnx.parser
 

@@ -1,8 +1,6 @@
 """Originals whose constants contradict what onnxruntime's shape inference says of them, with other scales or as they
 are: what their nodes compute counts."""
 
-from __future__ import annotations
-
 import onnx.parser
 
 from resizefix.document.document import Document

@@ -1,7 +1,5 @@
 """A file whose sizes onnxruntime infers otherwise than it computes them fails where it plans the reuse of buffers."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx.parser
 import onnxruntime

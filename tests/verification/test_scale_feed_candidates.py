@@ -1,7 +1,5 @@
 """What small vectors beside an image say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -36,17 +34,15 @@ def vector(shape: tuple[int, ...], kind: str, image: tuple[int, ...], factor: fl
         ((8,), "i", NCHW, 2.0, None),
     ],
 )
-def test_a_vector_is_read_by_its_length(
-    shape: tuple[int, ...], kind: str, image: tuple[int, ...], factor: float, expected: object
-) -> None:
+def test_a_vector_is_read_by_its_length(shape, kind, image, factor, expected):
     assert vector(shape, kind, image, factor) == expected
 
 
-def test_sizes_never_shrink_to_nothing() -> None:
+def test_sizes_never_shrink_to_nothing():
     assert vector((4,), "i", (1, 3, 1, 1), 0.5) == [1, 3, 1, 1]
 
 
-def test_without_an_image_only_single_numbers_have_a_reading() -> None:
+def test_without_an_image_only_single_numbers_have_a_reading():
     assert vector((4,), "f", (), 2.0) is None
     assert vector((1,), "f", (), 2.0) == [2.0]
 
@@ -68,11 +64,11 @@ def test_without_an_image_only_single_numbers_have_a_reading() -> None:
         ((1,), "O", False),
     ],
 )
-def test_what_is_small_enough_to_have_a_meaning(shape: tuple[int, ...], kind: str, small: bool) -> None:
+def test_what_is_small_enough_to_have_a_meaning(shape, kind, small):
     assert is_small_vector(shape, kind) is small
 
 
-def test_a_role_list_of_another_image_changes_which_axes_scale() -> None:
+def test_a_role_list_of_another_image_changes_which_axes_scale():
     value = vector_value((2,), "f", (5, 5), (Role.SPATIAL, Role.SPATIAL), 3.0)
     assert value is not None
     np.testing.assert_array_equal(value, [3.0, 3.0])

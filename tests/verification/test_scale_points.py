@@ -1,7 +1,5 @@
 """Which other scales are tried."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx.parser
 import pytest

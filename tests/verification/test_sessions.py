@@ -1,7 +1,5 @@
 """A verification opens no session that it does not need, and says how many it opened."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx.parser

@@ -1,7 +1,5 @@
 """What two models have in common at their borders."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from onnx import parser
@@ -32,17 +30,17 @@ def shapes(before: str, after: str) -> list[tuple[object, ...] | None]:
         ("float[4] x", "float[] x", (4,)),
     ],
 )
-def test_an_input_of_both_satisfies_both(before: str, after: str, shape: tuple[object, ...]) -> None:
+def test_an_input_of_both_satisfies_both(before, after, shape):
     assert shapes(before, after) == [shape]
 
 
 @pytest.mark.parametrize("after", ["float16[1,3] x", "float[2,3] x", "float[1,3,1] x", "seq(float[1,3]) x"])
-def test_an_input_of_another_type_cannot_be_compared(after: str) -> None:
+def test_an_input_of_another_type_cannot_be_compared(after):
     with pytest.raises(NotComparableError, match=r"Input 'x' is float\[1,3\] in BEFORE and .* in AFTER"):
         shapes("float[1,3] x", after)
 
 
-def test_an_input_of_one_side_needs_a_value_and_the_error_shows_how_to_give_it() -> None:
+def test_an_input_of_one_side_needs_a_value_and_the_error_shows_how_to_give_it():
     before, after = document("float[1] x"), document("float[1] x, float[4] x_scales")
     with pytest.raises(
         UsageError, match=r"Only AFTER has the input 'x_scales' \(float\[4\]\).*--feed x_scales=1,1,3,3"
@@ -58,12 +56,12 @@ def test_an_input_of_one_side_needs_a_value_and_the_error_shows_how_to_give_it()
 @pytest.mark.parametrize(
     ("type_", "example"), [("float f", "f=3"), ("float[1] f", "f=3"), ("int64[2] f", "f=3,3"), ("float[n] f", "f=1,…")]
 )
-def test_the_example_has_as_many_numbers_as_the_input_wants(type_: str, example: str) -> None:
+def test_the_example_has_as_many_numbers_as_the_input_wants(type_, example):
     with pytest.raises(UsageError, match=rf"--feed {example}$"):
         common_inputs(document(""), document(type_), Feeding())
 
 
-def test_all_inputs_that_are_missing_are_named_with_what_to_type() -> None:
+def test_all_inputs_that_are_missing_are_named_with_what_to_type():
     before, after = document("float[1] x, float[2] s"), document("float[1] x, float[4] t, int64[1] u")
     with pytest.raises(UsageError) as error:
         common_inputs(before, after, Feeding())
@@ -84,27 +82,27 @@ def test_all_inputs_that_are_missing_are_named_with_what_to_type() -> None:
         ("float[2] f", (4.0,), "3,3"),
     ],
 )
-def test_what_is_known_of_the_other_model_is_proposed_where_the_input_can_hold_it(type_, known, shown) -> None:
+def test_what_is_known_of_the_other_model_is_proposed_where_the_input_can_hold_it(type_, known, shown):
     with pytest.raises(UsageError) as error:
         common_inputs(document(""), document(type_), Feeding(examples=lambda: {"f": known}))
     assert error.value.retry_args == ("--feed", f"f={shown}")
 
 
 @pytest.mark.parametrize("type_", ["float[n] f", "float[2,3] f"])
-def test_what_cannot_be_typed_is_not_proposed(type_: str) -> None:
+def test_what_cannot_be_typed_is_not_proposed(type_):
     with pytest.raises(UsageError) as error:
         common_inputs(document(""), document(type_), Feeding())
     assert error.value.retry_args == ()
 
 
-def test_an_input_of_one_side_with_a_default_is_left_to_it() -> None:
+def test_an_input_of_one_side_with_a_default_is_left_to_it():
     after = document("float[1] x, float[2] s", initializers="<float[2] s = {2, 3}>")
     inputs, values = common_inputs(document("float[1] x"), after, Feeding())
     assert [entry.name for entry in inputs] == ["x"]
     assert values == {}
 
 
-def test_a_default_that_only_one_side_has_is_fed_to_both() -> None:
+def test_a_default_that_only_one_side_has_is_fed_to_both():
     with_default = document("float[2] s", initializers="<float[2] s = {2, 3}>")
     for pair in ((document("float[2] s"), with_default), (with_default, document("float[2] s"))):
         inputs, values = common_inputs(*pair, Feeding())
@@ -113,33 +111,33 @@ def test_a_default_that_only_one_side_has_is_fed_to_both() -> None:
         assert common_inputs(*pair, Feeding({"s": [4, 5]}))[1] == {"s": [4, 5]}
 
 
-def test_a_default_on_both_sides_is_fed_to_neither() -> None:
+def test_a_default_on_both_sides_is_fed_to_neither():
     with_default = document("float[2] s", initializers="<float[2] s = {2, 3}>")
     inputs, values = common_inputs(with_default, with_default, Feeding())
     assert inputs[0].has_default
     assert values == {}
 
 
-def test_a_value_for_an_input_that_neither_has_is_a_wrong_argument() -> None:
+def test_a_value_for_an_input_that_neither_has_is_a_wrong_argument():
     with pytest.raises(UsageError, match=r"Neither model has an input 'q'. Their inputs are: x, z"):
         common_inputs(document("float x"), document("float x, float z"), Feeding({"q": 1}))
 
 
-def test_an_optional_of_one_side_may_stay_away() -> None:
+def test_an_optional_of_one_side_may_stay_away():
     inputs, _ = common_inputs(document("float[1] x"), document("float[1] x, optional(float[1]) o"), Feeding())
     assert [entry.name for entry in inputs] == ["x"]
 
 
-def test_outputs_go_by_name_in_any_order() -> None:
+def test_outputs_go_by_name_in_any_order():
     names = output_names(document("", "float a, float b"), document("", "float b, float a"))
     assert names == {"a": "a", "b": "b"}
 
 
-def test_outputs_go_by_position_where_all_were_renamed() -> None:
+def test_outputs_go_by_position_where_all_were_renamed():
     assert output_names(document("", "float a, float b"), document("", "float c, float d")) == {"c": "a", "d": "b"}
 
 
 @pytest.mark.parametrize("after", ["float a", "float a, float c", "float c", "float a, float b, float c"])
-def test_other_sets_of_outputs_cannot_be_compared(after: str) -> None:
+def test_other_sets_of_outputs_cannot_be_compared(after):
     with pytest.raises(NotComparableError, match="different outputs"):
         output_names(document("", "float a, float b"), document("", after))

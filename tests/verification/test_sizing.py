@@ -1,7 +1,5 @@
 """Sizes for the dimensions that a file leaves open."""
 
-from __future__ import annotations
-
 import pytest
 from onnx import TensorProto
 
@@ -36,52 +34,52 @@ UNKNOWN = TensorInput("u", TensorProto.FLOAT, None)
         ((1, 1, "d", "h", "w"), (B, C, S, S, S)),
     ],
 )
-def test_a_dimension_counts_what_its_name_or_place_says(shape: tuple[Dimension, ...], roles: tuple[Role, ...]) -> None:
+def test_a_dimension_counts_what_its_name_or_place_says(shape, roles):
     assert roles_of(shape) == roles
 
 
-def test_known_sizes_stay_and_open_ones_are_chosen_by_role() -> None:
+def test_known_sizes_stay_and_open_ones_are_chosen_by_role():
     assert sized([floats("x", "n", None, "h", "w")], SIZING, {}) == {"x": (1, 3, 32, 48)}
     assert sized([floats("x", "n", "h", "w", 3)], SIZING, {}) == {"x": (1, 32, 48, 3)}
     assert sized([floats("x", 2, 5, 7, "w")], SIZING, {}) == {"x": (2, 5, 7, 48)}
 
 
-def test_depth_and_time_are_kept_short() -> None:
+def test_depth_and_time_are_kept_short():
     assert sized([floats("x", 1, 1, "d", "h", "w")], SIZING, {}) == {"x": (1, 1, 8, 32, 48)}
 
 
-def test_one_symbol_has_one_size_everywhere() -> None:
+def test_one_symbol_has_one_size_everywhere():
     inputs = [floats("x", 1, 3, "h", "w"), floats("y", "w", "h")]
     assert sized(inputs, SIZING, {}) == {"x": (1, 3, 32, 48), "y": (48, 32)}
 
 
-def test_a_fixed_shape_fixes_its_symbols_for_inputs_before_and_after_it() -> None:
+def test_a_fixed_shape_fixes_its_symbols_for_inputs_before_and_after_it():
     inputs = [floats("a", 1, 3, "h", 4), floats("x", 1, 3, "h", "w"), floats("b", 1, 3, 4, "w")]
     assert sized(inputs, SIZING, {"x": (1, 3, 5, 6)}) == {"a": (1, 3, 5, 4), "x": (1, 3, 5, 6), "b": (1, 3, 4, 6)}
 
 
-def test_a_second_image_of_its_own_size_is_larger_where_sizes_spread() -> None:
+def test_a_second_image_of_its_own_size_is_larger_where_sizes_spread():
     inputs = [floats("x", 1, 3, "h", "w"), floats("ref", 1, 1, "rh", "rw"), floats("mask", 1, 1, "h", "w")]
     spread = sized(inputs, Sizing(1, 3, (32, 48), spread=True), {})
     assert spread == {"x": (1, 3, 32, 48), "ref": (1, 1, 64, 96), "mask": (1, 1, 32, 48)}
     assert sized(inputs, SIZING, {})["ref"] == (1, 1, 32, 48)
 
 
-def test_an_open_vector_beside_an_image_has_one_entry_per_dimension_of_it() -> None:
+def test_an_open_vector_beside_an_image_has_one_entry_per_dimension_of_it():
     assert sized([floats("x", 1, 3, 8, 8), floats("s", None)], SIZING, {})["s"] == (4,)
     assert sized([floats("s", None)], SIZING, {})["s"] == (48,)
 
 
-def test_an_unknown_rank_is_tried_as_an_image_and_as_a_vector() -> None:
+def test_an_unknown_rank_is_tried_as_an_image_and_as_a_vector():
     tried = {len(sized([floats("x", 1, 3, 8, 8), UNKNOWN], sizing, {})["u"]) for sizing in SIZINGS}
     assert tried == {1, 4}
 
 
-def test_the_image_is_the_first_input_of_the_highest_rank() -> None:
+def test_the_image_is_the_first_input_of_the_highest_rank():
     x, y = floats("x", 1, 3, 8, 8), floats("y", 1, 3, 8, 8)
     assert image_of([floats("v", 4), UNKNOWN, floats("m", 2, 2), x, y]) == x
     assert image_of([floats("v", 4), UNKNOWN]) is None
 
 
-def test_the_first_attempt_has_height_unlike_width() -> None:
+def test_the_first_attempt_has_height_unlike_width():
     assert SIZINGS[0].spatial[0] != SIZINGS[0].spatial[1]

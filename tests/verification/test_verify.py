@@ -1,9 +1,6 @@
 """Two models on the same feeds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +37,7 @@ def verified(
     return verify(document(before), document(after), Conditions(**options), tolerance, feeding)
 
 
-def test_a_model_equals_itself_at_both_levels() -> None:
+def test_a_model_equals_itself_at_both_levels():
     result = verified(CONSTANT, CONSTANT)
     assert result.passed
     assert result.reason is None
@@ -53,14 +50,14 @@ def test_a_model_equals_itself_at_both_levels() -> None:
     assert result.runs[0].values == {}
 
 
-def test_promoted_scales_are_fed_and_shown() -> None:
+def test_promoted_scales_are_fed_and_shown():
     result = verified(CONSTANT, PROMOTED, feeds={"x_scales": [1, 1, 3, 3]})
     assert result.passed
     assert result.runs[0].values == {"x_scales": [1, 1, 3, 3]}
     assert result.runs[0].shapes == {"x": [1, 3, 32, 48], "x_scales": [4]}
 
 
-def test_scales_that_are_not_the_old_ones_are_another_output_and_the_shapes_are_said() -> None:
+def test_scales_that_are_not_the_old_ones_are_another_output_and_the_shapes_are_said():
     result = verified(CONSTANT, PROMOTED, feeds={"x_scales": [1, 1, 2, 2]})
     assert result.status is Status.FAILED
     assert result.reason == (
@@ -69,12 +66,12 @@ def test_scales_that_are_not_the_old_ones_are_another_output_and_the_shapes_are_
     assert [(run.optimized, run.bitwise) for run in result.runs] == [(False, False)]
 
 
-def test_an_input_without_a_value_is_a_wrong_argument() -> None:
+def test_an_input_without_a_value_is_a_wrong_argument():
     with pytest.raises(UsageError, match="--feed x_scales=1,1,3,3"):
         verified(CONSTANT, PROMOTED)
 
 
-def test_another_interpolation_is_found_and_located() -> None:
+def test_another_interpolation_is_found_and_located():
     result = verified(CONSTANT, CONSTANT.replace('"linear"', '"cubic"'))
     assert result.status is Status.FAILED
     assert result.reason is not None
@@ -93,7 +90,7 @@ CLEAN = SHAPE_READ % (HEADER, "")
 STALE = SHAPE_READ % (HEADER, "<float[1,1,8,8] r>")
 
 
-def test_a_stale_shape_that_only_the_default_level_believes_is_found() -> None:
+def test_a_stale_shape_that_only_the_default_level_believes_is_found():
     result = verified(CLEAN, STALE, feeds={"s": [1, 1, 3, 3]})
     assert result.status is Status.FAILED
     assert [(run.optimized, run.bitwise) for run in result.runs] == [(False, True), (True, False)]
@@ -103,11 +100,11 @@ def test_a_stale_shape_that_only_the_default_level_believes_is_found() -> None:
     )
 
 
-def test_the_same_stale_shape_does_no_harm_at_the_old_scales() -> None:
+def test_the_same_stale_shape_does_no_harm_at_the_old_scales():
     assert verified(CLEAN, STALE, feeds={"s": [1, 1, 2, 2]}).passed
 
 
-def test_a_stale_shape_that_breaks_the_default_level_is_found() -> None:
+def test_a_stale_shape_that_breaks_the_default_level_is_found():
     text = """%s g (float[1,1,4,4] x, float[4] s) => (float[1,1,oh,ow] y) %s {
         r = Resize<mode="nearest">(x, , s)
         d = Shape(r)
@@ -121,7 +118,7 @@ def test_a_stale_shape_that_breaks_the_default_level_is_found() -> None:
     assert "8 by 12" in result.reason
 
 
-def test_a_small_difference_is_one_unless_it_is_allowed() -> None:
+def test_a_small_difference_is_one_unless_it_is_allowed():
     before = f"{HEADER} g (float[1,3,4,4] x) => (y) <float c = {{1.0}}> {{ y = Mul(x, c) }}"
     after = before.replace("1.0", "1.0001")
     result = verified(before, after)
@@ -133,7 +130,7 @@ def test_a_small_difference_is_one_unless_it_is_allowed() -> None:
     assert not verified(before, after, rtol=1e-5).passed
 
 
-def test_the_sign_of_zero_is_a_difference_of_bits_and_no_other() -> None:
+def test_the_sign_of_zero_is_a_difference_of_bits_and_no_other():
     before = f"{HEADER} g (float[2] x) => (y) <float z = {{0.0}}> {{ y = Mul(x, z) }}"
     after = f"{HEADER} g (float[2] x) => (y) <float z = {{0.0}}> {{ n = Mul(x, z) y = Abs(n) }}"
     result = verified(before, after, feeds={"x": [-1, 1]})
@@ -143,7 +140,7 @@ def test_the_sign_of_zero_is_a_difference_of_bits_and_no_other() -> None:
     assert verified(before, after, feeds={"x": [-1, 1]}, atol=1e-30).passed
 
 
-def test_further_runs_have_other_feeds() -> None:
+def test_further_runs_have_other_feeds():
     # Equal only on the first seed's feeds, where the condition is true.
     text = """%s g (float[9] x, bool c) => (y) {
         y = If(c) <then_branch = t () => (float[9] u) { u = Neg(x) }, else_branch = e () => (float[9] v) { v = %s(x) }>
@@ -155,35 +152,35 @@ def test_further_runs_have_other_feeds() -> None:
     assert len(verified(before, before, runs=3).runs) == 6
 
 
-def test_a_seed_makes_feeds_repeatable() -> None:
+def test_a_seed_makes_feeds_repeatable():
     noisy = CONSTANT.replace('"linear"', '"cubic"')
     diffs = [verified(CONSTANT, noisy, seed=seed).runs[0].max_abs_diff for seed in (1, 1, 2)]
     assert diffs[0] == diffs[1] != diffs[2]
 
 
-def test_given_shapes_are_used() -> None:
+def test_given_shapes_are_used():
     result = verified(CONSTANT, CONSTANT, shapes={"x": (1, 3, 5, 7)})
     assert result.runs[0].shapes == {"x": [1, 3, 5, 7]}
     with pytest.raises(UsageError, match="does not fit input 'x'"):
         verified(CONSTANT, CONSTANT, shapes={"x": (1, 4, 5, 7)})
 
 
-def test_at_least_one_run_is_asked_for() -> None:
+def test_at_least_one_run_is_asked_for():
     with pytest.raises(UsageError, match="at least one run"):
         verified(CONSTANT, CONSTANT, runs=0)
 
 
-def test_outputs_that_were_all_renamed_are_compared_by_position() -> None:
+def test_outputs_that_were_all_renamed_are_compared_by_position():
     renamed = CONSTANT.replace("ow] y)", "ow] z)").replace("    y =", "    z =")
     assert verified(CONSTANT, renamed).passed
 
 
-def test_outputs_that_differ_in_part_are_a_no() -> None:
+def test_outputs_that_differ_in_part_are_a_no():
     result = verified(NEGATED, f"{HEADER} g (float[1,3,h,w] x) => (y, z) {{ y = Neg(x) z = Abs(x) }}")
     assert result.reason == "The models have different outputs. Only BEFORE has: none. Only AFTER has: 'z'."
 
 
-def test_a_model_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_loaded_is_named(tmp_path):
     broken = f"{HEADER} g (float[1,3,h,w] x) => (y) {{ y = Resize(x) }}"
     result = verified(NEGATED, broken)
     assert result.status is Status.FAILED
@@ -194,7 +191,7 @@ def test_a_model_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     assert f"BEFORE ({tmp_path / 'broken.onnx'})" in (result.reason or "")
 
 
-def test_a_model_that_runs_with_no_feeds_is_named() -> None:
+def test_a_model_that_runs_with_no_feeds_is_named():
     never = f"{HEADER} g (float[1,3,h,w] x) => (y) <float[1,1,5,5] c = {{{','.join('1' * 25)}}}> {{ y = Add(x, c) }}"
     result = verified(never, NEGATED)
     assert (result.reason or "").startswith("BEFORE cannot be run at node 'Add#0' (Add): ")
@@ -202,12 +199,12 @@ def test_a_model_that_runs_with_no_feeds_is_named() -> None:
     assert (result.reason or "").startswith("AFTER cannot be run at node 'Add#0' (Add): ")
 
 
-def test_an_operator_that_nobody_registered_is_said() -> None:
+def test_an_operator_that_nobody_registered_is_said():
     custom = '<ir_version: 8, opset_import: ["":17, "acme":1]> g (float[1,3,h,w] x) => (y) { y = acme.Op(x) }'
     assert "acme:Op" in (verified(custom, custom).reason or "")
 
 
-def test_empty_outputs_prove_nothing() -> None:
+def test_empty_outputs_prove_nothing():
     empty = (
         f"""{HEADER} g (float[1,3,8,8] x) => (y) <int64[1] a = {{0}}, int64[1] b = {{2}}> {{ y = Slice(x, a, a, b) }}"""
     )
@@ -216,14 +213,14 @@ def test_empty_outputs_prove_nothing() -> None:
     assert "nothing was compared" in (result.reason or "")
 
 
-def test_defaults_of_their_own_are_left_to_the_models() -> None:
+def test_defaults_of_their_own_are_left_to_the_models():
     with_default = PROMOTED.replace("{\n", "<float[4] x_scales = {1, 1, %d, 3}> {\n", 1)
     assert verified(CONSTANT, with_default % 3).passed
     assert not verified(CONSTANT, with_default % 2).passed
     assert verified(with_default % 2, PROMOTED).passed  # the default of one is fed to both
 
 
-def test_integers_strings_and_sequences_are_compared() -> None:
+def test_integers_strings_and_sequences_are_compared():
     text = """%s g (uint8[2,3] i, string[2] s) => (j, t, q) {
         j = Identity(i)
         t = Identity(s)
@@ -234,20 +231,20 @@ def test_integers_strings_and_sequences_are_compared() -> None:
     assert "output 'q' is a sequence of 2 before and a sequence of 1 after" in (result.reason or "")
 
 
-def test_models_that_draw_random_numbers_are_comparable() -> None:
+def test_models_that_draw_random_numbers_are_comparable():
     before = f"{HEADER} g (float[3] x) => (y) {{ r = RandomNormalLike(x) y = Add(x, r) }}"
     after = f"{HEADER} g (float[3] x) => (y) {{ a = Neg(x) b = Neg(a) r = RandomNormalLike(x) y = Add(b, r) }}"
     assert verified(before, after, runs=2).passed
 
 
-def test_neither_document_is_changed() -> None:
+def test_neither_document_is_changed():
     before, after = document(CONSTANT), document(PROMOTED)
     bytes_before = before.light_bytes(), after.light_bytes()
     verify(before, after, feeding=Feeding({"x_scales": np.array([1, 1, 3, 3], np.float32)}))
     assert (before.light_bytes(), after.light_bytes()) == bytes_before
 
 
-def test_every_run_says_what_it_allowed_as_a_part_of_the_largest_value() -> None:
+def test_every_run_says_what_it_allowed_as_a_part_of_the_largest_value():
     node = "g (float[1,1,4,4] x) => (float[1,1,4,4] y) { y = Abs (x) }"
     document = Document.from_proto(parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> {node}'))
     assert {run.bound for run in verify(document, document).runs} == {0.0, 2e-5}

@@ -13,6 +13,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.shapes import Key
@@ -31,8 +34,6 @@ _FINDING = Diagnostic("verification.finding-free")
 _FACTORS = tuple(sixteenths / 16 for sixteenths in range(18, 27))  # usual sizes, being multiples, stay whole
 _UPWARD = 1 + 2**-20  # so that the way down ends where the way up began and not just below
 
-Fits = Callable[[ScalePoint], bool]
-
 
 @dataclass(frozen=True)
 class Probed:
@@ -42,40 +43,35 @@ class Probed:
     ran: tuple[ScalePoint, ...] = ()
 
 
+@dataclass
 class Prober:
-    """Moves the inputs of one promoted model.
+    """Moves the inputs of one promoted `model`.
 
-    `run` runs the promoted model, not optimized; `feeds` are what the original runs with; `fits` says of a scale point
-    whether the machine has the memory for it. What does not move keeps its old value.
+    `run` runs it, not optimized; `feeds` are what the original runs with; `fits` says of a scale point whether the
+    machine has the memory for it. What does not move keeps its old value.
     """
 
-    def __init__(
-        self,
-        run: Callable[[Mapping[str, Value]], object],
-        feeds: Mapping[str, Value],
-        inputs: Sequence[PromotedInput],
-        fits: Fits,
-        progress: Progress,
-        dependence: Callable[[], Dependence],
-    ) -> None:
-        self._run = run
-        self._feeds = feeds
-        self._inputs = inputs
-        self._fits = fits
-        self._progress = progress
-        self._dependence = dependence
-        self._known: Dependence | None = None
+    model: ModelProto
+    run: Callable[[Mapping[str, Value]], object]
+    feeds: Mapping[str, Value]
+    inputs: Sequence[PromotedInput]
+    fits: Callable[[ScalePoint], bool]
+    progress: Progress
+
+    @cached_property
+    def _dependence(self) -> Dependence:
+        return Dependence(self.model)
 
     def probe(self) -> Probed:
         """One verdict per site."""
-        self._progress.expect(len(self._inputs))
+        self.progress.expect(len(self.inputs))
         couplings: dict[Key, Coupling] = {}
-        if len(self._inputs) <= MOST_ALONE:
-            for source in self._inputs:
+        if len(self.inputs) <= MOST_ALONE:
+            for source in self.inputs:
                 couplings.update(self._alone(source))
             return Probed(couplings)
         ran: list[ScalePoint] = []
-        pending = [list(self._inputs)]
+        pending = [list(self.inputs)]
         while pending:
             group = pending.pop()
             if len(group) == 1:
@@ -84,12 +80,12 @@ class Prober:
             broken = self._together(group, ran)
             if broken is None:
                 couplings.update(_verdicts(group, Freedom.FREE, None))
-                self._progress.done(_FINDING, len(group))
+                self.progress.done(_FINDING, len(group))
                 continue
             guilty = self._only_one_above(broken, group)
             if guilty is not None:
                 couplings.update(_verdicts([guilty], Freedom.COUPLED, broken))
-                self._progress.done(_FINDING)
+                self.progress.done(_FINDING)
                 pending.append([source for source in group if source is not guilty])
             else:
                 pending += [group[len(group) // 2 :], group[: len(group) // 2]]
@@ -98,19 +94,19 @@ class Prober:
     def _alone(self, source: PromotedInput) -> dict[Key, Coupling]:
         """The verdict of a whole step; free where the input can say no other value."""
         breaks_at = None
-        for value in other_values(source, self._fits)[:1]:
+        for value in other_values(source, self.fits)[:1]:
             breaks_at = self._breaks_at(ScalePoint(((source, value),)))
-        self._progress.done(_FINDING)
+        self.progress.done(_FINDING)
         return _verdicts([source], Freedom.FREE if breaks_at is None else Freedom.COUPLED, breaks_at)
 
     def _together(self, group: Sequence[PromotedInput], ran: list[ScalePoint]) -> str | None:
         """Where the model breaks when all of them move; an empty text where that is not to be tried."""
         tried = []
         for draw in range(_DRAWS):
-            factors = drawn_factors(len(self._inputs), draw)
-            names = (source.name for source in self._inputs)
+            factors = drawn_factors(len(self.inputs), draw)
+            names = (source.name for source in self.inputs)
             tried.append(_moved_by(dict(zip(names, factors, strict=True)), group))
-            broken = self._breaks_at(tried[-1]) if self._fits(tried[-1]) else ""
+            broken = self._breaks_at(tried[-1]) if self.fits(tried[-1]) else ""
             if broken is not None:
                 return broken
         ran.extend(tried[:2])
@@ -118,7 +114,7 @@ class Prober:
 
     def _breaks_at(self, scales: ScalePoint) -> str | None:
         try:
-            self._run({**self._feeds, **scales.feeds(self._inputs)})
+            self.run({**self.feeds, **scales.feeds(self.inputs)})
         except CannotRunError as error:
             return error.node or error.op_type or error.reason
         return None
@@ -127,9 +123,7 @@ class Prober:
         """The one input of the group that the node depends on: alone it breaks the model there too."""
         if not node:
             return None
-        if self._known is None:
-            self._known = self._dependence()
-        above = self._known.above(node, [driven.key for source in group for driven in source.sites])
+        above = self._dependence.above(node, [driven.key for source in group for driven in source.sites])
         if above is None:
             return None
         found = [source for source in group if any(driven.key in above for driven in source.sites)]

@@ -7,10 +7,13 @@ optimisation disabled, where every node runs as it stands; at the default level 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.document.text import counted
@@ -24,17 +27,20 @@ from resizefix.runtimes.ort_session import (
     only_without_optimisation,
 )
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
-from resizefix.verification.bounds import Bound, default_level_bounds
-from resizefix.verification.compare import compare
+from resizefix.verification.bounds import Bound, default_level_bounds, half_units, relative_bounds, within
+from resizefix.verification.compare import Comparison, compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.dependence import Dependence
 from resizefix.verification.engine import DifferenceError, Engine, shapes_of_feeds
-from resizefix.verification.judged import judged
 from resizefix.verification.memory_budget import MemoryBudget
-from resizefix.verification.original_in_parts import OriginalInParts, Point
+from resizefix.verification.original_in_parts import (
+    OriginalInParts,
+    Point,
+    PromotedNodes,
+    PromotedSession,
+    opened,
+    promoted_nodes,
+)
 from resizefix.verification.probe import MOST_ALONE, Prober
-from resizefix.verification.promoted_nodes import PromotedNodes, promoted_nodes
-from resizefix.verification.promoted_session import PromotedSession, opened
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import (
     ScalePoint,
@@ -65,6 +71,7 @@ class PromotionComparison:
         """
         self._original = original
         self._is_alone = bool(alone)
+        self._inputs: Sequence[PromotedInput] = ()  # of the promotion that is looked at
         self._budget = MemoryBudget(original, conditions.limits, alone)
         self._prepared: dict[int, tuple[Document, PreparedModel]] = {}
         self.engine = Engine(conditions)
@@ -93,13 +100,11 @@ class PromotionComparison:
     def couplings(self, promoted: Document, inputs: Sequence[PromotedInput]) -> dict[Key, Coupling]:
         """The verdict for every promoted site."""
         self._probed = None  # before the next one is opened: each maps or holds all weights
-        session = self._open_promoted(promoted, inputs)
+        self._inputs = inputs
+        session = self._open_promoted(promoted)
         self._probed = (promoted, session)
-
-        def dependence() -> Dependence:
-            return Dependence(promoted.proto)
-
-        probed = Prober(session.run, self._feeds, inputs, self._fits, self.engine.progress, dependence).probe()
+        prober = Prober(promoted.proto, session.run, self._feeds, inputs, self._fits, self.engine.progress)
+        probed = prober.probe()
         self._ran = probed.ran
         return probed.couplings
 
@@ -108,15 +113,15 @@ class PromotionComparison:
 
         Raises DifferenceError with what differs, CannotLoadError, CannotRunError, BrokenOffError.
         """
-        asked = asked_points(inputs, self.engine.conditions.at)
+        self._inputs = inputs
         old = at_old_values(inputs)
         self._as_exported = old.baked
-        plain = self._promoted(promoted, inputs)
-        points = [self._point(plain, old, inputs, plain.at_old), *self._tried(plain, inputs, asked)]
+        plain = self._promoted(promoted)
+        points = [self._point(plain, old, plain.at_old), *self._tried(plain)]
         self.engine.progress.expect(2 * (len(points) - 1 - _USUAL_POINTS))
         parts = OriginalInParts(self._original, plain, self._feeds, self._open)
         del plain  # before the next one is opened: each maps or holds all weights
-        self._compare_at(points, parts, inputs, optimized=False)
+        self._compare_at(points, parts, optimized=False)
         if not self._runs_optimised():
             return
         session = self._open(promoted, optimized=True)
@@ -125,16 +130,14 @@ class PromotionComparison:
         for point in points:
             point.found = self._result(session, point.scales, point.feeds)
         del session
-        self._compare_at(points, parts, inputs, optimized=True)
-        self._note_sizes(promoted, inputs)
+        self._compare_at(points, parts, optimized=True)
+        self._note_sizes(promoted)
 
-    def _compare_at(
-        self, points: Sequence[Point], parts: OriginalInParts, inputs: Sequence[PromotedInput], *, optimized: bool
-    ) -> None:
+    def _compare_at(self, points: Sequence[Point], parts: OriginalInParts, *, optimized: bool) -> None:
         """Every point at one level, the one at the old values first."""
         for point in points:
             expected = self._outputs[optimized] if point is points[0] else self._at(point, parts, optimized)
-            self._against(point, expected, inputs, optimized)
+            self._against(point, expected, optimized)
 
     def _runs_optimised(self) -> bool:
         """Whether the original runs at the default level; if it does not, a note says so. Sets the bounds for that
@@ -164,45 +167,37 @@ class PromotionComparison:
         except CannotRunError as error:
             return error
 
-    def _point(
-        self,
-        session: PromotedSession,
-        scales: ScalePoint,
-        inputs: Sequence[PromotedInput],
-        known: Outputs | None = None,
-    ) -> Point:
+    def _point(self, session: PromotedSession, scales: ScalePoint, known: Outputs | None = None) -> Point:
         """What the promoted model makes at a scale point without optimisation, unless that is `known`."""
-        feeds = {**self._feeds, **scales.feeds(inputs)}
+        feeds = {**self._feeds, **scales.feeds(self._inputs)}
         values = {source.name: tuple(value) for source, value in scales.values}
         operands = {**self._as_exported, **scales.baked}
         found = self._result(session, scales, feeds) if known is None else known
         seen = session.seen if known is None and isinstance(found, Mapping) else None
         return Point(scales, feeds, shapes_of_feeds(feeds), values, operands, found, seen)
 
-    def _promoted(self, promoted: Document, inputs: Sequence[PromotedInput]) -> PromotedSession:
+    def _promoted(self, promoted: Document) -> PromotedSession:
         """The promoted model opened without optimisation: the session that probed it, if it did."""
         probed, self._probed = self._probed, None
         if probed is not None and probed[0] is promoted:
             return probed[1]
         del probed
-        return self._open_promoted(promoted, inputs)
+        return self._open_promoted(promoted)
 
-    def _open_promoted(self, promoted: Document, inputs: Sequence[PromotedInput]) -> PromotedSession:
-        def open_(prepared: PreparedModel) -> Session:
-            return self._open(promoted, prepared, optimized=False)
-
-        prepared, nodes = self._prepared_of(promoted), self._nodes(promoted, inputs)
+    def _open_promoted(self, promoted: Document) -> PromotedSession:
+        open_ = partial(self._open, promoted, optimized=False)
+        prepared, nodes = self._prepared_of(promoted), self._nodes(promoted)
         if nodes is None:
             return PromotedSession(open_(prepared), prepared.outputs)
-        return opened(open_, self._prepared_of(self._original), prepared, nodes, inputs, self._feeds)
+        return opened(open_, self._prepared_of(self._original), prepared, nodes, self._inputs, self._feeds)
 
-    def _nodes(self, promoted: Document, inputs: Sequence[PromotedInput]) -> PromotedNodes | None:
+    def _nodes(self, promoted: Document) -> PromotedNodes | None:
         """The changed nodes, where they can be compared alone, and there is room to keep what they read and make."""
-        if self._is_alone or len(inputs) > MOST_ALONE or self.engine.conditions.at:
+        if self._is_alone or len(self._inputs) > MOST_ALONE or self.engine.conditions.at:
             return None
-        nodes = promoted_nodes(self._original, promoted, inputs)
+        nodes = promoted_nodes(self._original, promoted, self._inputs)
         kept = 0 if nodes is None else 1 + len(nodes.data) + len(nodes.made)
-        usual = self._usual(inputs) if kept else ()
+        usual = self._usual() if kept else ()
         return nodes if all(self._budget.has_room(self._feeds, scales, kept) for scales in usual) else None
 
     def _reference(self, operands: Mapping[Key, Operand]) -> PreparedModel:
@@ -235,19 +230,19 @@ class PromotionComparison:
         except (CannotLoadError, CannotRunError) as error:
             return error
 
-    def _note_sizes(self, promoted: Document, inputs: Sequence[PromotedInput]) -> None:
+    def _note_sizes(self, promoted: Document) -> None:
         """One sentence for all runs in which sizes decided where a node samples: the difference, and what avoids it."""
         if not self._by_sizes:
             return
         point, difference = max(self._by_sizes, key=lambda pair: pair[1])
-        ratios = point.scales.by_sizes(inputs)
+        ratios = point.scales.by_sizes(self._inputs)
         names = [ratio.data for ratio in ratios.values()]
         lengths: Mapping[str, Value] = {}
         if not any(path.is_body for path, _ in ratios):  # else the lengths are not seen
             session = self._open(promoted, prepare_for_ort(promoted, names), optimized=False)
             lengths = session.run(point.feeds)
         shapes = {name: value.shape for name, value in lengths.items() if isinstance(value, np.ndarray)}
-        self.engine.notes.append(sampled_by_sizes(point.scales, inputs, shapes, difference))
+        self.engine.notes.append(sampled_by_sizes(point.scales, self._inputs, shapes, difference))
 
     def _fits(self, scales: ScalePoint) -> bool:
         return self._budget.reject_reason(self._feeds, scales) is None
@@ -261,38 +256,37 @@ class PromotionComparison:
     def _open(self, document: Document, prepared: PreparedModel | None = None, *, optimized: bool) -> Session:
         return self.engine.open(document, prepared=prepared or self._prepared_of(document), optimized=optimized)
 
-    def _tried(
-        self, session: PromotedSession, inputs: Sequence[PromotedInput], asked: Sequence[ScalePoint]
-    ) -> list[Point]:
+    def _tried(self, session: PromotedSession) -> list[Point]:
         """Other values at which the model runs, every input moved if possible, and those asked for in any case."""
+        inputs, asked = self._inputs, asked_points(self._inputs, self.engine.conditions.at)
         many = len(inputs) > MOST_ALONE and not self._is_alone
-        usual = most_inclusive(self._ran, inputs) if many else self._usual(inputs)
+        usual = most_inclusive(self._ran, inputs) if many else self._usual()
         if many:
             moved = {source.name for scales in usual for source, _ in scales.values}
             if len(moved) < len(inputs):
                 kept = counted(len(inputs) - len(moved), "input")
                 self.engine.notes.append(Diagnostic("verification.inputs-not-moved", kept=kept, of=len(inputs)))
-        return [point for scales in (*asked, *usual) for point in self._workable(session, scales, inputs)]
+        return [point for scales in (*asked, *usual) for point in self._workable(session, scales)]
 
-    def _usual(self, inputs: Sequence[PromotedInput]) -> list[ScalePoint]:
-        usual = steps_of([(source, other_values(source)) for source in inputs])
+    def _usual(self) -> list[ScalePoint]:
+        usual = steps_of([(source, other_values(source)) for source in self._inputs])
         if all(map(self._fits, usual)):  # all at once, so that each does by itself: what is tried first is a step up
             return usual
-        return steps_of([(source, other_values(source, self._fits)) for source in inputs])
+        return steps_of([(source, other_values(source, self._fits)) for source in self._inputs])
 
-    def _workable(self, session: PromotedSession, scales: ScalePoint, inputs: Sequence[PromotedInput]) -> list[Point]:
+    def _workable(self, session: PromotedSession, scales: ScalePoint) -> list[Point]:
         """The scale point if the model runs at it, else its parts that do: inputs that are only free one at a time.
 
         Nodes alone that do not run together are compared in smaller groups.
         """
-        whole = self._point(session, scales, inputs)
-        if whole.runs or (self._is_alone and len(inputs) > 1):
+        whole = self._point(session, scales)
+        if whole.runs or (self._is_alone and len(self._inputs) > 1):
             return [whole]
         parts = scales.split() if len(scales.values) <= MOST_ALONE else ()
-        found = [point for part in parts if (point := self._point(session, part, inputs)).runs]
+        found = [point for part in parts if (point := self._point(session, part)).runs]
         return found or ([whole] if scales.asked else [])
 
-    def _against(self, point: Point, expected: Expected, inputs: Sequence[PromotedInput], optimized: bool) -> None:
+    def _against(self, point: Point, expected: Expected, optimized: bool) -> None:
         found, at = point.found, point.at
         level = Diagnostic("verification.default-level" if optimized else "verification.optimisation-disabled")
         self.engine.progress.done(f"comparing at {at}")
@@ -310,13 +304,13 @@ class PromotionComparison:
             raise DifferenceError("verification.original-does-not-run", at=at, level=level, why=expected.reason)
         reference, from_scales = Reference.SCALES, None
         bounds = self._bounds if optimized else None
-        verdict = judged(self._original, inputs, expected, found, bounds)
-        if not verdict.same and (by_sizes := point.scales.by_sizes(inputs)):
+        verdict = self._judged(expected, found, bounds)
+        if not verdict.same and (by_sizes := point.scales.by_sizes(self._inputs)):
             sized = self._expected(self._reference({**point.operands, **by_sizes}), optimized)
             if not isinstance(sized, (CannotRunError, CannotLoadError)):
                 reference, from_scales = Reference.SIZES, verdict.comparison.max_abs_diff
                 self._by_sizes.append((point, from_scales))
-                verdict = judged(self._original, inputs, sized, found, bounds)
+                verdict = self._judged(sized, found, bounds)
         comparison = verdict.comparison
         if comparison.bitwise and not (optimized or self._is_alone) and reference is Reference.SCALES:
             point.agree()  # a session of few nodes costs no more than this
@@ -338,3 +332,39 @@ class PromotionComparison:
         if verdict.last_bits:
             # onnxruntime computes half precision between casts whose places depend on the neighbours
             self.engine.notes.append(Diagnostic("verification.last-bits-differ", at=at, why=why))
+
+    def _judged(self, expected: Outputs, found: Outputs, bounds: Mapping[str, Bound] | None) -> _Judged:
+        """Whether the outputs are the same: bit for bit without `bounds`, else within them; or but for the last bits of
+        half precision."""
+        comparison = compare(expected, found)
+        same = comparison.bitwise if bounds is None else within(comparison, bounds)
+        last_bits = False
+        if not same:
+            wider = relative_bounds(expected, self._last_bits())
+            wider = {name: max(bound, (bounds or wider)[name], key=_relative) for name, bound in wider.items()}
+            differing = (difference.output for difference in comparison.differences if not difference.bitwise)
+            same = last_bits = within(comparison, wider) and all(wider[name].relative for name in differing)
+            bounds = wider if same else bounds
+        return _Judged(comparison, same, last_bits, max(map(_relative, (bounds or {}).values()), default=0.0))
+
+    def _last_bits(self) -> float:
+        """How far outputs may differ for what is resized in half precision before them."""
+        view = ModelView(self._original)
+        scopes = view.scopes
+        sites = (driven for source in self._inputs for driven in source.sites)
+        homes = (scopes.definition(scopes.by_path.get(driven.scope, scopes.main), driven.input) for driven in sites)
+        return half_units(view.shapes.elem_type(home.key) for home in homes if home is not None)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A comparison, whether it passes, whether only as half precision may differ, and the bound that it passes by."""
+
+    comparison: Comparison
+    same: bool
+    last_bits: bool
+    bound: float
+
+
+def _relative(bound: Bound) -> float:
+    return bound.relative

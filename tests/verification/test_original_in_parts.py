@@ -15,8 +15,8 @@ from resizefix.document.document import Document
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import sites_in
 from resizefix.runtimes import ort_session
-from resizefix.verification import original_in_parts, part_behind
-from resizefix.verification.promoted_nodes import promoted_nodes
+from resizefix.verification import original_in_parts
+from resizefix.verification.original_in_parts import part_behind, promoted_nodes
 
 CHAIN = 20
 FLOOR = 'mode = "nearest", nearest_mode = "floor", coordinate_transformation_mode = "asymmetric"'
@@ -87,7 +87,7 @@ def test_nothing_but_the_promoted_nodes_may_differ():
 @pytest.fixture
 def weighted(tmp_path, monkeypatch):
     """A file whose weights count as large; most of them stand before the resize."""
-    monkeypatch.setattr(part_behind, "MAPPED_FROM", 1)
+    monkeypatch.setattr(original_in_parts, "MAPPED_FROM", 1)
     monkeypatch.setattr(ort_session, "MAPPED_FROM", 1)
     generator = np.random.default_rng(0)
     model = onnx.parser.parse_model(
@@ -165,10 +165,10 @@ def test_a_part_is_only_taken_where_it_is_smaller(weighted):
     from resizefix.runtimes.prepared_model import prepare_for_ort
 
     prepared = prepare_for_ort(Document.open(weighted))
-    assert part_behind.part_behind(prepared, {"u"}).boundary == ("c",)
-    assert part_behind.part_behind(prepared, {"x"}) is None
+    assert part_behind(prepared, {"u"}).boundary == ("c",)
+    assert part_behind(prepared, {"x"}) is None
     prepared.model.graph.output.add(name="b")
-    assert part_behind.part_behind(prepared, {"u"}) is None
+    assert part_behind(prepared, {"u"}) is None
 
 
 def test_what_a_branch_gives_by_its_outer_name_is_read(weighted):
@@ -180,5 +180,5 @@ def test_what_a_branch_gives_by_its_outer_name_is_read(weighted):
     prepared.model.graph.node.append(
         helper.make_node("If", ["flag"], ["z"], then_branch=given[0], else_branch=given[1])
     )
-    part = part_behind.part_behind(prepared, {"u"})
+    part = part_behind(prepared, {"u"})
     assert len(prepared.model.graph.node) - 1 in part.nodes

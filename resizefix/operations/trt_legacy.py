@@ -107,7 +107,7 @@ def _to_opset_8(
     legacy: Document, sites: Sequence[Site], rewritten: Container[Key]
 ) -> tuple[tuple[OpsetStep, ...], tuple[Blocker, ...]]:
     """Everything but the sites, which are no blockers of their own; none given: some could not be rewritten."""
-    down = downgrade(legacy.proto, to=8, value_of=legacy.array)
+    down = downgrade(legacy.proto, value_of=legacy.array)
     blockers = tuple(blocker for blocker in down.blockers if blocker.op_type not in RESIZES)
     if blockers or not sites:
         return down.steps, blockers

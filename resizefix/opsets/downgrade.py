@@ -1,7 +1,4 @@
-"""The whole model in an older opset: constants first, then node by node by the rows of the table.
-
-Opset 8 is reached from any newer one in a single pass; opset 7 by a second, shorter pass from there.
-"""
+"""The whole model in opset 8: constants first, then node by node by the rows of the table."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.names import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
 from resizefix.error_bound import ErrorBound
-from resizefix.errors import UsageError
 from resizefix.opsets.constants import constants_to_initializers, replace_nodes
 from resizefix.opsets.folding import fold
 from resizefix.opsets.inference import ValueOf, upsample_scales
@@ -22,11 +18,11 @@ from resizefix.opsets.prune import Unread
 from resizefix.opsets.row import Row
 from resizefix.opsets.signatures import schema_of, since_version, violation
 from resizefix.opsets.site import Draft, Site
-from resizefix.opsets.table import ABSENT, TO_OPSET_7, TO_OPSET_8
+from resizefix.opsets.table import ABSENT, TO_OPSET_8
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked, Blocker, Downgrade, Step
 
-_PASSES: tuple[tuple[int, dict[str, Row]], ...] = ((8, TO_OPSET_8), (7, TO_OPSET_7))
+OPSET = 8
 
 _INLINE = Diagnostic("opsets.fix-inline-or-remove")
 _OTHER_TYPE = "opsets.fix-other-type"
@@ -34,21 +30,17 @@ _OTHER_TYPE = "opsets.fix-other-type"
 _HALF = ErrorBound(exact=False, bound=2e-3, note=Diagnostic("opsets.half-is-rounded"))
 
 
-def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
-    """Rewrite `model`, in place, as a model of opset `to` (8 or 7) that computes the same.
+def downgrade(model: ModelProto, *, value_of: ValueOf) -> Downgrade:
+    """Rewrite `model`, in place, as a model of opset 8 that computes the same.
 
     Upsample nodes must already stand in the form of Upsample-7 (one input, `scales` attribute), and no Resize may be
     left: those are the caller's work and blockers here. Initializers may be references into another file: they are
     moved, and only small ones are read, through `value_of`. Operators of other domains stay as they are. A model of
-    opset `to` or older is left alone. Stored shapes of values that remain are kept; none are added.
+    opset 8 or older is left alone. Stored shapes of values that remain are kept; none are added.
 
-    Returns every blocker there is, not the first alone (those between opset 8 and 7 once opset 8 can be had); with
-    blockers the model is of no further use. Raises UsageError for any other `to`.
+    Returns every blocker there is, not the first alone; with blockers the model is of no further use.
     """
-    if to not in (7, 8):
-        raise UsageError("opsets.opset-not-offered", to=to)
-    source = default_opset(model.opset_import, fallback=1)
-    if source <= to:
+    if default_opset(model.opset_import, fallback=1) <= OPSET:
         return Downgrade((), ())
     unread = Unread(model)
     steps = [*inline_functions(model), *spell_default_domain(model), *sort_nodes(model)]
@@ -56,40 +48,33 @@ def downgrade(model: ModelProto, *, to: int, value_of: ValueOf) -> Downgrade:
         Blocker(f"{function.domain}::{function.name}", function.name, 0, Diagnostic("opsets.not-inlined"), _INLINE)
         for function in model.functions
     ]
-    for opset, rows in _PASSES:
-        if not to <= opset < source or blockers:
-            continue
-        steps += constants_to_initializers(model, value_of)
-        knowledge, folded = fold(model, value_of, unread)
-        written, blocked = _rewrite(model, opset, rows, knowledge)
-        steps += [*folded, *written]
-        if knowledge.holds(TensorProto.FLOAT16) and all(step.error is not _HALF for step in steps):
-            steps.append(Step(model.graph.name, "", 0, Diagnostic("opsets.step-holds-half"), _HALF))
-        blockers += blocked
-        _set_opset(model, opset)
-        unread.remove(model)
+    if blockers:
+        return Downgrade(tuple(blockers), tuple(steps))
+    steps += constants_to_initializers(model, value_of)
+    knowledge, folded = fold(model, value_of, unread)
+    written, blockers = _rewrite(model, knowledge)
+    steps += [*folded, *written]
+    if knowledge.holds(TensorProto.FLOAT16):
+        steps.append(Step(model.graph.name, "", 0, Diagnostic("opsets.step-holds-half"), _HALF))
+    kept = [
+        onnx.helper.make_opsetid(e.domain, e.version) for e in model.opset_import if e.domain not in DEFAULT_DOMAINS
+    ]
+    del model.opset_import[:]
+    model.opset_import.extend([onnx.helper.make_opsetid("", OPSET), *kept])
+    unread.remove(model)
     if model.ir_version <= IR3 and not blockers:
         return Downgrade((), (*steps, *to_ir3(model).steps))
     return Downgrade(tuple(blockers), tuple(steps))
 
 
-def _set_opset(model: ModelProto, opset: int) -> None:
-    kept = [entry for entry in model.opset_import if entry.domain not in DEFAULT_DOMAINS]
-    copies = [onnx.helper.make_opsetid("", opset), *(onnx.helper.make_opsetid(e.domain, e.version) for e in kept)]
-    del model.opset_import[:]
-    model.opset_import.extend(copies)
-
-
-def _rewrite(
-    model: ModelProto, opset: int, rows: dict[str, Row], knowledge: ValueInfoMap
-) -> tuple[list[Step], list[Blocker]]:
+def _rewrite(model: ModelProto, knowledge: ValueInfoMap) -> tuple[list[Step], list[Blocker]]:
     names = FreshNames(names_in(model))
     accounts: list[list[Step | Blocker]] = []
     for scope in reversed(knowledge.scopes.all):  # inner bodies first: nodes of an outer graph are copied
         if not isinstance(scope.body, GraphProto):
             continue
-        draft = Draft(scope, opset, knowledge, names)
-        found = [_rewrite_node(node, index, draft, rows) for index, node in enumerate(scope.body.node)]
+        draft = Draft(scope, OPSET, knowledge, names)
+        found = [_rewrite_node(node, index, draft) for index, node in enumerate(scope.body.node)]
         accounts.append([account for account in found if account is not None])
         replace_nodes(scope.body, draft.nodes)
         scope.body.initializer.extend(draft.initializers)
@@ -98,14 +83,14 @@ def _rewrite(
     return steps, [account for account in in_order if isinstance(account, Blocker)]
 
 
-def _rewrite_node(node: NodeProto, index: int, draft: Draft, rows: dict[str, Row]) -> Step | Blocker | None:
+def _rewrite_node(node: NodeProto, index: int, draft: Draft) -> Step | Blocker | None:
     """Add what takes the node's place to the draft; says what was done, None if nothing."""
     if node.domain not in DEFAULT_DOMAINS:
         draft.nodes.append(node)
         return None
     since = since_version(node.op_type, draft.scope.opset)
     site = Site(node, index, since, draft)
-    row = rows.get(node.op_type)
+    row = TO_OPSET_8.get(node.op_type)
     try:
         _refuse_invalid(node, draft)
         if upsample_scales(node) is not None or (since and since == since_version(node.op_type, draft.opset)):

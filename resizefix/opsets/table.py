@@ -1,4 +1,4 @@
-"""All rows: to opset 8 from any newer one, to opset 7 from 8. What is in no table and not in ABSENT has not changed."""
+"""All rows, to opset 8 from any newer one. What is neither in the table nor in ABSENT has not changed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from resizefix.opsets import (
     selection,
     shapes_ops,
     subgraphs,
-    to_opset_7,
 )
 from resizefix.opsets.absent import ABSENT
 from resizefix.opsets.row import Row
 
-__all__ = ["ABSENT", "TO_OPSET_7", "TO_OPSET_8"]
+__all__ = ["ABSENT", "TO_OPSET_8"]
 
 
 def _by_operator(rows: Iterable[Row]) -> dict[str, Row]:
@@ -48,4 +47,3 @@ TO_OPSET_8: dict[str, Row] = _by_operator(
         *subgraphs.ROWS,
     )
 )
-TO_OPSET_7: dict[str, Row] = _by_operator(to_opset_7.ROWS)

@@ -32,21 +32,21 @@ def same_bits(one: Any, other: Any) -> bool:
     return one.tolist() == other.tolist() if one.dtype == object else one.tobytes() == other.tobytes()
 
 
-def lowered(model: ModelProto, to: int = 8) -> tuple[ModelProto, Downgrade]:
+def lowered(model: ModelProto) -> tuple[ModelProto, Downgrade]:
     """A downgraded copy, which the full checker accepts, and what was done."""
     copy = ModelProto()
     copy.CopyFrom(model)
-    result = downgrade(copy, to=to, value_of=numpy_helper.to_array)
+    result = downgrade(copy, value_of=numpy_helper.to_array)
     assert not result.blockers, result.blockers
-    assert default_opset(copy.opset_import, fallback=1) == to
+    assert default_opset(copy.opset_import, fallback=1) == 8
     onnx.checker.check_model(copy, full_check=True)
     return copy, result
 
 
-def assert_same(model: ModelProto, feeds: Feeds, to: int = 8, bound: float | None = None) -> ModelProto:
+def assert_same(model: ModelProto, feeds: Feeds, bound: float | None = None) -> ModelProto:
     """The downgraded model gives the original's bits, or numbers within `bound`; as IR 3 too. Returns it."""
     onnx.checker.check_model(model, full_check=True)
-    after, result = lowered(model, to)
+    after, result = lowered(model)
     assert result.exact == (bound is None), result.steps
     expected, found = run(model, feeds), run(after, feeds)
     for one, other in zip(expected, found, strict=True):
@@ -65,11 +65,11 @@ def assert_same(model: ModelProto, feeds: Feeds, to: int = 8, bound: float | Non
     return after
 
 
-def blockers_of(model: ModelProto, to: int = 8) -> tuple[Blocker, ...]:
+def blockers_of(model: ModelProto) -> tuple[Blocker, ...]:
     """What stands in the way of a copy."""
     copy = ModelProto()
     copy.CopyFrom(model)
-    return downgrade(copy, to=to, value_of=numpy_helper.to_array).blockers
+    return downgrade(copy, value_of=numpy_helper.to_array).blockers
 
 
 def operators(model: ModelProto) -> list[str]:

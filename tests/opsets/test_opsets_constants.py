@@ -83,7 +83,7 @@ def test_payloads_in_another_file_are_moved_and_never_read():
 
     copy = ModelProto()
     copy.CopyFrom(model)
-    assert not downgrade(copy, to=8, value_of=never).blockers
+    assert not downgrade(copy, value_of=never).blockers
     (moved,) = copy.graph.initializer
     assert moved.name == "k"
     assert moved.external_data == detached.t.external_data
@@ -107,7 +107,7 @@ def test_a_small_operand_in_another_file_is_read_through_the_caller():
 
     copy = ModelProto()
     copy.CopyFrom(model)
-    assert not downgrade(copy, to=8, value_of=value_of).blockers
+    assert not downgrade(copy, value_of=value_of).blockers
     assert asked
     assert set(asked) == {"s"}
     assert copy.graph.initializer[0].data_location == TensorProto.EXTERNAL

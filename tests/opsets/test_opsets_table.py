@@ -3,7 +3,7 @@
 from onnx import defs
 
 from resizefix.opsets.signatures import since_version
-from resizefix.opsets.table import ABSENT, TO_OPSET_7, TO_OPSET_8
+from resizefix.opsets.table import ABSENT, TO_OPSET_8
 
 NEWEST = min(26, defs.onnx_opset_version())
 OPERATORS = sorted({schema.name for schema in defs.get_all_schemas_with_history() if schema.domain == ""})
@@ -33,23 +33,12 @@ def test_every_operator_that_changed_since_opset_8_has_a_row_or_a_reason():
     assert [op_type for op_type in OPERATORS if not has_a_row_or_a_reason(op_type)] == []
 
 
-def has_a_row_where_it_changed_with_opset_8(op_type: str) -> bool:
-    row = TO_OPSET_7.get(op_type)
-    if row is None:
-        return not versions_between(op_type, 7, 8)
-    return set(row.reads) == versions_between(op_type, 7, 8) and row.writes == since_version(op_type, 7)
-
-
-def test_every_operator_that_changed_with_opset_8_has_a_row():
-    assert [op_type for op_type in OPERATORS if not has_a_row_where_it_changed_with_opset_8(op_type)] == []
-
-
 def test_rows_and_reasons_name_operators_that_exist():
-    assert set(TO_OPSET_8) | set(ABSENT) | set(TO_OPSET_7) <= set(OPERATORS)
+    assert set(TO_OPSET_8) | set(ABSENT) <= set(OPERATORS)
 
 
 def test_a_row_reads_versions_that_exist():
     newest = defs.onnx_opset_version()
-    rows = [*TO_OPSET_8.values(), *TO_OPSET_7.values()]
+    rows = TO_OPSET_8.values()
     read = {(row.op_type, version) for row in rows for version in row.reads if version <= newest}
     assert read <= HISTORY

@@ -26,7 +26,7 @@ from resizefix.runtimes.catalogue import runtime_named
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.runtimes.runtime import ModelToTime, Runtime
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.watched import fed, watched_runs
+from resizefix.verification.in_runtime import fed, watched_runs
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"

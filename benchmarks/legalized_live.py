@@ -44,7 +44,7 @@ from resizefix.runtimes.ort_session import open_session
 from resizefix.runtimes.runtime import Ending, Runtime, RuntimeAnswer
 from resizefix.verification.bounds import relative_bounds
 from resizefix.verification.extraction import Extraction
-from resizefix.verification.watched import fed, watched_tensors, write_sizes
+from resizefix.verification.in_runtime import fed, watched_tensors, write_sizes
 
 RIGHT_WITHIN = 1e-4
 MOST_ELEMENTS = 3_000_000

@@ -7,7 +7,10 @@ measured against the one before, in both orders. It stays only where the whole m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+
+import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
@@ -15,32 +18,172 @@ from resizefix.document.document import Document
 from resizefix.document.shapes import Key
 from resizefix.errors import RefusedError, UsageError
 from resizefix.library.live_runtimes import seconds_left
-from resizefix.library.node_times import NodeTimes, Stopwatch, Timer, Values
-from resizefix.library.speed import GAIN, FormTime, NodeSpeed, Speed, WholeSpeed, ratio
-from resizefix.operations.candidates import LegalizeAs, candidates, why_left_alone
+from resizefix.library.speed import GAIN, FormTime, NodeSpeed, Speed, WholeSpeed, milliseconds, ratio
+from resizefix.operations.candidates import AS_IT_IS, LegalizeAs, candidates, form_now, why_left_alone
 from resizefix.operations.legalize import legalizers
 from resizefix.operations.replacement import Allowance, Replacement
 from resizefix.operations.rewriter import Rewritten, rewrite
 from resizefix.operations.site import Site
+from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
+from resizefix.runtimes.answers import LiveUnavailable, TimedModel, Timings
 from resizefix.runtimes.catalogue import ROWS, RUNTIMES
-from resizefix.runtimes.inputs import model_inputs
-from resizefix.runtimes.runtime import Runtime
+from resizefix.runtimes.inputs import Value, model_inputs
+from resizefix.runtimes.limits import BrokenOffError
+from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+from resizefix.runtimes.runtime import ModelToTime, Runtime
 from resizefix.targets.target import Target
 from resizefix.verification.conditions import Conditions
+from resizefix.verification.extraction import Extraction
+from resizefix.verification.in_runtime import cut_out, fed, judged, values_in, write_sizes
 from resizefix.verification.progress import Progress
 
-_ROUNDS, _SECONDS = 10, 2.0  # rounds at least, and the seconds in which there may be more
+Values = Mapping[str, Value]
+# Rounds at least, and the seconds in which there may be more.
+_OF_A_MODEL, _OF_A_NODE = (10, 2.0), (5, 0.5)
 _MOST_PARTS = 4  # of the choice that are tried where the whole of it does not make the model faster
 _LEAST_STEP = 0.98  # the part of the time that one more of them must leave
 
 
-@dataclass(frozen=True, eq=False)
-class Fastest:
-    """The document with the fastest forms, each site's outcome, and what was measured."""
+@dataclass
+class Stopwatch:
+    """Models put into the runtime's folder and timed there; `title` is the runtime's, once it has answered."""
 
-    made: Rewritten
-    speed: Speed
+    runtime: Runtime
+    conditions: Conditions
+    title: str = ""
+
+    def time(
+        self, models: Mapping[str, Document], values: Values, rounds: int, seconds: float, *, shown: bool = False
+    ) -> Timings:
+        """The times of the models by name, in that order. Raises UsageError where the runtime cannot be asked,
+        TimeIsUpError."""
+        self.conditions.limits.left()
+        asked = []
+        for number, document in enumerate(models.values()):
+            path = self.runtime.folder / f"timed-{number}.onnx"
+            document.save(path, overwrite=True)
+            outputs = tuple(value.name for value in document.proto.graph.output)
+            asked.append(ModelToTime(path, fed(document, values), outputs, shown))
+        answer = self.runtime.time(asked, rounds, seconds)
+        self.conditions.limits.left()  # a runtime that ran out of time says nothing of the models
+        if isinstance(answer, LiveUnavailable):
+            raise UsageError("library.runtime-cannot-be-asked", why=answer.reason)
+        self.title = answer.runtime
+        return answer
+
+
+@dataclass(frozen=True)
+class CutNode:
+    """One site to measure: the model of that node alone, and its forms by name, the first the one that it has."""
+
+    site: Site
+    cut: Document
+    forms: tuple[str, ...]
+
+
+@dataclass
+class NodeTimes:
+    """Nodes of one model, each measured alone; those that are alike are measured once."""
+
+    view: ModelView
+    target: Target
+    allowance: Allowance
+    watch: Stopwatch
+    _known: dict[object, NodeSpeed | None] = field(default_factory=dict)
+
+    def cut(self, sites: Sequence[Site]) -> list[CutNode]:
+        """Those of the sites that have another form, cut out."""
+        extraction = Extraction(self.view, self.view)
+        found = []
+        for legalizer in legalizers(self.view, sites, self.target, self.allowance):
+            site, now = legalizer.site, form_now(legalizer)
+            if now is None:
+                continue
+            names = [name for name in candidates(legalizer) if name != now and not now.startswith(f"{name} for ")]
+            if names:
+                cut = cut_out(self.view.document, extraction, site.key, site.input)
+                found.append(CutNode(site, cut, (now, *names)))
+        return found
+
+    def values(self, cuts: Sequence[CutNode]) -> Values:
+        """What the model is fed, its outputs, and what the nodes are fed and give in it.
+
+        Raises RefusedError where onnxruntime does not run the model.
+        """
+        if not cuts:
+            return {}
+        wanted = {entry.name for one in cuts for entry in model_inputs(one.cut.proto)}
+        wanted |= {one.site.output for one in cuts}
+        try:
+            return values_in(self.view.document, wanted, self.watch.conditions)
+        except (CannotLoadError, CannotRunError, BrokenOffError) as error:
+            raise RefusedError("library.fastest-does-not-run", why=error) from error
+
+    def kind(self, node: CutNode, values: Values) -> object:
+        """What nodes have in common that are measured once: all but names and numbers."""
+        site = node.site.read
+        fed_shapes = (values.get(entry.name) for entry in model_inputs(node.cut.proto))
+        shapes = tuple((value.shape, value.dtype.str) for value in fed_shapes if isinstance(value, np.ndarray))
+        return site.interpolation, site.extent.kind, site.values, site.origin.kind, shapes, node.forms
+
+    def speed(self, node: CutNode, values: Values) -> NodeSpeed | None:
+        """What was measured of the node; None where it did not run alone in the form that it has."""
+        kind = self.kind(node, values)
+        if kind not in self._known:
+            self._known[kind] = self._measured(node, values)
+        known = self._known[kind]
+        if known is None:
+            return None
+        return NodeSpeed(node.site.index, node.site.label, known.before, known.after, known.measured)
+
+    def _measured(self, node: CutNode, values: Values) -> NodeSpeed | None:
+        write_sizes(node.cut.proto, values)
+        models = self._models(node)
+        if not models:
+            return None
+        answer = self.watch.time(models, values, *_OF_A_NODE, shown=True)
+        if not answer.models or not answer.models[0].times:
+            return None
+        first = answer.models[0]
+        own = FormTime(node.forms[0], milliseconds(first))
+        others = [
+            (FormTime(name, milliseconds(one)), ratio(first.times, one.times))
+            for name, one in list(zip(models, answer.models, strict=True))[1:]
+            if one.times and _is_right(node.site.output, one, values)
+        ]
+        faster = [form for form, part in others if part <= GAIN]
+        measured = sorted([own, *(form for form, _ in others)], key=attrgetter("ms"))
+        best = min(faster, key=attrgetter("ms"), default=own)
+        return NodeSpeed(node.site.index, node.site.label, own, best, tuple(measured))
+
+    def _models(self, node: CutNode) -> dict[str, Document]:
+        """The node alone in each of its forms; without those that it does not have alone. Empty where it has not even
+        the first alone."""
+        view = ModelView(node.cut)
+        sites = [site for site in sites_in(view) if site.output == node.site.output]
+        if not sites:
+            return {}
+        (legalizer,) = legalizers(view, sites, self.target, self.allowance)
+        now, forms = form_now(legalizer), candidates(legalizer)
+        if now != node.forms[0]:
+            return {}
+        found = {AS_IT_IS: node.cut} if now == AS_IT_IS else {now: self._as(view, sites, {})}
+        for name in node.forms[1:]:
+            if name in forms:
+                found[name] = self._as(view, sites, {sites[0].key: name})
+        return found
+
+    def _as(self, view: ModelView, sites: Sequence[Site], chosen: Mapping[Key, str]) -> Document:
+        return rewrite(view, sites, LegalizeAs(self.target, self.allowance, chosen)).document
+
+
+def _is_right(output: str, model: TimedModel, values: Values) -> bool:
+    """Whether the node gives in the runtime what onnxruntime computes in the whole model."""
+    before, after = values.get(output), model.outputs.get(output)
+    if before is None or after is None:
+        return False
+    return judged(output, before, after)[1]
 
 
 def fastest(
@@ -52,9 +195,9 @@ def fastest(
     conditions: Conditions,
     *,
     python: str | None = None,
-    timer: Timer | None = None,
-) -> Fastest:
-    """The fastest forms of the sites of `view`'s document; `made` is what `legalize` makes without measuring.
+) -> tuple[Rewritten, Speed]:
+    """The model with the fastest forms of the sites of `view`'s document, and what was measured; `made` is what
+    `legalize` makes without measuring.
 
     Raises UsageError for a target whose runtime cannot be asked, RefusedError where a size is open that decides the
     times, and where the model does not run.
@@ -65,7 +208,7 @@ def fastest(
         raise UsageError("library.fastest-not-run-here", target=target.name, known=known)
     require_sizes(view.document, conditions)
     with Runtime(row, python=python, time_limit=seconds_left(conditions)) as runtime:
-        watch = Stopwatch(runtime, timer or Runtime.time, conditions, row.title)
+        watch = Stopwatch(runtime, conditions, row.title)
         return _Choice(view, sites, made, NodeTimes(view, target, allowance, watch)).of_all()
 
 
@@ -99,7 +242,7 @@ class _Choice:
     made: Rewritten
     times: NodeTimes
 
-    def of_all(self) -> Fastest:
+    def of_all(self) -> tuple[Rewritten, Speed]:
         paired = zip(self.sites, self.made.outcomes, strict=True)
         nodes = self.times.cut([site for site, outcome in paired if outcome.status is not Status.REFUSED])
         values = self.times.values(nodes)
@@ -122,7 +265,7 @@ class _Choice:
         outcomes = tuple(self._timed(site, outcome, speeds.get(site.key), kept, whole) for site, outcome in paired)
         rows = tuple(one if key in kept else replace(one, after=one.before) for key, one in speeds.items())
         measured = Speed(self.times.watch.title, rows, None if whole is None else whole.speed)
-        return Fastest(replace(made, outcomes=outcomes), measured)
+        return replace(made, outcomes=outcomes), measured
 
     def _settled(
         self, speeds: Mapping[Key, NodeSpeed], groups: Sequence[Sequence[Key]], values: Values
@@ -155,7 +298,7 @@ class _Choice:
         new: list[float] = []
         for order in (("before", "after"), ("after", "before")):
             documents = {"before": self.made.document, "after": after.document}
-            answer = self.times.watch.time({name: documents[name] for name in order}, values, _ROUNDS, _SECONDS)
+            answer = self.times.watch.time({name: documents[name] for name in order}, values, *_OF_A_MODEL)
             if not answer.models or not all(model.times for model in answer.models):
                 why = answer.reason or next((model.reason for model in answer.models if model.reason), "")
                 raise RefusedError("library.fastest-does-not-run", why=why)

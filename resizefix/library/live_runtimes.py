@@ -1,9 +1,10 @@
-"""A model in a runtime that is installed: what `check --live` says of it there, and `verify --runtime`."""
+"""A model in a runtime that is installed: what `check --live` says of it there, `verify --runtime`, and `legalize` of a
+rewrite before it is written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
@@ -13,23 +14,28 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer
-from resizefix.runtimes.catalogue import RuntimeRow, runtime_named
+from resizefix.runtimes.catalogue import RUNTIMES, RuntimeRow, runtime_named
 from resizefix.runtimes.runtime import Runtime
 from resizefix.runtimes.tensorrt import LiveVerdict
 from resizefix.runtimes.tensorrt_errors import LiveError, of_the_whole
 from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.target import Effect, Violation, judge
+from resizefix.targets.target import Effect, Target, Violation, judge
 from resizefix.verification.bounds import Tolerance
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.in_runtime import verify_in_runtime
-from resizefix.verification.node_in_runtime import nodes_in_runtime, with_bodies
+from resizefix.verification.in_runtime import (
+    RIGHT_WITHIN,
+    ResizePlace,
+    nodes_in_runtime,
+    verify_in_runtime,
+    with_bodies,
+)
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.verification import SiteDrift, Verification
-from resizefix.verification.watched import ResizePlace
 
 Pythons = Mapping[str, str]
 """By the name of a runtime the Python that has it."""
+_MOST_SECONDS = 120.0  # for a rewrite
 
 
 def runtime_verdict(
@@ -88,6 +94,61 @@ def verify_in(
     if isinstance(found, LiveUnavailable):
         raise UsageError("library.runtime-cannot-be-asked", why=found.reason)
     return replace(found, sites=_with_rules(found.sites, before, row), sessions=conditions.sessions.opened)
+
+
+@dataclass(frozen=True)
+class LiveProof:
+    """Whether the rewrite may be written, and what is to be said of the runtime.
+
+    `fits` is False where a resize that was rewritten differs there though its input does not, or where the runtime ran
+    the model before and does not run it now.
+    """
+
+    fits: bool
+    said: Diagnostic
+
+
+def prove_live(
+    before: Document,
+    after: Document,
+    changed: Sequence[Site],
+    target: Target,
+    conditions: Conditions,
+    python: str | None = None,
+) -> LiveProof:
+    """Run `after` in the target's runtime and compare it, and each rewritten resize, with `before` in onnxruntime;
+    `python`: which one has the runtime."""
+    row = RUNTIMES.get(target.name)
+    if row is None:
+        return LiveProof(True, Diagnostic("library.rules-alone-no-runtime", target=target.name))
+    with Runtime(row, python=python, time_limit=min(seconds_left(conditions), _MOST_SECONDS)) as runtime:
+        found = verify_in_runtime(before, after, runtime, places_of(changed), conditions)
+        if isinstance(found, LiveUnavailable):
+            return LiveProof(True, Diagnostic("library.rules-alone", target=target.name, why=found.reason))
+        if found.passed:
+            return LiveProof(True, Diagnostic("library.right-in-runtime", runtime=found.runtime))
+        return _judged(found, before, runtime, conditions)
+
+
+def _judged(found: Verification, before: Document, runtime: Runtime, conditions: Conditions) -> LiveProof:
+    why = found.reason or ""
+    for drift in found.sites:
+        if drift.differs and drift.input_rel_diff <= RIGHT_WITHIN:
+            said = Diagnostic("library.rewrite-differs-in-runtime", node=drift.node, runtime=found.runtime, why=why)
+            return LiveProof(False, said)
+    if found.runtime is None:  # onnxruntime itself does not run the model
+        return LiveProof(True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why))
+    if found.runs:
+        return LiveProof(True, Diagnostic("library.other-operators-differ", runtime=found.runtime, why=why))
+    if _ran(before, runtime, conditions):
+        return LiveProof(False, Diagnostic("library.rewrite-stops-runtime", runtime=found.runtime, why=why))
+    return LiveProof(True, Diagnostic("library.rules-alone", target=runtime.row.name, why=why))
+
+
+def _ran(before: Document, runtime: Runtime, conditions: Conditions) -> bool:
+    """Whether the runtime runs the model as it was."""
+    found = verify_in_runtime(before, before, runtime, (), conditions)
+    return isinstance(found, Verification) and bool(found.runs)
 
 
 def places_of(sites: Iterable[Site]) -> list[ResizePlace]:

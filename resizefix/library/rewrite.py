@@ -91,8 +91,7 @@ def legalize(
     if fastest:
         from resizefix.library.fastest import fastest as choose  # onnxruntime is imported where something is run
 
-        found = choose(view, sites, made, wanted, allowance, rules, python=python)
-        made, speed = found.made, found.speed
+        made, speed = choose(view, sites, made, wanted, allowance, rules, python=python)
     if base is not document:
         given = select(find_sites(document), node)
         made = replace(made, outcomes=with_raised(made.outcomes, given, made.document, opset or 0))
@@ -125,7 +124,7 @@ def _proven_live(
     """The result with what the target's runtime makes of it; TensorRT and onnxruntime were asked already."""
     if target.runtime in ("tensorrt", "onnxruntime"):
         return result
-    from resizefix.library.live_rewrite import prove_live
+    from resizefix.library.live_runtimes import prove_live
 
     proof = prove_live(before, after, changed, target, rules, python)
     if not proof.fits:

@@ -1,36 +1,120 @@
 """A model in another runtime, compared with onnxruntime without optimisation: its outputs, and every resize in it.
 
 What a runtime computes is right within a part of the tensor's largest value: kernels add up in other orders. Types are
-not compared: OpenCV and MNN have few, and give whole numbers as others.
+not compared: OpenCV and MNN have few, and give whole numbers as others. A resize may be run alone, too: cut out with
+its sizes, and fed what onnxruntime fed it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from onnx import ModelProto, helper
 
 from resizefix.diagnostics import Diagnostic
+from resizefix.dialects.model_view import ModelView
 from resizefix.document.document import Document
-from resizefix.runtimes.answers import Ending, LiveUnavailable, RuntimeAnswer
-from resizefix.runtimes.inputs import Value
+from resizefix.document.edits import set_shape
+from resizefix.runtimes.answers import Ending, LiveUnavailable, NodeAnswer, RuntimeAnswer
+from resizefix.runtimes.inputs import Feeds, TensorInput, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import Runtime
+from resizefix.scope_path import Key
 from resizefix.verification.bounds import Tolerance
 from resizefix.verification.compare import SIDES, Comparison, Difference, Sides, compare
 from resizefix.verification.conditions import Conditions
-from resizefix.verification.engine import run_of
-from resizefix.verification.fitting import Fitted
+from resizefix.verification.engine import Engine, run_of
+from resizefix.verification.extraction import Extraction
+from resizefix.verification.fitting import Fitted, fit_feeds
+from resizefix.verification.memory_budget import MemoryBudget
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 from resizefix.verification.verification import Run, SiteDrift, Status, Verification
 from resizefix.verification.views import View, views_of
-from resizefix.verification.watched import ResizePlace, fed, watched_runs, watched_tensors, with_outputs
 
 RIGHT_WITHIN = 1e-4
 """The largest difference from onnxruntime, as a part of a tensor's largest value, that is called right."""
 _RIGHT = Tolerance(relative=RIGHT_WITHIN)
+
+
+@dataclass(frozen=True)
+class ResizePlace:
+    """One resize: what reports call it, its scope path and output, and the tensor that it resizes."""
+
+    label: str
+    key: Key
+    data: str
+
+
+def watched_runs(
+    document: Document,
+    tensors: Sequence[str],
+    inputs: Sequence[TensorInput],
+    hints: Mapping[str, object],
+    conditions: Conditions,
+    runs: int = 1,
+) -> list[Fitted]:
+    """`runs` feeds of consecutive seeds and what the model makes of them, with `tensors` of its main graph beside its
+    outputs. Raises CannotLoadError, CannotRunError, BrokenOffError, UsageError."""
+    engine = Engine(conditions)
+    session = engine.open(document, optimized=False, extra_outputs=tensors)
+    budget = MemoryBudget(document, conditions.limits)
+    seeds = range(conditions.seed, conditions.seed + runs)
+    return [fit_feeds(session, engine.feeder(inputs, hints, seed=seed), budget=budget) for seed in seeds]
+
+
+def values_in(document: Document, tensors: Collection[str], conditions: Conditions) -> dict[str, Value]:
+    """What the model is fed, its outputs, and those of `tensors` that nodes of its main graph make. Raises what
+    `watched_runs` raises."""
+    made = {name for node in document.proto.graph.node for name in node.output}
+    inputs = model_inputs(document.proto)
+    (run,) = watched_runs(document, sorted(made.intersection(tensors)), inputs, {}, conditions)
+    return {**run.outputs, **run.feeds}
+
+
+def cut_out(document: Document, extraction: Extraction, key: Key, data: str) -> Document:
+    """A model of one node, which resizes `data`. OpenCV looks at who has written a file: that is as in the document."""
+    cut = extraction.extract({key: data})[0]
+    for name in ("producer_name", "producer_version", "domain", "model_version"):
+        setattr(cut.proto, name, getattr(document.proto, name))
+    return cut
+
+
+def watched_tensors(document: Document, places: Sequence[ResizePlace]) -> list[str]:
+    """The inputs and outputs of those resizes that stand in the main graph; in bodies nothing can be looked at."""
+    known = {name for node in document.proto.graph.node for name in node.output}
+    names = (name for place in places if not place.key[0].steps for name in (place.data, place.key[1]))
+    return [name for name in dict.fromkeys(names) if name in known]
+
+
+def with_outputs(document: Document, results: Mapping[str, Value]) -> Document:
+    """A copy with every tensor of `results` as an output, of the type and the sizes that it had: some runtimes take no
+    output without them."""
+    copy = document.copy()
+    present = {value.name for value in copy.proto.graph.output}
+    for name, value in results.items():
+        if name not in present and isinstance(value, np.ndarray):
+            copy.proto.graph.output.append(
+                helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+            )
+    return copy
+
+
+def write_sizes(model: ModelProto, values: Mapping[str, Value]) -> None:
+    """Fix inputs and outputs to the sizes of these values."""
+    for value in (*model.graph.input, *model.graph.output):
+        known = values.get(value.name)
+        if isinstance(known, np.ndarray):
+            set_shape(value, known.shape)
+            value.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(known.dtype)
+
+
+def fed(document: Document, feeds: Feeds) -> dict[str, Value]:
+    """Those of `feeds` that the model has an input for, in its order."""
+    return {entry.name: feeds[entry.name] for entry in model_inputs(document.proto) if entry.name in feeds}
 
 
 def verify_in_runtime(
@@ -91,7 +175,8 @@ class _Pair:
         if wrong is None and any(drift.differs for drift in drifts):
             wrong = Diagnostic("verification.outputs-agree-resizes-differ")
         if wrong is None:
-            note = None if drifts or not tensors else self._not_looked_at(inside)
+            why = inside.reason if isinstance(inside, LiveUnavailable) else inside.message
+            note = None if drifts or not tensors else Diagnostic("verification.resizes-not-looked-at", why=why)
             return Verification(Status.PASSED, note, done, runtime=whole.runtime, sites=drifts, views=views)
         why = _reason(wrong, drifts, whole.runtime, bool(tensors))
         return Verification(Status.FAILED, why, done, runtime=whole.runtime, sites=drifts, views=views)
@@ -99,10 +184,7 @@ class _Pair:
     def _run(self, tensors: Sequence[str]) -> RuntimeAnswer | LiveUnavailable:
         results = self.fitted[0].outputs
         model = with_outputs(self.after, {name: results[name] for name in tensors}) if tensors else self.after
-        path = self.runtime.folder / "model.onnx"
-        model.save(path, overwrite=True)
-        names = [value.name for value in model.proto.graph.output]
-        return self.runtime.run(path, [fed(model, one.feeds) for one in self.fitted], names)
+        return _run(self.runtime, model, [one.feeds for one in self.fitted])
 
     def _compared(self, whole: RuntimeAnswer) -> tuple[tuple[Run, ...], str | None, tuple[View, ...]]:
         done: list[Run] = []
@@ -149,10 +231,6 @@ class _Pair:
         made = [judged(name, one.outputs[name], found[name], self.tolerance) for one, found in pairs if name in found]
         return [difference for difference, _ in made], all(right for _, right in made)
 
-    def _not_looked_at(self, inside: RuntimeAnswer | LiveUnavailable) -> str:
-        why = inside.reason if isinstance(inside, LiveUnavailable) else inside.message
-        return Diagnostic("verification.resizes-not-looked-at", why=why)
-
 
 def _reason(wrong: str, drifts: Sequence[SiteDrift], runtime: str, looked: bool) -> str:
     first = next((drift for drift in drifts if drift.first), None)
@@ -189,3 +267,109 @@ def _as_type(before: Value, after: Value) -> Value:
         cast = after.astype(before.dtype)
         # A fraction where a whole number belongs stays, and is a difference.
         return cast if before.dtype.kind == "f" or np.array_equal(cast.astype(after.dtype), after) else after
+
+
+def nodes_in_runtime(
+    document: Document, runtime: Runtime, places: Sequence[ResizePlace], conditions: Conditions
+) -> tuple[NodeAnswer, ...] | LiveUnavailable:
+    """What the runtime makes of each resize alone, whatever else the model holds.
+
+    A node that onnxruntime does not run either has no answer (`ending` None), and `message` says why.
+    """
+    if not places:
+        return ()
+    view = ModelView(document)
+    extraction = Extraction(view, view)
+    cuts = {place: cut_out(document, extraction, place.key, place.data) for place in places}
+    values = _values(document, cuts, conditions)
+    answers: list[NodeAnswer] = []
+    for place, cut in cuts.items():
+        found = _alone(cut, place, runtime, conditions, {} if place.key[0].steps else values)
+        if isinstance(found, LiveUnavailable):
+            return found
+        answers.append(found)
+    return tuple(answers)
+
+
+def with_bodies(
+    found: Verification, document: Document, runtime: Runtime, places: Sequence[ResizePlace], conditions: Conditions
+) -> Verification | LiveUnavailable:
+    """What was found of a model, with its resizes in bodies (of If, Loop, Scan, functions), each run alone: no tensor
+    in there is an output of the model."""
+    inside = [place for place in places if place.key[0].steps]
+    if not inside or found.runtime is None:
+        return found
+    answers = nodes_in_runtime(document, runtime, inside, conditions)
+    if isinstance(answers, LiveUnavailable):
+        return answers
+    ran = [answer for answer in answers if answer.ending is Ending.RAN]
+    wrong = next((answer for answer in ran if not answer.agrees), None)
+    begun = any(site.first for site in found.sites)
+    drifts = tuple(
+        SiteDrift(
+            answer.node,
+            answer.output,
+            math.inf if answer.max_abs_diff is None else answer.max_abs_diff,
+            math.inf if answer.max_rel_diff is None else answer.max_rel_diff,
+            0.0,
+            not answer.agrees,
+            first=answer is wrong and not begun,
+            alone=True,
+        )
+        for answer in ran
+    )
+    found = replace(found, sites=(*found.sites, *drifts))
+    if found.passed and wrong is not None:
+        reason = Diagnostic("verification.outputs-agree-body-differs", node=wrong.node, runtime=found.runtime)
+        return replace(found, status=Status.FAILED, reason=reason)
+    left = next((answer for answer in answers if answer.ending is not Ending.RAN), None)
+    if left is None or found.reason is not None:
+        return found
+    return replace(found, reason=Diagnostic("verification.body-not-looked-at", node=left.node, why=left.message))
+
+
+def _values(document: Document, cuts: Mapping[ResizePlace, Document], conditions: Conditions) -> Mapping[str, Value]:
+    """What onnxruntime feeds the cut nodes in the whole model; nothing where it does not run that."""
+    wanted = {entry.name for place, cut in cuts.items() if not place.key[0].steps for entry in model_inputs(cut.proto)}
+    try:
+        return values_in(document, wanted, conditions)
+    except (CannotLoadError, CannotRunError, BrokenOffError):
+        return {}
+
+
+def _alone(
+    cut: Document, place: ResizePlace, runtime: Runtime, conditions: Conditions, values: Mapping[str, Value]
+) -> NodeAnswer | LiveUnavailable:
+    label, output = place.label, place.key[1]
+    engine, inputs = Engine(conditions), model_inputs(cut.proto)
+    hints = {entry.name: values[entry.name] for entry in inputs if entry.name in values}
+    try:
+        run = fit_feeds(engine.open(cut, optimized=False), engine.feeder(inputs, hints, shapes={}))
+    except (CannotLoadError, CannotRunError, BrokenOffError) as error:
+        return NodeAnswer(label, output, None, str(error))
+    model = cut.copy()
+    write_sizes(model.proto, {**run.feeds, **run.outputs})
+    answer = _run(runtime, model, [run.feeds])
+    if isinstance(answer, LiveUnavailable):
+        return answer
+    if answer.ending is not Ending.RAN:
+        return NodeAnswer(label, output, answer.ending, answer.message)
+    before, after = run.outputs[output], answer.results[0][output]
+    difference, right = judged(output, before, after)
+    return NodeAnswer(
+        label,
+        output,
+        answer.ending,
+        difference.reason or "",
+        difference.max_abs_diff,
+        difference.max_rel_diff,
+        right,
+        same_shape=isinstance(before, np.ndarray) and before.shape == after.shape,
+    )
+
+
+def _run(runtime: Runtime, model: Document, feeds: Sequence[Feeds]) -> RuntimeAnswer | LiveUnavailable:
+    """What the runtime does with the model on each of the feeds."""
+    path = runtime.folder / "model.onnx"
+    model.save(path, overwrite=True)
+    return runtime.run(path, [fed(model, one) for one in feeds], [value.name for value in model.proto.graph.output])

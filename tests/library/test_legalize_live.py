@@ -14,8 +14,8 @@ from resizefix.cli import main
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.errors import UsageError
-from resizefix.library import live_rewrite
-from resizefix.library.live_rewrite import LiveProof, prove_live
+from resizefix.library import live_runtimes
+from resizefix.library.live_runtimes import LiveProof, prove_live
 from resizefix.library.result import VerificationFailedError
 from resizefix.library.rewrite import _proven_live
 from resizefix.operations.sites import find_sites
@@ -40,7 +40,7 @@ def drift(differs: bool, input_rel_diff: float = 0.0) -> SiteDrift:
 def answered(monkeypatch, *answers, target="openvino"):
     """The proof where the runtime answers so, in this order."""
     left = list(answers)
-    monkeypatch.setattr(live_rewrite, "verify_in_runtime", lambda *_: left.pop(0))
+    monkeypatch.setattr(live_runtimes, "verify_in_runtime", lambda *_: left.pop(0))
     document = Document.open(MODEL)
     return prove_live(document, document, find_sites(document), target_named(target), conditions())
 
@@ -84,7 +84,7 @@ def test_a_runtime_that_is_not_there_leaves_the_rules(monkeypatch):
 
 def test_what_does_not_fit_is_not_given_back(monkeypatch):
     proof = LiveProof(False, Diagnostic("library.rules-alone-no-runtime", target="mnn"))
-    monkeypatch.setattr(live_rewrite, "prove_live", lambda *_: proof)
+    monkeypatch.setattr(live_runtimes, "prove_live", lambda *_: proof)
     result = SimpleNamespace(verification=PASSED)
     unasked = _proven_live(result, None, None, (), target_named("tensorrt-10"), conditions())  # type: ignore[arg-type]
     assert unasked is result

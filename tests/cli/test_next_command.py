@@ -30,27 +30,23 @@ MISTAKES = [
     ("inspct srcnn_x3_opset11.onnx", "inspect srcnn_x3_opset11.onnx"),
     ("inspect srcnn_x3_opset1.onnx", "inspect srcnn_x3_opset11.onnx"),
     ("promote-scales srcnn_x3_opset11.onnx", "promote-scales srcnn_x3_opset11.onnx --dry-run"),
-    (
-        "promote-scales srcnn_x3_opset11.onnx unet_nearest_opset11.onnx",
-        "promote-scales srcnn_x3_opset11.onnx unet_nearest_opset11.onnx --force",
-    ),
+    ("promote-scales srcnn_x3_opset11.onnx unet_nearest_opset11.onnx",
+     "promote-scales srcnn_x3_opset11.onnx unet_nearest_opset11.onnx --force"),
     ("promote-scales srcnn_x3_opset11.onnx o.onnx -n nosuch", "inspect srcnn_x3_opset11.onnx"),
     ("freeze-scales srcnn_x3_opset11.onnx o.onnx", "freeze-scales srcnn_x3_opset11.onnx o.onnx --copy-unchanged"),
     ("check srcnn_x3_opset11.onnx --target tensorrt-99", "check --target list"),
     ("legalize srcnn_x3_opset11.onnx o.onnx", "legalize --target list"),
     ("trt-legacy srcnn_x3_opset11.onnx o.onnx --target tensorrt", "trt-legacy --target list"),
-]
+]  # fmt: skip
 # `any.onnx` is the first model, with its scales promoted.
 OF_VERIFY = [
     ("verify srcnn_x3_opset11.onnx any.onnx", "verify srcnn_x3_opset11.onnx any.onnx --feed /Resize_scales=1,1,3,3"),
     ("verify any.onnx srcnn_x3_opset11.onnx", "verify any.onnx srcnn_x3_opset11.onnx --feed /Resize_scales=1,1,3,3"),
-    (
-        "verify srcnn_x3_opset11.onnx any.onnx --runs 2 --feed input=1",
-        "verify srcnn_x3_opset11.onnx any.onnx --runs 2 --feed input=1 --feed /Resize_scales=1,1,3,3",
-    ),
+    ("verify srcnn_x3_opset11.onnx any.onnx --runs 2 --feed input=1",
+     "verify srcnn_x3_opset11.onnx any.onnx --runs 2 --feed input=1 --feed /Resize_scales=1,1,3,3"),
     ("verify any.onnx an.onnx", "inspect any.onnx"),
     ("diff any.onnx an.onnx", "inspect any.onnx"),
-]
+]  # fmt: skip
 # A fault is in the way, which repair fixes: of scales, and one that keeps the whole model from loading.
 BROKEN = [
     (f"{command} {name}.onnx o.onnx{more}", f"repair {name}.onnx {name}.repaired.onnx")

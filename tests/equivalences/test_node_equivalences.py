@@ -122,13 +122,10 @@ AXES_REFUSALS = [
     (15, ResizeSpec(NEAREST, SCALES, (2.0, 2.0)), "no axis can be left out"),
     (15, ResizeSpec(CROP, SCALES, (1.0, 2.0)), "the roi of tf_crop_and_resize"),
     (15, ResizeSpec(NEAREST, SCALES, (1.0, 1.0)), "axes must not be empty"),
-    (
-        14,
-        ResizeSpec(replace(AXIS_1, keep_aspect_ratio_policy=NOT_LARGER), SIZES, (8,), (4, 4)),
-        "one scale for the listed axes",
-    ),
+    (14, ResizeSpec(replace(AXIS_1, keep_aspect_ratio_policy=NOT_LARGER), SIZES, (8,), (4, 4)),
+     "one scale for the listed axes"),
     (14, ResizeSpec(replace(CROP, axes=(1,)), SCALES, (2.0,), (4, 4)), "the roi of tf_crop_and_resize"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("number", "subject", "why"), AXES_REFUSALS)
@@ -216,15 +213,12 @@ EXTENT_REFUSALS = [
     (17, ResizeSpec(LINEAR, SIZES, (0,), (4,)), "axis 0 is empty"),
     (16, ResizeSpec(LINEAR, SCALES, (0.1,), (4,)), "scale 0.1 leaves nothing of axis 0"),
     (17, ResizeSpec(CROP, SIZES, (8,), (4,)), "depends on the roi"),
-    (
-        17,
-        ResizeSpec(replace(LINEAR, keep_aspect_ratio_policy=NOT_LARGER), SIZES, (8,), (4,)),
-        "keep_aspect_ratio_policy changes the sizes first",
-    ),
+    (17, ResizeSpec(replace(LINEAR, keep_aspect_ratio_policy=NOT_LARGER), SIZES, (8,), (4,)),
+     "keep_aspect_ratio_policy changes the sizes first"),
     (22, ResizeSpec(NEAREST, SIZES, (9,), (5,), TensorProto.FLOAT), "in mode nearest"),
     (22, ResizeSpec(LINEAR, SIZES, (9,), (5,), TensorProto.UINT8), "floating-point tensors only"),
     (22, ResizeSpec(LINEAR, SIZES, (9,), (5,)), "floating-point tensors only"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("number", "subject", "why"), EXTENT_REFUSALS)
@@ -286,11 +280,9 @@ ANTIALIAS_REFUSALS = [
     (ResizeSpec(SMOOTH, SCALES, (1.0, 1.5), None, TensorProto.FLOAT), "axis 1 is not known"),
     (scaled(SMOOTH, (1, 2), noise(3, 4).astype(np.uint8)), "floating-point tensors only"),
     (scaled(replace(SMOOTH, exclude_outside=True), (1, 2), noise(3, 4)), "exclude_outside needs"),
-    (
-        scaled(interpolate(Mode.CUBIC, (TF_HALF_PIXEL_FOR_NN, None), antialias=True), (1, 2), noise(3, 4)),
-        "samples beyond the edge",
-    ),
-]
+    (scaled(interpolate(Mode.CUBIC, (TF_HALF_PIXEL_FOR_NN, None), antialias=True), (1, 2), noise(3, 4)),
+     "samples beyond the edge"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("subject", "why"), ANTIALIAS_REFUSALS)

@@ -36,15 +36,13 @@ def test_every_size_of_a_dynamic_axis_gives_what_the_node_gives(coordinates, k):
         (by_scales(linear(), (1, 1, 164, 4), 1 / 41, 1), "axis 2 of length 164 has another length than 4"),
         (by_scales(linear(), (4, 4), 0.5, 0.5), "the rank is 2"),
         (by_scales(linear(), (1, 4, 4, 3), 0.5, 0.5, 1), "axis 1 is scaled and is not a spatial axis"),
-        (
-            by_scales(linear("pytorch_half_pixel"), (1, 1, None, 4), 0.5, 0.5),
-            "axis 2 has or may have the output length 1",
-        ),
+        (by_scales(linear("pytorch_half_pixel"), (1, 1, None, 4), 0.5, 0.5),
+         "axis 2 has or may have the output length 1"),
         (by_scales(linear("pytorch_half_pixel"), (1, 1, 4, 3), 0.5, 0.5), "axis 3 has or may have the output length 1"),
         (by_scales(linear("half_pixel_symmetric"), (1, 1, 5, 4), 0.5, 0.5), "axis 2 is or may be no multiple of 2"),
         (by_scales(linear("half_pixel_symmetric"), (1, 1, None, 4), 0.5, 0.5), "axis 2 is or may be no multiple of 2"),
     ],
-)
+)  # fmt: skip
 def test_what_no_pool_says_is_refused_with_the_reason(subject, reason):
     assert reason in POOL.applies(subject, 13)
 

@@ -38,11 +38,9 @@ def test_infinities_and_nan_come_through_but_a_negative_zero_loses_its_sign(shap
         (by_scales(nearest(), (1, 64, 4, 4), 1024, 512), "its weights would have 33554432 elements"),
         (by_scales(nearest(), (1, 1, 1, 1, 4, 4), 2, 2), "the rank is 6"),
         (by_scales(nearest(), (1, 3, 4, 4), 2, 2, 2), "axis 1 is scaled and is not a spatial axis"),
-        (
-            by_scales(nearest(), (1, 3, 4, 4), 2, 2, elem_type=TensorProto.INT8),
-            "it computes with floats, the tensor is int8",
-        ),
+        (by_scales(nearest(), (1, 3, 4, 4), 2, 2, elem_type=TensorProto.INT8),
+         "it computes with floats, the tensor is int8"),
     ],
-)
+)  # fmt: skip
 def test_what_no_deconvolution_with_ones_says_is_refused_with_the_reason(subject, reason):
     assert reason in CONV.applies(subject, 13)

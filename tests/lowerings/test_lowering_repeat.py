@@ -71,25 +71,17 @@ def test_a_rounding_repeats_at_any_size_exactly_where_the_index_map_does():
         (by_scales(nearest(), (1, 1, 4, 4), 0.5, 2), "axis 2 is not scaled by a whole number"),
         (by_sizes(nearest(), (1, 1, 4, 4), (1, 1, 8, 9)), "axis 3 is not scaled by a whole"),
         (by_sizes(nearest(), (1, 1, None, 4), (1, 1, 8, 8)), "axis 2 is not scaled by a whole"),
-        (
-            by_scales(nearest("asymmetric", "round_prefer_floor"), (1, 1, 4, 4), 2, 3),
-            "asymmetric with round_prefer_floor does not repeat the samples of axis 3 3 times",
-        ),
-        (
-            by_scales(nearest("half_pixel", "floor"), (1, 1, 4, 4), 2, 2),
-            "half_pixel with floor does not repeat the samples of axis 2 2 times",
-        ),
+        (by_scales(nearest("asymmetric", "round_prefer_floor"), (1, 1, 4, 4), 2, 3),
+         "asymmetric with round_prefer_floor does not repeat the samples of axis 3 3 times"),
+        (by_scales(nearest("half_pixel", "floor"), (1, 1, 4, 4), 2, 2),
+         "half_pixel with floor does not repeat the samples of axis 2 2 times"),
         (by_scales(nearest("align_corners", "floor"), (1, 1, 4, 4), 2, 2), "align_corners with floor does not repeat"),
-        (
-            by_scales(nearest("align_corners", "round_prefer_floor"), (1, 1, None, 4), 2, 2),
-            "align_corners with round_prefer_floor does not repeat the samples of axis 2 2 times",
-        ),
-        (
-            by_scales(nearest("align_corners", "round_prefer_floor"), (1, 1, 4, 2050), 2, 2),
-            "align_corners with round_prefer_floor does not repeat the samples of axis 3 2 times",
-        ),
+        (by_scales(nearest("align_corners", "round_prefer_floor"), (1, 1, None, 4), 2, 2),
+         "align_corners with round_prefer_floor does not repeat the samples of axis 2 2 times"),
+        (by_scales(nearest("align_corners", "round_prefer_floor"), (1, 1, 4, 2050), 2, 2),
+         "align_corners with round_prefer_floor does not repeat the samples of axis 3 2 times"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_repetition_is_refused_with_the_reason(subject, reason):
     assert reason in REPEAT.applies(subject, 13)
 

@@ -50,21 +50,15 @@ def test_an_axis_shorter_than_k_comes_out_empty_as_it_does_of_the_node():
         (by_scales(nearest(), (1, 1, 164, 4), 1 / 41, 1), "axis 2 of length 164 has another length than 4"),
         (by_scales(nearest(), (1, 1, None, 4), 1 / 41, 1), "axis 2 of length 41 has another length than 1"),
         (by_scales(nearest(), (1, 1, None, 4), 2**-20, 1), "axis 2 has no output at any length that is checked"),
-        (
-            by_scales(nearest("asymmetric", "floor"), (1, 1, 21, 4), 1 / 7, 1),
-            "output 1 of axis 2 takes sample 6, not 7",
-        ),
-        (
-            by_scales(nearest("align_corners", "floor"), (1, 1, 9, 4), 1 / 3, 1),
-            "output 1 of axis 2 takes sample 4, not 3",
-        ),
+        (by_scales(nearest("asymmetric", "floor"), (1, 1, 21, 4), 1 / 7, 1),
+         "output 1 of axis 2 takes sample 6, not 7"),
+        (by_scales(nearest("align_corners", "floor"), (1, 1, 9, 4), 1 / 3, 1),
+         "output 1 of axis 2 takes sample 4, not 3"),
         (by_scales(nearest("align_corners", "floor"), (1, 1, None, 4), 1 / 3, 1), "and align_corners depends on it"),
-        (
-            by_scales(nearest("pytorch_half_pixel", "ceil"), (1, 1, None, 4), 0.5, 1),
-            "axis 2 has or may have the output length 1, where pytorch_half_pixel takes the first sample",
-        ),
+        (by_scales(nearest("pytorch_half_pixel", "ceil"), (1, 1, None, 4), 0.5, 1),
+         "axis 2 has or may have the output length 1, where pytorch_half_pixel takes the first sample"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_every_kth_sample_is_refused_with_the_reason(subject, reason):
     assert reason in STRIDED_SLICE.applies(subject, 13)
 

@@ -126,14 +126,12 @@ def test_a_constant_integer_exponent_becomes_a_float(op_type, version):
     ("graph", "reason"),
     [
         ("g (float[2] x, int64 p) => (float[2] y) { y = Pow(x, p) }", "a cast may round the exponent"),
-        (
-            "g (float[2] x) => (float[2] y) <int64 p = {16777217}> { y = Pow(x, p) }",
-            "float32 cannot hold the exponent exactly",
-        ),
+        ("g (float[2] x) => (float[2] y) <int64 p = {16777217}> { y = Pow(x, p) }",
+         "float32 cannot hold the exponent exactly"),
         ("g (int64[2] x) => (int64[2] y) <float p = {2}> { y = Pow(x, p) }", "Pow-7 takes no int64"),
         ("g (int64[2] x) => (int64[2] y) <int64 p = {2}> { y = Pow(x, p) }", "Pow-7 does not take tensor(int64)"),
     ],
-)
+)  # fmt: skip
 def test_other_exponents_are_refused(graph, reason):
     (blocker,) = blockers_of(model_of(13, graph))
     assert reason in blocker.reason

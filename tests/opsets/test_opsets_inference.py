@@ -146,13 +146,9 @@ RESIZES = [
     (18, "float[2] s = {2, 1.8}", "Resize<axes=[3, 2]>(x, , s)", (1, 1, None, 10)),
     (13, "int64[4] s = {1, 1, 9, 10}", "Resize(x, , , s)", (1, 1, 9, 10)),
     (18, "int64[2] s = {9, 11}", 'Resize<axes=[2, 3], keep_aspect_ratio_policy="not_larger">(x, , , s)', (None,) * 4),
-    (
-        13,
-        "float[4] s = {1, 1, 2, 2}",
-        'Resize<coordinate_transformation_mode="tf_crop_and_resize">(x, r, s)',
-        (None,) * 4,
-    ),
-]
+    (13, "float[4] s = {1, 1, 2, 2}", 'Resize<coordinate_transformation_mode="tf_crop_and_resize">(x, r, s)',
+     (None,) * 4),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("opset", "constant", "call", "sizes"), RESIZES)

@@ -183,22 +183,16 @@ def test_small_integers_are_padded_as_doubles(kind):
 @pytest.mark.parametrize(
     ("graph", "reason"),
     [
-        (
-            'g (float[4] x) => (float[6] y) <int64[2] p={1,1}> { y = Pad<mode="wrap">(x, p) }',
-            "Pad-2 has no mode 'wrap'",
-        ),
+        ('g (float[4] x) => (float[6] y) <int64[2] p={1,1}> { y = Pad<mode="wrap">(x, p) }',
+         "Pad-2 has no mode 'wrap'"),
         ("g (float[4] x, int64[2] p) => (float[N] y) { y = Pad(x, p) }", "pads is an attribute in opset 8"),
-        (
-            "g (float[4] x, float v) => (float[6] y) <int64[2] p={1,1}> { y = Pad(x, p, v) }",
-            "constant_value is an attribute",
-        ),
+        ("g (float[4] x, float v) => (float[6] y) <int64[2] p={1,1}> { y = Pad(x, p, v) }",
+         "constant_value is an attribute"),
         ("g (int64[4] x) => (int64[6] y) <int64[2] p={1,1}> { y = Pad(x, p) }", "Pad-2 does not take tensor(int64)"),
-        (
-            "g (double[4] x) => (double[6] y) <int64[2] p={1,1}, double v={0.1}> { y = Pad(x, p, v) }",
-            "which cannot hold",
-        ),
+        ("g (double[4] x) => (double[6] y) <int64[2] p={1,1}, double v={0.1}> { y = Pad(x, p, v) }",
+         "which cannot hold"),
     ],
-)
+)  # fmt: skip
 def test_other_pads_are_refused(graph, reason):
     (blocker,) = blockers_of(model_of(19, graph))
     assert reason in blocker.reason
@@ -293,12 +287,10 @@ def test_top_k_of_int32_goes_through_doubles(largest):
     ("graph", "reason"),
     [
         ("g (int64[3] x) => (int64[1] v, int64[1] i) <int64[1] k={1}> { v, i = TopK(x, k) }", "TopK-1 takes no int64"),
-        (
-            "g (float[3] x, int64[1] k) => (float[N] v, int64[N] i) { v, i = TopK(x, k) }",
-            "K is an attribute in opset 8",
-        ),
+        ("g (float[3] x, int64[1] k) => (float[N] v, int64[N] i) { v, i = TopK(x, k) }",
+         "K is an attribute in opset 8"),
     ],
-)
+)  # fmt: skip
 def test_other_top_k_are_refused(graph, reason):
     (blocker,) = blockers_of(model_of(11, graph))
     assert reason in blocker.reason

@@ -74,15 +74,11 @@ def test_a_call_of_a_local_function_is_run_as_its_body():
         ("t = RandomNormal <shape = [4]> ()", "float[1] x", "", "RandomNormal, which is not run"),
         ("s = Shape (x) t = local.Op (s)", "float[n,3,h,w] x", "", "local::Op, which is not run"),
         ("s = Shape (x) t = ConstantOfShape (s)", "float[n,3,h,w] x", "", "grows with a size"),
-        (
-            "s = Shape (x) o = Size (x) t = Range (z, o, d)",
-            "float[n,3,h,w] x",
-            "<int64 z = {0}, int64 d = {1}>",
-            "grows",
-        ),
+        ("s = Shape (x) o = Size (x) t = Range (z, o, d)", "float[n,3,h,w] x", "<int64 z = {0}, int64 d = {1}>",
+         "grows"),
         ("s = Shape (x) c = CumSum (s, k) t = Div (s, c)", "float[n,3,h,w] x", "<int64 k = {0}>", "might be zero"),
     ],
-)
+)  # fmt: skip
 def test_what_is_more_than_a_few_numbers_of_sizes_is_not_run(nodes, inputs, extra, reason):
     with pytest.raises(UntraceableError, match=reason):
         chain(nodes, inputs, extra)

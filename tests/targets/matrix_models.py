@@ -249,35 +249,23 @@ FORMS: list[Recipe] = [
     (r"Up9 hybrid attr \+ input", lambda p: upsample_mixed(p, 9, attribute=True, operand=True)),
     (r"Up9 initializer in graph.input too \(IR3\)", upsample_ir3),
     (r"Up9 fp16 scales", upsample_half_scales),
-    (
-        r"Upsample node in opset(\d+) model, (init|attr)",
-        lambda p, o, kind: upsample_mixed(p, int(o), attribute=kind == "attr", operand=kind == "init"),
-    ),
-    (
-        r"Resize node in opset9 model \(2in\)",
-        lambda p: (setattr(p, "opset", 9), p.op("Resize", "x", p.floats([1, 1, 2, 2]), out="y", mode="nearest")),
-    ),
+    (r"Upsample node in opset(\d+) model, (init|attr)",
+     lambda p, o, kind: upsample_mixed(p, int(o), attribute=kind == "attr", operand=kind == "init")),
+    (r"Resize node in opset9 model \(2in\)",
+     lambda p: (setattr(p, "opset", 9), p.op("Resize", "x", p.floats([1, 1, 2, 2]), out="y", mode="nearest"))),
     (r"Rs10 init (\w+)", lambda p, mode: resize(p, 10, mode)),
-    (
-        r"Rs10 attr scales only",
-        lambda p: (setattr(p, "opset", 10), p.op("Resize", "x", out="y", mode="nearest", scales=[1.0, 1.0, 2.0, 2.0])),
-    ),
+    (r"Rs10 attr scales only",
+     lambda p: (setattr(p, "opset", 10), p.op("Resize", "x", out="y", mode="nearest", scales=[1.0, 1.0, 2.0, 2.0]))),
     (r"Rs opset(\d+) (scales|sizes) init (\w+) default", lambda p, o, extent, mode: resize(p, o, mode, extent)),
     (r"Rs11 (.+)", form),
     (r"B(\d+) (\w+) (\w+) (\w*) (scales|sizes)", coordinates),
-    (
-        r"C(\d+) cubic a=(\S+) excl=(\d)",
-        lambda p, o, a, e: resize(p, o, "cubic", cubic_coeff_a=float(a), exclude_outside=int(e)),
-    ),
+    (r"C(\d+) cubic a=(\S+) excl=(\d)",
+     lambda p, o, a, e: resize(p, o, "cubic", cubic_coeff_a=float(a), exclude_outside=int(e))),
     (r"C11 (\w+) excl=1", lambda p, mode: resize(p, 11, mode, exclude_outside=1)),
-    (
-        r"C11 extrapolation_value=1 half_pixel",
-        lambda p: resize(p, 11, "linear", coordinate_transformation_mode="half_pixel", extrapolation_value=1.0),
-    ),
-    (
-        r"E(\d+) (\w+) (\S+) antialias=(\d)",
-        lambda p, o, mode, s, a: resize(p, o, mode, values=[1, 1, float(s), float(s)], antialias=int(a)),
-    ),
+    (r"C11 extrapolation_value=1 half_pixel",
+     lambda p: resize(p, 11, "linear", coordinate_transformation_mode="half_pixel", extrapolation_value=1.0)),
+    (r"E(\d+) (\w+) (\S+) antialias=(\d)",
+     lambda p, o, mode, s, a: resize(p, o, mode, values=[1, 1, float(s), float(s)], antialias=int(a))),
     (r"E13 antialias=1 on opset13", lambda p: resize(p, 13, "linear", antialias=1)),
     (r"F18 (.+) axes=(\[.+\])", axes),
     (r"F13 axes on opset13", lambda p: resize(p, 13, "linear", values=[2, 2], axes=[2, 3])),
@@ -293,4 +281,4 @@ FORMS: list[Recipe] = [
     (r"H13 scalevals (\[.+\]) (\w+)", lambda p, v, mode: resize(p, 13, mode, values=[1, 1, *ast.literal_eval(v)])),
     (r"H Up7 scalevals (\[.+\]) (\w+)", lambda p, v, mode: upsample(p, 7, mode, [1, 1, *ast.literal_eval(v)])),
     (r"I(13| Up7| Up9) (\w+) (\w+)", typed),
-]
+]  # fmt: skip

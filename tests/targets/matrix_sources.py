@@ -337,19 +337,13 @@ SOURCES: list[Recipe] = [
     (r"Upsample9 scales float graph input", lambda p: _upsample_from(p, None, float_input)),
     (r"Resize10 scales float graph input", lambda p: _resize_10_from(p, float_input)),
     (r"scales=Cast\(int64 graph input \[4\]\) (\w+)", int_scales),
-    (
-        r"sizes int64 graph input \[4\] (\w+)(?:, profile lets N,C vary)?",
-        lambda p, mode: by_sizes(p, sizes_input(p), mode),
-    ),
-    (
-        r"sizes=Concat\(Shape\[:2\],hw\) linear",
-        lambda p: by_sizes(p, p.op("Concat", batch_and_channels(p), height_width_input(p), axis=0), "linear"),
-    ),
+    (r"sizes int64 graph input \[4\] (\w+)(?:, profile lets N,C vary)?",
+     lambda p, mode: by_sizes(p, sizes_input(p), mode)),
+    (r"sizes=Concat\(Shape\[:2\],hw\) linear",
+     lambda p: by_sizes(p, p.op("Concat", batch_and_channels(p), height_width_input(p), axis=0), "linear")),
     (r"(sizes|scales) from data: .+", lambda p, extent: from_data(p, extent)),
-    (
-        r"Upsample9 (linear )?scales=Cast\(int64 graph input\[4\]\)",
-        lambda p, mode: _upsample_from(p, mode and mode.strip(), _cast_factor),
-    ),
+    (r"Upsample9 (linear )?scales=Cast\(int64 graph input\[4\]\)",
+     lambda p, mode: _upsample_from(p, mode and mode.strip(), _cast_factor)),
     (r"Resize10 scales=Cast\(int64 graph input\[4\]\)", lambda p: _resize_10_from(p, _cast_factor)),
     (r"sizes=Shape\*f and f also cast into compute \(Mul x\)", factor_in_compute),
     (r"float factor used as scales AND as data", float_factor_as_data),
@@ -362,4 +356,4 @@ SOURCES: list[Recipe] = [
     (r"Resize inside local function, Constant scales", inside_function),
     (r"QDQ (\w+) around Resize (\w+)", quantized),
     (r"Q -> int8 Resize -> DQ", quantized_resize),
-]
+]  # fmt: skip

@@ -82,11 +82,8 @@ LISTED = {"opset": "18", "axes": "3,2,1,0", "nm": "floor"}
         ("tvm", {**CROPPED, "values": "1,1,2,0.2"}, ["corners-of-one-pixel"]),
         ("tvm", {**CROPPED, "dyn": "1"}, ["crops-of-known-lengths"]),
         ("tvm", {"mode": "linear", "ct": "align_corners", "values": "1,0.5,2,2"}, ["image-axes-alone"]),
-        (
-            "tvm",
-            {"op": "Upsample", "opset": "7", "values": "1,1.1,2,2", "shape": "1x1x5x7"},
-            ["three-to-five-axes", "upsample-rounds-to-even"],
-        ),
+        ("tvm", {"op": "Upsample", "opset": "7", "values": "1,1.1,2,2", "shape": "1x1x5x7"},
+         ["three-to-five-axes", "upsample-rounds-to-even"]),
         *(
             (name, {"form": "scales_list", "nm": "floor", "ct": "asymmetric"}, ["constant-is-a-tensor"])
             for name in ("opencv-4", "tvm")
@@ -98,11 +95,8 @@ LISTED = {"opset": "18", "axes": "3,2,1,0", "nm": "floor"}
         ),
         ("mnn", {**TF_HALF, "mode": "linear", "values": "1,1,1,1"}, ["equal-lengths-are-sampled"]),
         ("mnn", {"dtype": "int32", "mode": "linear", "values": "1,1,1,1"}, ["no-interpolated-integers"]),
-        (
-            "mnn",
-            {"dtype": "uint8", "mode": "cubic", "form": "sizes", "values": "1,2,5,7"},
-            ["no-interpolated-integers"],
-        ),
+        ("mnn", {"dtype": "uint8", "mode": "cubic", "form": "sizes", "values": "1,2,5,7"},
+         ["no-interpolated-integers"]),
         ("tvm", {**CROPPED, "values": "1,1,2,1"}, ["crop-is-not-computed"]),
         ("ncnn", {"mode": "cubic", "ct": "half_pixel", "values": "1,1,1.001,1.001"}, ["cubic-copies-are-sampled"]),
         # others
@@ -110,7 +104,7 @@ LISTED = {"opset": "18", "axes": "3,2,1,0", "nm": "floor"}
         ("coreml", {"mode": "linear", "form": "sizes", "values": "1,2,9,9", "dyn": "d0"}, ["other-lengths-are-known"]),
         ("coreml", {"mode": "linear", "form": "sizes", "values": "1,2,9,9", "dyn": "1"}, []),
     ],
-)
+)  # fmt: skip
 def test_a_cause_is_a_row(name, columns, rules):
     broken = [one.rule for one in judged(name, columns) if one.effect is not Effect.NOTED]
     assert broken == rules

@@ -179,32 +179,16 @@ EXAMPLES: list[tuple[str, Any, dict[str, Any], dict[str, Any]]] = [
     ("sizes-in-range", SIZED_11, {"values": (1.0, 3.0, 0.0, 2.0)}, {"values": (1.0, 3.0, 1.0, 2.0)}),
     ("input-type", RESIZE_11, {"elem_type": TensorProto.DOUBLE}, {"elem_type": TensorProto.INT8}),
     ("input-type", RESIZE_11, {"elem_type": TensorProto.INT8, "mode": "cubic"}, {"mode": "cubic"}),
-    (
-        "linear-layout",
-        changed(RESIZE_11, mode="linear"),
-        {"values": (1.0, 2.0, 2.0, 2.0)},
-        {"values": (1.0, 2.0, 2.0, 1.0)},
-    ),
-    (
-        "linear-layout",
-        changed(SIZED_11, mode="linear"),
-        {"values": (2.0, 3.0, 8.0, 8.0)},
-        {"values": (1.0, 3.0, 9.0, 9.0)},
-    ),
-    (
-        "cubic-layout",
-        changed(RESIZE_11, mode="cubic"),
-        {"values": (1.0, 2.0, 2.0, 2.0)},
-        {"values": (1.0, 1.0, 2.0, 2.0)},
-    ),
+    ("linear-layout", changed(RESIZE_11, mode="linear"), {"values": (1.0, 2.0, 2.0, 2.0)},
+     {"values": (1.0, 2.0, 2.0, 1.0)}),
+    ("linear-layout", changed(SIZED_11, mode="linear"), {"values": (2.0, 3.0, 8.0, 8.0)},
+     {"values": (1.0, 3.0, 9.0, 9.0)}),
+    ("cubic-layout", changed(RESIZE_11, mode="cubic"), {"values": (1.0, 2.0, 2.0, 2.0)},
+     {"values": (1.0, 1.0, 2.0, 2.0)}),
     ("crop-has-a-roi", RESIZE_11, {"coordinate_transformation_mode": "tf_crop_and_resize"}, {}),
-    (
-        "policy-with-negative-axes",
-        SIZED_11,
-        {"keep_aspect_ratio_policy": "not_larger", "axes": (-2, -1)},
-        {"keep_aspect_ratio_policy": "not_larger", "axes": (2, 3)},
-    ),
-]
+    ("policy-with-negative-axes", SIZED_11, {"keep_aspect_ratio_policy": "not_larger", "axes": (-2, -1)},
+     {"keep_aspect_ratio_policy": "not_larger", "axes": (2, 3)}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "base", "broken", "kept"), EXAMPLES, ids=[example[0] for example in EXAMPLES])

@@ -48,23 +48,14 @@ SIZES_18 = changed(SIZED_11, opset=18, axes=(2, 3), values=(16.0, 16.0), length=
 EXAMPLES = [
     # 5.0, 5.1
     Example("upsample-alone", RESIZE_10, {}, {"op_type": "Upsample"}),
-    Example(
-        "scales-attribute",
-        UPSAMPLE_7,
-        {"attributes": frozenset({"mode"})},
-        {"attributes": {"height_scale", "width_scale"}},
-    ),
-    Example(
-        "scales-leave-batch-and-channels",
-        UPSAMPLE_7,
-        {"values": (1.0, 2.0, 2.0, 2.0)},
-        {"values": (1.0, 1.0, 3.0, 2.0)},
-    ),
+    Example("scales-attribute", UPSAMPLE_7, {"attributes": frozenset({"mode"})},
+        {"attributes": {"height_scale", "width_scale"}}),
+    Example("scales-leave-batch-and-channels", UPSAMPLE_7, {"values": (1.0, 2.0, 2.0, 2.0)},
+        {"values": (1.0, 1.0, 3.0, 2.0)}),
     Example("scales-leave-batch-and-channels", UPSAMPLE_7, {"values": (1.0, 1.0, 2.0)}),
     Example("rank-4", UPSAMPLE_7, {"rank": 5}, {"rank": 4}),
-    Example(
-        "initializers-are-inputs", UPSAMPLE_7, {"initializers_are_inputs": False}, {"initializers_are_inputs": True}
-    ),
+    Example("initializers-are-inputs", UPSAMPLE_7, {"initializers_are_inputs": False},
+        {"initializers_are_inputs": True}),
     # 6.0
     Example("exactly-two-inputs", RESIZE_10, {"n_inputs": 3}, {"n_inputs": 2}),
     Example("exactly-two-inputs", UPSAMPLE_7, {}, {"opset": 9, "n_inputs": 2}),
@@ -94,25 +85,16 @@ EXAMPLES = [
     Example("extent-is-not-negative", RESIZE_11, {"values": (1.0, 1.0, float("nan"), 2.0)}),
     Example("extent-not-from-data", SIZED_11, {"source": S.DATA}, {"source": S.SHAPE}),
     Example("runtime-extent-is-integer", SIZED_11, {"source": S.OTHER_INPUT}, {"source": S.INTEGER_INPUT}),
-    Example(
-        "tensor-scales-are-float",
-        RESIZE_11,
+    Example("tensor-scales-are-float", RESIZE_11,
         {"source": S.INTEGER_INPUT, "operand_type": TensorProto.INT64, "values": None},
-        {"source": S.INTEGER_INPUT_COMPUTED, "values": None},
-    ),
+        {"source": S.INTEGER_INPUT_COMPUTED, "values": None}),
     Example("tensor-scales-are-float", RESIZE_11, {"source": S.FOLDED, "operand_type": TensorProto.FLOAT16}),
-    Example(
-        "tensor-sizes-are-integers",
-        SIZED_11,
-        {"source": S.SHAPE, "operand_type": TensorProto.FLOAT},
-        {"source": S.SHAPE, "operand_type": TensorProto.INT32},
-    ),
-    Example(
-        "extent-is-not-float16", RESIZE_11, {"operand_type": TensorProto.FLOAT16}, {"operand_type": TensorProto.DOUBLE}
-    ),
-    Example(
-        "fed-extent-has-a-length", SIZED_11, {"source": S.INTEGER_INPUT, "length": None}, {"source": S.INTEGER_INPUT}
-    ),
+    Example("tensor-sizes-are-integers", SIZED_11, {"source": S.SHAPE, "operand_type": TensorProto.FLOAT},
+        {"source": S.SHAPE, "operand_type": TensorProto.INT32}),
+    Example("extent-is-not-float16", RESIZE_11, {"operand_type": TensorProto.FLOAT16},
+        {"operand_type": TensorProto.DOUBLE}),
+    Example("fed-extent-has-a-length", SIZED_11, {"source": S.INTEGER_INPUT, "length": None},
+        {"source": S.INTEGER_INPUT}),
     Example("fed-extent-has-a-length", SIZED_11, {"source": S.INTEGER_INPUT_COMPUTED, "length": None}),
     Example("no-float-quotient", RESIZE_11, {"source": S.INTEGER_INPUT_DIVIDED}, {"source": S.INTEGER_INPUT_COMPUTED}),
     Example("sizes-not-in-value-ints", SIZED_11, {"source": S.CONSTANT_LIST}, {"source": S.CONSTANT}),
@@ -124,12 +106,9 @@ EXAMPLES = [
         {"source": S.FOLDED, "values": (1.0, 1.0, 1.3, 1.3)},
         {"source": S.FOLDED, "values": (1.0, 1.0, 1.25, 1.25)},  # 8 · 1.25 = 10
     ),
-    Example(
-        "tensor-scales-sample-by-size",
-        RESIZE_11,
+    Example("tensor-scales-sample-by-size", RESIZE_11,
         {"source": S.FOLDED, "values": (1.0, 1.0, 1.25, 1.25), "input_shape": (1, 3, None, None)},
-        {"source": S.INITIALIZER, "values": (1.0, 1.0, 1.3, 1.3)},
-    ),
+        {"source": S.INITIALIZER, "values": (1.0, 1.0, 1.3, 1.3)}),
     # modes
     Example("upsample-mode", UPSAMPLE_7, {"mode": "cubic"}, {"mode": "nearest"}),
     Example("resize-mode", RESIZE_10, {"mode": "bilinear"}, {"mode": "linear"}),
@@ -142,66 +121,39 @@ EXAMPLES = [
     Example("coordinate-transformation-mode", RESIZE_11, {"coordinate_transformation_mode": "tf_crop_and_resize"}),
     Example("upsample-linear-rank", changed(UPSAMPLE_7, mode="linear"), {"rank": 4}, {"rank": 3}),
     Example("linear-upsample-becomes-half-pixel", UPSAMPLE_7, {"mode": "linear"}),
-    Example(
-        "pytorch-half-pixel-to-one-pixel",
-        changed(LINEAR_11, coordinate_transformation_mode="pytorch_half_pixel"),
-        {"output_shape": (1, 3, 1, 16)},
-        {"output_shape": (1, 1, 16, 16)},
-    ),
-    Example(
-        "pytorch-half-pixel-to-one-pixel",
-        changed(LINEAR_11, coordinate_transformation_mode="pytorch_half_pixel"),
+    Example("pytorch-half-pixel-to-one-pixel", changed(LINEAR_11, coordinate_transformation_mode="pytorch_half_pixel"),
+        {"output_shape": (1, 3, 1, 16)}, {"output_shape": (1, 1, 16, 16)}),
+    Example("pytorch-half-pixel-to-one-pixel", changed(LINEAR_11, coordinate_transformation_mode="pytorch_half_pixel"),
         {"output_shape": None, "values": (1.0, 1.0, 0.125, 1.0)},
-        {"output_shape": None, "values": (1.0, 1.0, 0.25, 1.0)},
-    ),
+        {"output_shape": None, "values": (1.0, 1.0, 0.25, 1.0)}),
     Example("coordinates-survive-align-corners", LINEAR_11, {"coordinate_transformation_mode": "asymmetric"}),
     Example("coordinates-survive-align-corners", SIZED_11, {}, {"extent": ExtentKind.SCALES}),
     Example("coordinates-survive-align-corners", RESIZE_10, {"mode": "linear"}),
     Example("coordinates-for-mode-and-extent", RESIZE_11, {"coordinate_transformation_mode": "align_corners"}),
-    Example(
-        "coordinates-for-mode-and-extent",
-        SIZED_11,
-        {"coordinate_transformation_mode": "half_pixel"},
-        {"coordinate_transformation_mode": "align_corners"},
-    ),
-    Example(
-        "coordinates-for-mode-and-extent",
-        changed(SIZED_11, mode="linear"),
-        {"coordinate_transformation_mode": "asymmetric"},
-        {"coordinate_transformation_mode": "pytorch_half_pixel"},
-    ),
+    Example("coordinates-for-mode-and-extent", SIZED_11, {"coordinate_transformation_mode": "half_pixel"},
+        {"coordinate_transformation_mode": "align_corners"}),
+    Example("coordinates-for-mode-and-extent", changed(SIZED_11, mode="linear"),
+        {"coordinate_transformation_mode": "asymmetric"}, {"coordinate_transformation_mode": "pytorch_half_pixel"}),
     Example("tf-half-pixel-rounding", TF_11, {"nearest_mode": "floor"}),
     Example("tf-half-pixel-is-for-nearest", TF_11, {"mode": "linear"}),
     Example("tf-half-pixel-by-scales", TF_11, {"extent": ExtentKind.SIZES}),
     Example("nearest-resize-10", RESIZE_10, {}, {"mode": "linear"}),
     Example("nearest-resize-10", RESIZE_10, {}, {"opset": 11}),
-    Example(
-        "shrinking-nearest-rounds-up", RESIZE_10, {"values": (1.0, 1.0, 0.3, 0.3)}, {"values": (1.0, 1.0, 0.25, 1.7)}
-    ),
+    Example("shrinking-nearest-rounds-up", RESIZE_10, {"values": (1.0, 1.0, 0.3, 0.3)},
+        {"values": (1.0, 1.0, 0.25, 1.7)}),
     Example("shrinking-nearest-rounds-up", UPSAMPLE_7, {"values": (1.0, 1.0, 2.0, 0.75)}, {"mode": "linear"}),
     # axes and ranks
     Example("rank", RESIZE_11, {"rank": 9}, {"rank": 8}),
     Example("rank", RESIZE_11, {"rank": 0}, {"rank": 1}),
     Example("linear-last-three-axes", LINEAR_11, {"values": (2.0, 1.0, 2.0, 2.0)}, {"values": (1.0, 2.0, 2.0, 2.0)}),
-    Example(
-        "linear-last-three-axes",
-        changed(SIZED_11, mode="linear", coordinate_transformation_mode="half_pixel"),
-        {"values": (2.0, 3.0, 16.0, 16.0)},
-        {"values": (2.0, 3.0, 16.0, 16.0), "input_shape": (None, 3, 8, 8)},
-    ),
-    Example(
-        "linear-by-a-tensor-is-not-checked",
-        changed(LINEAR_11, source=S.FOLDED),
-        {"values": (2.0, 1.0, 2.0, 2.0)},
-        {"values": (1.0, 2.0, 2.0, 2.0)},
-    ),
+    Example("linear-last-three-axes", changed(SIZED_11, mode="linear", coordinate_transformation_mode="half_pixel"),
+        {"values": (2.0, 3.0, 16.0, 16.0)}, {"values": (2.0, 3.0, 16.0, 16.0), "input_shape": (None, 3, 8, 8)}),
+    Example("linear-by-a-tensor-is-not-checked", changed(LINEAR_11, source=S.FOLDED), {"values": (2.0, 1.0, 2.0, 2.0)},
+        {"values": (1.0, 2.0, 2.0, 2.0)}),
     Example("cubic-last-two-axes", CUBIC_11, {"values": (1.0, 2.0, 2.0, 2.0)}, {"values": TWICE}),
-    Example(
-        "cubic-elsewhere-is-not-checked",
+    Example("cubic-elsewhere-is-not-checked",
         changed(SIZED_11, mode="cubic", coordinate_transformation_mode="half_pixel"),
-        {"values": (1.0, 6.0, 16.0, 16.0)},
-        {"values": (1.0, 3.0, 16.0, 16.0)},
-    ),
+        {"values": (1.0, 6.0, 16.0, 16.0)}, {"values": (1.0, 3.0, 16.0, 16.0)}),
     Example("cubic-elsewhere-is-not-checked", changed(AXES_18, mode="cubic"), {"axes": (0, 1)}, {"axes": (2, 3)}),
     Example("axes-ignored", AXES_18, {}, {"axes": (0, 1, 2, 3), "values": TWICE, "length": 4}),
     Example("axes-ignored", changed(RESIZE_11, opset=18), {"axes": (1, 0, 2, 3)}, {"axes": None}),
@@ -213,21 +165,12 @@ EXAMPLES = [
     Example("axis-behind-the-last", AXES_18, {"axes": (2, 4)}, {"axes": (2, -1)}),
     Example("axis-behind-the-last", SIZES_18, {"axes": (2, 4)}, {"axes": (2, 4), "rank": None, "input_shape": None}),
     Example("axes-with-tensor-scales", AXES_18, {"source": S.INTEGER_INPUT_COMPUTED}, {"source": S.CONSTANT_LIST}),
-    Example(
-        "axes-with-tensor-scales",
-        AXES_18,
-        {"source": S.FOLDED},
-        {"source": S.FOLDED, "axes": (0, 1, 2, 3), "values": TWICE, "length": 4},
-    ),
-    Example(
-        "axes-with-constant-sizes", SIZES_18, {"input_shape": (None, 3, 8, 8)}, {"input_shape": (1, 3, None, None)}
-    ),
-    Example(
-        "axes-with-constant-sizes",
-        SIZES_18,
-        {"input_shape": (None, 3, 8, 8)},
-        {"input_shape": (None, 3, 8, 8), "source": S.INTEGER_INPUT, "values": None},
-    ),
+    Example("axes-with-tensor-scales", AXES_18, {"source": S.FOLDED},
+        {"source": S.FOLDED, "axes": (0, 1, 2, 3), "values": TWICE, "length": 4}),
+    Example("axes-with-constant-sizes", SIZES_18, {"input_shape": (None, 3, 8, 8)},
+        {"input_shape": (1, 3, None, None)}),
+    Example("axes-with-constant-sizes", SIZES_18, {"input_shape": (None, 3, 8, 8)},
+        {"input_shape": (None, 3, 8, 8), "source": S.INTEGER_INPUT, "values": None}),
     # attributes of Resize-18
     Example("antialias-ignored", RESIZE_11, {"antialias": True}),
     Example("no-antialias", RESIZE_11, {"antialias": True}),
@@ -238,21 +181,13 @@ EXAMPLES = [
     Example("double-computed-as-float", RESIZE_11, {"elem_type": TensorProto.DOUBLE}),
     Example("int8-from-1.5", RESIZE_11, {"elem_type": TensorProto.INT8}),
     Example("body-is-imported", RESIZE_11, {"enclosing": frozenset({"function"})}),
-    Example(
-        "fed-extent-not-in-an-if",
-        SIZED_11,
-        {"source": S.INTEGER_INPUT_COMPUTED, "enclosing": frozenset({"If"})},
-        {"source": S.SHAPE, "enclosing": frozenset({"If"})},
-    ),
+    Example("fed-extent-not-in-an-if", SIZED_11, {"source": S.INTEGER_INPUT_COMPUTED, "enclosing": frozenset({"If"})},
+        {"source": S.SHAPE, "enclosing": frozenset({"If"})}),
     Example("fed-extent-not-in-an-if", SIZED_11, {"source": S.INTEGER_INPUT, "enclosing": frozenset({"If", "Loop"})}),
-    Example(
-        "loop-keeps-shapes",
-        RESIZE_11,
-        {"enclosing": frozenset({"Loop"})},
-        {"enclosing": frozenset({"Loop"}), "values": (1.0, 1.0, 1.0, 1.0)},
-    ),
+    Example("loop-keeps-shapes", RESIZE_11, {"enclosing": frozenset({"Loop"})},
+        {"enclosing": frozenset({"Loop"}), "values": (1.0, 1.0, 1.0, 1.0)}),
     Example("loop-keeps-shapes", RESIZE_11, {"enclosing": frozenset({"If", "Loop"})}, {"enclosing": frozenset({"If"})}),
-]
+]  # fmt: skip
 
 
 def broken(target: Target, facts: SiteFacts) -> set[str]:

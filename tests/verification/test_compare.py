@@ -104,13 +104,10 @@ def test_the_reason_says_how_many_how_far_and_where():
         (floats(1), [floats(1)], "output 'y' is a tensor before and a sequence of 1 after"),
         (None, floats(1), "output 'y' is absent before and a tensor after"),
         ({"a": 1.0}, {"b": 1.0}, "output 'y' is a map of 1 before and a map of 1 after"),
-        (
-            np.array([["a", "b"]], object),
-            np.array([["a", "c"]], object),
-            "output 'y' differs: 'b' before and 'c' after at [0, 1]",
-        ),
+        (np.array([["a", "b"]], object), np.array([["a", "c"]], object),
+         "output 'y' differs: 'b' before and 'c' after at [0, 1]"),
     ],
-)
+)  # fmt: skip
 def test_values_of_another_kind_cannot_be_told_apart_by_a_number(before, after, reason):
     found = difference(before, after)
     assert not found.bitwise

@@ -76,9 +76,3 @@ def test_erf_is_erf_to_four_units_in_the_last_place_of_1():
     )
     exact = np.array([math.erf(float(value)) for value in x])
     assert np.abs(run(after, {"x": x})[0] - exact).max() <= 4e-7
-
-
-@pytest.mark.parametrize("op_type", ["Erf", "Gelu"])
-def test_a_double_is_refused_where_the_curve_is_fitted_for_float32(op_type):
-    (blocker,) = blockers_of(model_of(20, f"g (double[2] x) => (double[2] y) {{ y = {op_type}(x) }}"))
-    assert blocker.reason == f"opset 8 has no {op_type} of float64 with the same precision"

@@ -49,13 +49,6 @@ def test_an_upsample_7_in_a_newer_opset_is_what_it_is(opset):
     assert np.allclose(run(after, {"x": x})[0], expected)
 
 
-@pytest.mark.parametrize("opset", [9, 10])
-def test_an_upsample_with_a_scales_input_is_not_handled_here(opset):
-    graph = "g (float[1,1,2,3] x) => (float[1,1,4,9] y) <float[4] s = {1,1,2,3}> { y = Upsample(x, s) }"
-    (blocker,) = blockers_of(model_of(opset, graph))
-    assert blocker.reason.startswith("opset 8 needs Upsample-7")
-
-
 def test_an_operator_newer_than_the_table_is_refused():
     if onnx.defs.onnx_opset_version() < 27:
         pytest.skip("this onnx knows no opset above 26")
@@ -145,3 +138,9 @@ def test_a_node_that_is_not_valid_in_its_own_opset_is_refused_and_never_a_crash(
     assert blocker.reason.startswith("the node is invalid in its own opset: ")
     assert reason in blocker.reason
     assert blocker.fix.startswith("repair the model")
+
+
+def test_a_model_with_float16_says_once_that_it_is_rounded_elsewhere():
+    _, result = lowered(model_of(13, "g (float16[2] x) => (float16[2] y) { y = Relu(x) }"))
+    assert not result.exact
+    assert sum("float16" in step.error.note for step in result.steps) == 1

@@ -1,5 +1,5 @@
 import numpy as np
-from opset_pair import assert_same, lowered, model_of, normal, operators, run, same_bits
+from opset_pair import lowered, model_of, normal, operators, run, same_bits
 
 
 def test_a_default_that_may_be_overridden_is_not_folded():
@@ -20,9 +20,3 @@ def test_a_chain_from_a_fixed_shape_is_folded_though_one_shape_waits_for_another
     assert operators(after) == ["Reshape", "Reshape"]
     assert len(result.steps) == 6
     assert {tensor.name for tensor in after.graph.initializer} == {"t", "n"}
-
-
-def test_a_large_constant_is_left_on_disk():
-    graph = "g (float[1] x) => (float[A] y) <int64[1] n = {100000}> { w = ConstantOfShape(n) y = Add(x, w) }"
-    after = assert_same(model_of(13, graph), {"x": normal(1)})
-    assert operators(after) == ["Expand", "Add"]

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from opset_pair import assert_same, blockers_of, model_of, normal, operators, read_versions
 
@@ -35,30 +34,6 @@ def test_output_padding_is_part_of_automatic_padding(auto_pad, kernel, stride, m
     assert_same(model_of(11, graph), {"x": normal(1, 2, 4, 5), "w": normal(2, 3, kernel, kernel)})
 
 
-@pytest.mark.parametrize(
-    "attributes", ["pads=[1,0,1,0], output_padding=[1,1], strides=[2,2]", "dilations=[2,1], group=2"]
-)
-def test_other_transposed_convolutions_stay(attributes):
-    graph = f"""g (float[1,2,4,5] x, float[2,3,3,3] w) => (float[1,C,A,B] y)
-        {{ y = ConvTranspose<{attributes}>(x, w) }}"""
-    assert operators(assert_same(model_of(11, graph), {"x": normal(1, 2, 4, 5), "w": normal(2, 3, 3, 3)})) == [
-        "ConvTranspose"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("attributes", "reason"),
-    [
-        ('strides=[3,3], auto_pad="SAME_UPPER"', "auto_pad is used with a kernel shorter than its stride"),
-        ("strides=[2,2], output_shape=[8,8]", "ConvTranspose-1 and -11 place an odd row of padding differently"),
-    ],
-)
-def test_padding_that_cannot_be_written_out_is_refused(attributes, reason):
-    graph = f"g (float[1,2,4,4] x, float[2,3,2,2] w) => (float[1,3,A,B] y) {{ y = ConvTranspose<{attributes}>(x, w) }}"
-    (blocker,) = blockers_of(model_of(11, graph))
-    assert reason in blocker.reason
-
-
 SIZES = dict(zip("bhijkdq", (2, 3, 4, 5, 6, 7, 3), strict=True))
 
 
@@ -91,22 +66,3 @@ def test_a_simple_einsum_is_a_matmul(op_type, version, equation):
         return
     after = assert_same(model, {f"x{i}": normal(*shape, seed=i) for i, shape in enumerate(shapes)}, bound=None)
     assert set(operators(after)) <= {"Transpose", "MatMul"}
-
-
-@pytest.mark.parametrize(
-    "equation", ["ii->i", "ij,ij->ij", "ij,jk", "...i,ij->...j", "i,j->ij", "ij->i", "ij,jk,kl->il"]
-)
-def test_any_other_einsum_is_refused(equation):
-    count = equation.count(",") + 1
-    inputs = ", ".join(f"float[2,2] x{i}" for i in range(count))
-    operands = ", ".join(f"x{i}" for i in range(count))
-    graph = f'g ({inputs}) => (float[A,B] y) {{ y = Einsum<equation="{equation}">({operands}) }}'
-    (blocker,) = blockers_of(model_of(12, graph))
-    assert "is not a single MatMul" in blocker.reason
-
-
-def test_a_matmul_of_many_axes_is_what_it_was():
-    x, w = normal(2, 1, 3, 4), normal(5, 4, 2)
-    model = model_of(13, "g (float[2,1,3,4] x, float[5,4,2] w) => (float[2,5,3,2] y) { y = MatMul(x, w) }")
-    assert np.isfinite(x).all()
-    assert operators(assert_same(model, {"x": x, "w": w})) == ["MatMul"]

@@ -98,9 +98,3 @@ def test_dilations_are_refused_unless_they_are_1(op_type, version):
     assert blocker.reason == f"dilations came with {op_type}-{version}"
     plain = pooled(op_type, "kernel_shape=[2,2], dilations=[1,1]")
     assert_same(model_of(version, plain), {"x": X}, bound=2e-7 if op_type == "AveragePool" else None)
-
-
-def test_the_indices_of_a_max_pool_are_kept():
-    graph = """g (float[1,2,7,9] x) => (float[1,2,A,B] y, int64[1,2,A,B] i)
-        { y, i = MaxPool<kernel_shape=[3,3], strides=[2,2], ceil_mode=1, storage_order=0>(x) }"""
-    assert_same(model_of(12, graph), {"x": X})

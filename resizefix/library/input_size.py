@@ -20,10 +20,9 @@ from resizefix.library.bounded import operation
 from resizefix.library.result import NOT_VERIFIED, Resolution, Result, failed, skipped
 from resizefix.operations.input_size.dynamic import made_dynamic
 from resizefix.operations.input_size.fixed import Resized, closed, resized
-from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.following import Following, Numbers, follow, trial_sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput, image_inputs, images_beside
-from resizefix.origins.input_sizes.refusal import SizeRefusedError
+from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
 from resizefix.outcome import Outcome
 from resizefix.outcome import Status as Happened
 from resizefix.verification.conditions import Conditions, RunOptions, conditions

@@ -55,9 +55,8 @@ def resolution_of(view: ModelView) -> InputResolution:
 
     if len(old) == 2 and is_maps_alone(view, images[0]):
         return InputResolution(Freedom.FROZEN, name, size)
-    from resizefix.origins.input_sizes.choices import Choices
     from resizefix.origins.input_sizes.following import follow
-    from resizefix.origins.input_sizes.refusal import SizeRefusedError
+    from resizefix.origins.input_sizes.refusal import Choices, SizeRefusedError
 
     try:
         found = follow(view, images, old, Choices())

@@ -8,10 +8,10 @@ from size_networks import OLD, Net, built
 from resizefix.dialects.model_view import ModelView
 from resizefix.interop import opened
 from resizefix.library.resolution import Freedom, InputResolution, resolution_of
-from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.following import follow
 from resizefix.origins.input_sizes.input_axes import image_inputs
 from resizefix.origins.input_sizes.maps_alone import is_maps_alone
+from resizefix.origins.input_sizes.refusal import Choices
 from resizefix.reports.resolution import resolution_json, resolution_line
 
 

@@ -12,8 +12,7 @@ from resizefix.origins.input_sizes.positions import Positions
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.scalar_use import SHARES, ScalarUse
 from resizefix.origins.input_sizes.sequences import FUSED, LANES, Sequence
-from resizefix.origins.input_sizes.tables import Grid, Joined, Table
-from resizefix.origins.input_sizes.window_masks import WindowMasks
+from resizefix.origins.input_sizes.tables import Grid, Joined, Table, WindowMasks
 
 _BOTH_ENDS = ("linspace", "inner", *FUSED)
 _FIRST_RANGE = 11

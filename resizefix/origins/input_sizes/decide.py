@@ -10,18 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 
-from resizefix.diagnostics import Diagnostic
 from resizefix.document.operator_semantics.operand import attribute_of
-from resizefix.origins.input_sizes.choices import Choices
-from resizefix.origins.input_sizes.cuts import cuts, halves, tails
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
-from resizefix.origins.input_sizes.loose_tables import refuse_loose_tables
-from resizefix.origins.input_sizes.pads import even_pads, pads
+from resizefix.origins.input_sizes.margins import cuts, even_pads, halves, pads, tails
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.resize_row import ResizeUse
 from resizefix.origins.input_sizes.solver import Split
-from resizefix.origins.input_sizes.two_readings import refuse_two_readings
+from resizefix.origins.input_sizes.two_readings import refuse_loose_tables, refuse_two_readings
 
 # A pool of so few samples is a step down of the network; a larger one that tiles its map may be an adaptive pool.
 _STEP_DOWN = 3
@@ -29,26 +25,24 @@ _ROUNDED = 1e-3  # samples: a quotient of two sizes makes the one of the other
 _FINEST = 1000  # no factor that somebody writes has a larger denominator
 
 
-def decide(flow: Flow, choices: Choices) -> list[str]:
-    """Bind every unknown that is left. Raises SizeRefusedError. Returns what was inferred, a sentence for each."""
-    inferred: list[str] = []
+def decide(flow: Flow) -> None:
+    """Bind every unknown that is left. Raises SizeRefusedError."""
     flow.solver.settle()
-    rules: tuple[Callable[[Flow, Choices, list[str]], None], ...] = (
+    rules: tuple[Callable[[Flow], None], ...] = (
         halves, _samplings, _splits, _pools, partial(cuts, refusing=False), pads, _joined_resizes, _resizes, cuts,
         tails, _resizes, pads, _arithmetic, even_pads,
     )  # fmt: skip
     for rule in rules:
-        rule(flow, choices, inferred)
+        rule(flow)
         flow.solver.settle()
-    refuse_loose_tables(flow, choices)
+    refuse_loose_tables(flow)
     for label, dim, table in flow.positions:
-        if not any(flow.sizes.varies(size) for size in table) and choices.of(label) != "keep":
+        if not any(flow.sizes.varies(size) for size in table) and not flow.keeps(label):
             raise refuse(label, "origins.input-size-indices", old=dim.old)
     _rest(flow)
     flow.solver.settle()
-    _refuse_steps_down(flow, choices)
-    refuse_two_readings(flow, choices)
-    return inferred
+    _refuse_steps_down(flow)
+    refuse_two_readings(flow)
 
 
 def _olds(dims: Iterable[Dim]) -> str:
@@ -58,23 +52,23 @@ def _olds(dims: Iterable[Dim]) -> str:
 # ---- grids ----
 
 
-def _samplings(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+def _samplings(flow: Flow) -> None:
     """A grid that is as large as the map which is sampled at it has a position for each of its samples."""
     for label, sides, grid in flow.samplings:
         unknown = [dim for dim in grid if flow.is_open(dim)]
         if len(unknown) < len(grid) or [dim.old for dim in grid] != [dim.old for dim in sides]:
             continue
-        if choices.of(label) == "keep" or not any(flow.sizes.varies(side) for side in sides):
+        if flow.keeps(label) or not any(flow.sizes.varies(side) for side in sides):
             continue
         for dim, side in zip(grid, sides, strict=True):
             flow.bind(dim, side)
-        inferred.append(Diagnostic("origins.inferred-grid", label=label, sizes=_olds(sides)))
+        flow.infer("origins.inferred-grid", label=label, sizes=_olds(sides))
 
 
 # ---- Reshape: which factor is fixed ----
 
 
-def _splits(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+def _splits(flow: Flow) -> None:
     sizes = flow.sizes
     open_splits = [split for split in flow.solver.splits if all(flow.is_open(part) for part in split.parts)]
     # Those that became 1 and themselves last: the others tell about them.
@@ -82,19 +76,18 @@ def _splits(flow: Flow, choices: Choices, inferred: list[str]) -> None:
     for split in open_splits:
         if not all(flow.is_open(part) for part in split.parts):
             continue
-        fixed = _fixed_part(split, flow.solver.splits, choices)
+        fixed = _fixed_part(split, flow.solver.splits)
         if fixed is None:
             outer, inner = (part.old for part in split.parts)
             raise refuse(split.node, "origins.input-size-split", whole=split.whole.old, outer=outer, inner=inner)
         part = split.parts[fixed]
         parts = "·".join(str(one.old) for one in split.parts)
-        said = {"label": split.node, "whole": split.whole.old, "parts": parts, "fixed": part.old}
-        inferred.append(Diagnostic("origins.inferred-split", **said))
+        flow.infer("origins.inferred-split", label=split.node, whole=split.whole.old, parts=parts, fixed=part.old)
         flow.bind(part, sizes.const(part.old or 1))
         flow.solver.settle()
 
 
-def _fixed_part(split: Split, others: Sequence[Split], choices: Choices) -> int | None:
+def _fixed_part(split: Split, others: Sequence[Split]) -> int | None:
     """0 where the outer factor is fixed, 1 for the inner one."""
     votes: set[int] = set()
     if split.parts[0].old == 1:
@@ -124,12 +117,12 @@ def _fixed_part_of_one(split: Split, others: Sequence[Split]) -> int | None:
 # ---- pools ----
 
 
-def _pools(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+def _pools(flow: Flow) -> None:
     sizes = flow.sizes
     for index, source, bins, windows in flow.pools:
         label = flow.labels[index]
         kernel = attribute_of(flow.view.model.graph.node[index], "kernel_shape")
-        said = choices.of(label)
+        said = flow.choices.of(label)
         if not any(flow.is_open(size) for size in bins):
             continue
         adaptive = {"keep": False, "follow": True}.get(said or "", _is_adaptive(flow, source, bins, kernel))
@@ -139,10 +132,10 @@ def _pools(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             flow.bind(size, sizes.const(size.old or 1) if adaptive else window)
         if adaptive:
             flow.adaptive.add(index)
-            inferred.append(Diagnostic("origins.inferred-pool", label=label, bins=[size.old for size in bins]))
+            flow.infer("origins.inferred-pool", label=label, bins=[size.old for size in bins])
 
 
-def _refuse_steps_down(flow: Flow, choices: Choices) -> None:
+def _refuse_steps_down(flow: Flow) -> None:
     """Raises SizeRefusedError for a pool of few samples that what it meets would make an adaptive one."""
     sizes = flow.sizes
     for index, _, bins, windows in flow.pools:
@@ -150,7 +143,7 @@ def _refuse_steps_down(flow: Flow, choices: Choices) -> None:
         kernel = attribute_of(flow.view.model.graph.node[index], "kernel_shape")
         small = max(kernel) <= _STEP_DOWN and None not in always and max(size or 0 for size in always) > 1
         unequal = len(set(always)) == 1 and len(set(kernel)) > 1  # as many windows on both axes, of unequal sides
-        is_adaptive = unequal or index in flow.adaptive or choices.of(label) == "follow"
+        is_adaptive = unequal or index in flow.adaptive or flow.choices.of(label) == "follow"
         if small and not is_adaptive and any(sizes.varies(window) for window in windows):
             raise refuse(label, "origins.input-size-pool", kernel=kernel, bins=always)
 
@@ -169,12 +162,12 @@ def _is_adaptive(flow: Flow, source: str, bins: Sequence[Dim], kernel: Sequence[
 # ---- resizes ----
 
 
-def _joined_resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+def _joined_resizes(flow: Flow) -> None:
     """Maps that are resized to one size and joined, of which one has that size already: it is the size of that map."""
     for own in flow.resizes:
         moving = [(before, after) for _, before, after in own.axes if flow.is_open(after)]
         stays = moving and all(before.old == after.old and flow.sizes.varies(before) for before, after in moving)
-        if not stays or own.is_scale or choices.of(own.label) == "keep":
+        if not stays or own.is_scale or flow.keeps(own.label):
             continue
         sizes = [flow.sizes.resolve(after) for _, after in moving]
         others = [use for use in flow.resizes if use is not own]
@@ -183,16 +176,16 @@ def _joined_resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             for before, after in moving:
                 flow.bind(after, before)
             olds = _olds(before for before, _ in moving)
-            inferred.append(Diagnostic("origins.inferred-map", label=own.label, sizes=olds))
+            flow.infer("origins.inferred-map", label=own.label, sizes=olds)
 
 
-def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+def _resizes(flow: Flow) -> None:
     for use in flow.resizes:
         moving = [(axis, before, after) for axis, before, after in use.axes if flow.is_open(after)]
         if not moving:
             continue
-        said = choices.of(use.label)
-        targets: Sequence[Dim | None] | None = None if said == "keep" else _targets(flow, use, moving, choices)
+        said = flow.choices.of(use.label)
+        targets: Sequence[Dim | None] | None = None if said == "keep" else _targets(flow, use, moving)
         factor = None if said == "keep" or use.is_scale else _common_factor(flow.sizes, moving)
         if targets is None and said == "follow" and factor is not None:
             targets = [_share(flow.sizes, before, factor) for _, before, _ in moving]
@@ -213,7 +206,7 @@ def _resizes(flow: Flow, choices: Choices, inferred: list[str]) -> None:
                 flow.bind(after, flow.sizes.const(after.old or 0))
         made = [after for _, _, after in moving]
         code = "origins.inferred-size-of-input" if any(map(flow.sizes.varies, made)) else "origins.inferred-size"
-        inferred.append(Diagnostic(code, label=use.label, sizes=_olds(made)))
+        flow.infer(code, label=use.label, sizes=_olds(made))
         flow.solver.settle()
 
 
@@ -223,7 +216,7 @@ def _scaled(flow: Flow, after: Dim) -> Dim:
     return (candidates.get(flow.sizes.resolve(after)) or candidates[after])[0]
 
 
-def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]], choices: Choices) -> list[Dim] | None:
+def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]]) -> list[Dim] | None:
     """What the sizes follow: the input's, or an equal share of it or of the resized map; None where they are fixed."""
     sizes = flow.sizes
     symbols = [_symbol(flow, use, axis, before) for axis, before, _ in moving]
@@ -232,17 +225,17 @@ def _targets(flow: Flow, use: ResizeUse, moving: Sequence[tuple[int, Dim, Dim]],
     known = [symbol for symbol in symbols if symbol is not None]
     shares = {Fraction(after.old or 0, symbol.old or 1) for (_, _, after), symbol in zip(moving, known, strict=True)}
     if use.is_scale and all(sizes.fixed(before) is None for _, before, _ in moving):
-        if any(_is_quotient(flow, before, after) for _, before, after in moving) and choices.of(use.label) is None:
+        if any(_is_quotient(flow, before, after) for _, before, after in moving) and flow.choices.of(use.label) is None:
             raise refuse(use.label, "origins.input-size-resize-scale", sizes=[after.old for _, _, after in moving])
         return None
     if len(shares) == 1 and _is_simple(next(iter(shares))):
         share = shares.pop()
-        if share < 1 and len({symbol.old for symbol in known}) == 1 and choices.of(use.label) != "follow":
+        if share < 1 and len({symbol.old for symbol in known}) == 1 and flow.choices.of(use.label) != "follow":
             raise refuse(
                 use.label, "origins.input-size-resize", sizes=[after.old for _, _, after in moving], share=str(share)
             )
         targets = [_share(sizes, symbol, share) for symbol in known]
-        if share != 1 and choices.of(use.label) != "follow":
+        if share != 1 and flow.choices.of(use.label) != "follow":
             _note_own_share(flow, use, moving, targets)
         return targets
     own = {Fraction(after.old or 0, before.old or 1) for _, before, after in moving}
@@ -315,7 +308,7 @@ _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Neg",
 _MAKING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Concat"})
 
 
-def _arithmetic(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+def _arithmetic(flow: Flow) -> None:
     """Numbers in arithmetic with sizes, and sizes of what is made: one that is a size of the input is that size."""
     sizes = flow.sizes
     for place, use in flow.operands.lists.items():
@@ -325,13 +318,12 @@ def _arithmetic(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         open_dims = [dim for dim in use.dims if dim is not None and flow.is_open(dim)]
         for order, dim in enumerate(open_dims):
             equal = [side for side in sizes.sides if side.old == dim.old]
-            if not equal or choices.of(flow.labels[place.node]) == "keep":
+            if not equal or flow.keeps(flow.labels[place.node]):
                 continue
             if len(equal) > 1 and len(open_dims) == 1 and not sizes.tied:
                 raise refuse(flow.labels[place.node], "origins.input-size-square", old=dim.old)
             flow.bind(dim, equal[min(order, len(equal) - 1)])
-            said = {"label": flow.labels[place.node], "old": dim.old, "side": equal[0].data}
-            inferred.append(Diagnostic("origins.inferred-side", **said))
+            flow.infer("origins.inferred-side", label=flow.labels[place.node], old=dim.old, side=equal[0].data)
 
 
 def _rest(flow: Flow) -> None:

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from onnx import NodeProto, numpy_helper
+from onnx import GraphProto, NodeProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
+from resizefix.document.constants import value_of_node
 from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
 from resizefix.origins.input_sizes import (
@@ -22,12 +23,18 @@ from resizefix.origins.input_sizes import (
     resize_row,
     window_rows,
 )
-from resizefix.origins.input_sizes.branches import dims_after, only_node, taken
 from resizefix.origins.input_sizes.dim import Dim, Lengths, Sizes
 from resizefix.origins.input_sizes.input_axes import ImageInput
-from resizefix.origins.input_sizes.node_reading import AttributeUse, DimList, NodeReading, Row, UnknownRankError
+from resizefix.origins.input_sizes.node_reading import (
+    AttributeUse,
+    DimList,
+    NodeReading,
+    Row,
+    UnknownRankError,
+    axis_of,
+)
 from resizefix.origins.input_sizes.operands import Operands, Place
-from resizefix.origins.input_sizes.refusal import refuse
+from resizefix.origins.input_sizes.refusal import Choices, refuse
 from resizefix.origins.input_sizes.resize_row import ResizeUse
 from resizefix.origins.input_sizes.solver import Solver
 from resizefix.origins.input_sizes.tables import may_be_grid
@@ -93,11 +100,13 @@ class Flow:
         view: ModelView,
         images: list[ImageInput],
         symbols: dict[str, int],
+        choices: Choices,
         *,
-        interpolates: bool = False,
         tied: bool = False,
     ) -> None:
-        self.view, self.images, self.interpolates = view, images, interpolates
+        self.view, self.images, self.choices = view, images, choices
+        self.inferred: list[str] = []
+        """What was inferred, a sentence for each."""
         self.sizes = Sizes(symbols, tied=tied)
         self.solver = Solver(self.sizes)
         self.operands = Operands(view, self.sizes)
@@ -144,6 +153,14 @@ class Flow:
             self._step(index, node)
         self.solver.settle()
 
+    def keeps(self, label: str) -> bool:
+        """Whether the user has said that the numbers of a node stay as they are."""
+        return self.choices.of(label) == "keep"
+
+    def infer(self, code: str, **said: object) -> None:
+        """Remember the sentence of `code` as something that was inferred."""
+        self.inferred.append(Diagnostic(code, **said))
+
     def is_open(self, dim: Dim) -> bool:
         """Whether nothing has decided what an unknown is."""
         return self.sizes.resolve(dim).kind == "var"
@@ -167,7 +184,7 @@ class Flow:
         return self.dims.get(name)
 
     def _may_follow(self, place: Place, name: str, axis: int, lengths: tuple[int, ...]) -> bool:
-        if self.interpolates and self.view.model.graph.node[place.node].op_type == "Add":
+        if self.choices.interpolate and self.view.model.graph.node[place.node].op_type == "Add":
             return True
         array = self.operands.array(name)
         return array is not None and array.size <= MOST_IN_A_TABLE and may_be_grid(array, axis, lengths)
@@ -270,10 +287,10 @@ class Flow:
 
     def _branch(self, index: int, node: NodeProto) -> None:
         """The sizes that an If gives whose branch is the same at every size. Raises SizeRefusedError."""
-        branch = taken(self.operands, index, node)
-        inner = None if branch is None else only_node(branch)
+        branch = _taken(self.operands, index, node)
+        inner = None if branch is None else _only_node(branch)
         dims = None if inner is None else self.dims.get(inner.input[0])
-        made = dims_after(self.operands, branch, inner, dims) if branch and inner and dims else None
+        made = _dims_after(self.operands, branch, inner, dims) if branch and inner and dims else None
         if made is None and node.domain not in _DOMAINS and self.view.scopes.called(node) is None:
             raise refuse(self.labels[index], "origins.input-size-operator", operator=node.op_type)
         if made is None:
@@ -328,3 +345,47 @@ class Flow:
                 )
             )
         return found
+
+
+# An If whose condition is the same at every size of the input, as torch writes `squeeze(1)`.
+
+
+def _taken(operands: Operands, index: int, node: NodeProto) -> GraphProto | None:
+    """The branch that an If takes at every size; None where that is not known."""
+    known = operands.known(Place(index, 0), node.input[0]) if node.op_type == "If" and node.input else None
+    if known is None or known.value is None or known.value.size != 1:
+        return None
+    wanted = "then_branch" if bool(known.value.flat[0]) else "else_branch"
+    branch: GraphProto | None = attribute_of(node, wanted)
+    return branch
+
+
+def _only_node(branch: GraphProto) -> NodeProto | None:
+    """The one node of a branch that gives its output, where all others are constants and none holds a size."""
+    nodes = [node for node in branch.node if node.op_type != "Constant"]
+    whole = len(nodes) == len(branch.output) == 1 and list(nodes[0].output) == [branch.output[0].name]
+    return nodes[0] if whole and nodes[0].op_type in ("Squeeze", "Identity") else None
+
+
+def _dims_after(operands: Operands, branch: GraphProto, node: NodeProto, dims: DimList) -> list[Dim] | None:
+    """The sizes that the node of a branch makes; None where its axes are no constants."""
+    if node.op_type == "Identity":
+        return list(dims)
+    axes = _dropped_axes(operands, branch, node)
+    if axes is None:
+        return None
+    gone = {axis_of(axis, len(dims)) for axis in axes}
+    return [dim for axis, dim in enumerate(dims) if axis not in gone]
+
+
+def _dropped_axes(operands: Operands, branch: GraphProto, node: NodeProto) -> list[int] | None:
+    written = attribute_of(node, "axes")
+    if written is not None:
+        return list(written)
+    name = node.input[1] if len(node.input) > 1 else ""
+    inner = next((constant for constant in branch.node if name in constant.output), None)
+    if inner is not None:
+        array = value_of_node(inner, operands.view.document)
+    else:
+        array = operands.array(name) if operands.is_constant(name) else None
+    return None if array is None else [int(axis) for axis in np.ravel(array)]

@@ -8,12 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.model_view import ModelView
 from resizefix.dialects.resized_length import kernel_length
 from resizefix.document.operator_semantics.operand import attribute_of
 from resizefix.document.values import Array
-from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.decide import decide
 from resizefix.origins.input_sizes.dim import Dim, Lengths, Sizes
 from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
@@ -21,7 +19,7 @@ from resizefix.origins.input_sizes.input_axes import ImageInput
 from resizefix.origins.input_sizes.node_reading import AttributeUse
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.positions import Positions, positions_in
-from resizefix.origins.input_sizes.refusal import refuse
+from resizefix.origins.input_sizes.refusal import Choices, refuse
 from resizefix.origins.input_sizes.rules import SizeRule, broken_at, point_of, rule_of
 from resizefix.origins.input_sizes.scalar_use import ScalarUse
 from resizefix.origins.input_sizes.scalars import scalars
@@ -45,9 +43,13 @@ class Following:
     """The constants of a model that follow its input, and how."""
 
     flow: Flow
-    inferred: tuple[str, ...]
     tables: dict[Place, Table | Positions] = field(default_factory=dict)
     scalars: dict[Place, ScalarUse] = field(default_factory=dict)
+
+    @property
+    def inferred(self) -> list[str]:
+        """What was inferred, a sentence for each."""
+        return self.flow.inferred
 
     @property
     def approximate(self) -> frozenset[int]:
@@ -180,10 +182,10 @@ def follow(
 ) -> Following:
     """How the constants follow `symbols` (the old sizes that may change, by name); `tied`: height and width are equal,
     and stay so. Raises SizeRefusedError."""
-    flow = Flow(view, images, dict(symbols), interpolates=choices.interpolate, tied=tied)
+    flow = Flow(view, images, dict(symbols), choices, tied=tied)
     flow.walk()
-    inferred = decide(flow, choices)
-    found = Following(flow, ())
+    decide(flow)
+    found = Following(flow)
     known = Known()
     moving = [
         (place, use)
@@ -195,11 +197,9 @@ def follow(
         found.tables[place] = table = _table(flow, place, known)
         shares = sorted({f"{value:.4g}" for value in shares_that_stay(table)})
         if shares:
-            shown = {"label": flow.labels[place.node], "numbers": ", ".join(shares[:_SHOWN])}
-            inferred.append(Diagnostic("origins.inferred-numbers", **shown))
+            flow.infer("origins.inferred-numbers", label=flow.labels[place.node], numbers=", ".join(shares[:_SHOWN]))
     formulas = {place: table for place, table in found.tables.items() if not isinstance(table, Positions)}
-    found.scalars.update(scalars(flow, formulas, choices, inferred))
-    found.inferred = tuple(inferred)
+    found.scalars.update(scalars(flow, formulas))
     return found
 
 
@@ -216,7 +216,7 @@ def _table(flow: Flow, place: Place, known: Known) -> Table | Positions:
             raise NoGridError
     except NoGridError:
         dims = tuple(flow.sizes.resolve(dim) for dim in use.dims)
-        positions = positions_in(flow.sizes, array, dims) if flow.interpolates and array is not None else None
+        positions = positions_in(flow.sizes, array, dims) if flow.choices.interpolate and array is not None else None
         if positions is not None:
             return positions
         raise refuse(

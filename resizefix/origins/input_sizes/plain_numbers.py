@@ -17,8 +17,6 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.dim import Dim
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.operands import Place
@@ -51,8 +49,8 @@ class _Suspect(NamedTuple):
 class PlainNumbers:
     """Collects the numbers in the order of the nodes, and decides when all others are known."""
 
-    def __init__(self, flow: Flow, choices: Choices, inferred: list[str]) -> None:
-        self.flow, self.choices, self.inferred = flow, choices, inferred
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
         self.sizes = flow.sizes
         self._pixels = {image.name for image in flow.images}
         self._suspects: dict[Place, _Suspect] = {}
@@ -89,12 +87,7 @@ class PlainNumbers:
         node, array = nodes[meeting], self.flow.operands.array(nodes[place.node].input[place.position])
         pixels = self._are_pixels(node)
         label = self.flow.labels[place.node]
-        if (
-            array is None
-            or array.dtype.kind not in "fiu"
-            or place in self._suspects
-            or self.choices.of(label) == "keep"
-        ):
+        if array is None or array.dtype.kind not in "fiu" or place in self._suspects or self.flow.keeps(label):
             return
         own = self.flow.dims.get(node.output[0]) or ()
         sides = self._sides(node, array, label, {*own, *taint.along})
@@ -105,24 +98,19 @@ class PlainNumbers:
             return
         if self._is_root(node, array):
             raise refuse(label, "origins.input-size-root", value=array.item())
-        if (
-            array.size > 1
-            and node.op_type == "Mul"
-            and self._are_pixel_shares(array)
-            and self.choices.of(label) is None
-        ):
-            numbers = [value.item() for value in array.ravel()[:_LONGEST_LIST]]
-            raise refuse(label, "origins.input-size-numbers", numbers=numbers)
+        shares = array.size > 1 and node.op_type == "Mul" and self._are_pixel_shares(array)
+        if shares and self.flow.choices.of(label) is None:
+            raise refuse(label, "origins.input-size-numbers", numbers=array.ravel()[:_LONGEST_LIST].tolist())
         inner = nodes[place.node]
         counts = self._counts(node, inner, array, own, taint)
         if counts:
             found = counts
         elif array.size == 1:
-            found = self._uses(node, array, own, taint)
+            found = self._uses(node, array, own)
         else:
             found = self._list_uses(node, array, label, taint)
         is_of_pixels = pixels or float(array.flat[0]) in _OF_PIXELS or _is_share_of_pixels(array)
-        if found and not (is_of_pixels and self.choices.of(label) != "follow"):
+        if found and not (is_of_pixels and self.flow.choices.of(label) != "follow"):
             self._suspects[place] = _Suspect(place, label, found, bool(counts))
 
     def _are_pixels(self, node: NodeProto) -> bool:
@@ -133,9 +121,7 @@ class PlainNumbers:
             self._pixels.update(node.output)
         return found
 
-    def _uses(
-        self, node: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...], taint: Taint
-    ) -> tuple[ScalarUse, ...]:
+    def _uses(self, node: NodeProto, array: npt.NDArray[Any], own: tuple[Dim, ...]) -> tuple[ScalarUse, ...]:
         whole, shares = self.sizes.sides, self.sizes.sides
         if node.op_type in _DIVIDING:
             moving = [dim for dim in own if self.sizes.varies(dim)]
@@ -175,7 +161,7 @@ class PlainNumbers:
         plain = [use for use in found if use.form in ("whole", "reciprocal")]
         apart = distinct(self.sizes, [use for use in found if atoms.issuperset(use.dims)] or plain or found)
         if len(apart) > 1:
-            raise refuse(label, "origins.input-size-numbers", numbers=[value.item() for value in array.ravel()])
+            raise refuse(label, "origins.input-size-numbers", numbers=array.ravel().tolist())
         return apart[0] if apart else None
 
     @cached_property
@@ -244,8 +230,7 @@ class PlainNumbers:
                     continue
                 known = [bool(column) or value in (0, 1) for column, value in zip(columns, array.flat, strict=True)]
                 if not all(known) or any(len(column) > 1 for column in columns):
-                    numbers = [value.item() for value in array.ravel()]
-                    raise refuse(label, "origins.input-size-numbers", numbers=numbers)
+                    raise refuse(label, "origins.input-size-numbers", numbers=array.ravel().tolist())
                 found.append(ScalarUse(tuple(next(iter(column), None) for column in columns), less, form, array))
         return tuple(found)
 
@@ -281,13 +266,12 @@ class PlainNumbers:
             if place in certain:
                 continue
             chosen = uses[0] if is_count else self._chosen(place, label, uses, certain)
-            number = [value.item() for value in uses[0].array.ravel()]
+            array = uses[0].array
+            shown = array.item() if array.size == 1 else array.ravel().tolist()
             if chosen is None:
-                value = number[0] if len(number) == 1 else number
-                raise refuse(label, "origins.input-size-number", value=value)
+                raise refuse(label, "origins.input-size-number", value=shown)
             made[place] = chosen
-            shown = number[0] if len(number) == 1 else number
-            self.inferred.append(Diagnostic("origins.input-size-number-follows", node=label, value=shown))
+            self.flow.infer("origins.input-size-number-follows", node=label, value=shown)
         return made
 
     def _chosen(
@@ -298,7 +282,10 @@ class PlainNumbers:
         if kinds < _DIVIDING and all(use.dim.kind == "product" for use in uses):
             kinds = set(_DIVIDING)  # a count is the same number, whether it multiplies or divides
         like = [use for at, use in certain.items() if nodes[at.node].op_type in kinds]
-        agreeing = [use for use in uses if any(_same_number(self.flow, use, other) for other in like)]
+        agreeing = []
+        for use in uses:
+            beside = [other for other in like if (other.less, len(other.dims)) == (use.less, len(use.dims))]
+            agreeing += [use] if any(alike(self.sizes, use, other) for other in beside) else []
         if len(agreeing) == 1:
             return agreeing[0]
         if len(uses) > 1:
@@ -308,11 +295,7 @@ class PlainNumbers:
         share = use.form in ("reciprocal", "two over") and use.less == 1
         counted = use.form == "whole" and use.dim.kind == "product" and not _is_power_of_two(use.dim.old or 1)
         listed = len(use.dims) > 1
-        return use if odd or share or listed or counted or self.choices.of(label) == "follow" else None
-
-
-def _same_number(flow: Flow, use: ScalarUse, other: ScalarUse) -> bool:
-    return use.less == other.less and len(use.dims) == len(other.dims) and alike(flow.sizes, use, other)
+        return use if odd or share or listed or counted or self.flow.choices.of(label) == "follow" else None
 
 
 def _is_power_of_two(number: int) -> bool:

@@ -1,6 +1,10 @@
-"""Why another input size cannot be had."""
+"""Why another input size cannot be had, and what the user says of numbers that admit two readings."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from resizefix.diagnostics import Diagnostic
 
@@ -16,3 +20,19 @@ class SizeRefusedError(Exception):
 def refuse(node: str, code: str, /, **arguments: object) -> SizeRefusedError:
     """The error with the sentence of `code`."""
     return SizeRefusedError(node, Diagnostic(code, **arguments))
+
+
+class Choices(NamedTuple):
+    """Patterns of nodes whose numbers stay as they are, and of those whose numbers follow the input."""
+
+    keep: Sequence[str] = ()
+    follow: Sequence[str] = ()
+    interpolate: bool = False
+    """Whether learned tables of positions are interpolated, which is an approximation."""
+
+    def of(self, label: str) -> str | None:
+        """ "keep", "follow", or None."""
+        for name, patterns in (("keep", self.keep), ("follow", self.follow)):
+            if any(fnmatchcase(label, pattern) for pattern in patterns):
+                return name
+        return None

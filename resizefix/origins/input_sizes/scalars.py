@@ -14,7 +14,6 @@ import numpy as np
 from onnx import NodeProto
 
 from resizefix.document.operator_semantics.operand import attribute_of
-from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow
 from resizefix.origins.input_sizes.node_reading import NodeReading
@@ -40,27 +39,24 @@ _SMALL = 4  # numbers up to here stand for themselves
 _MEAN = 2  # what the sum of two positions is divided by
 
 
-def scalars(flow: Flow, tables: Mapping[Place, Table], choices: Choices, inferred: list[str]) -> dict[Place, ScalarUse]:
+def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse]:
     """The single numbers that follow the input. Raises SizeRefusedError where one admits two readings."""
-    return _Search(flow, tables, choices, inferred).run()
+    search = _Search(flow, tables)
+    for index, node in enumerate(flow.view.model.graph.node):
+        search.step(index, node)
+    return search.found | search.plain.decide(search.found)
 
 
 class _Search:
-    def __init__(self, flow: Flow, tables: Mapping[Place, Table], choices: Choices, inferred: list[str]) -> None:
-        self.flow, self.tables, self.choices = flow, tables, choices
+    def __init__(self, flow: Flow, tables: Mapping[Place, Table]) -> None:
+        self.flow, self.tables = flow, tables
         self.sizes: Sizes = flow.sizes
         self.taints: dict[str, Taint] = {}
         self.found: dict[Place, ScalarUse] = {}
         self.scalar_nodes: dict[str, int] = {}
-        self.plain = PlainNumbers(flow, choices, inferred)
+        self.plain = PlainNumbers(flow)
 
-    def run(self) -> dict[Place, ScalarUse]:
-        for index, node in enumerate(self.flow.view.model.graph.node):
-            self._step(index, node)
-        self.found.update(self.plain.decide(self.found))
-        return self.found
-
-    def _step(self, index: int, node: NodeProto) -> None:
+    def step(self, index: int, node: NodeProto) -> None:
         if self._is_scalar_node(node):
             self.scalar_nodes.update(dict.fromkeys(node.output, index))
             return
@@ -170,7 +166,7 @@ class _Search:
         if (node.op_type == "Pow" and place.position) or value == 0 or not np.isfinite(value):
             return True
         label = self.flow.labels[place.node]
-        said = self.choices.of(label)
+        said = self.flow.choices.of(label)
         if said == "keep":
             return True
         if self._is_stride(node, float(value), taint):

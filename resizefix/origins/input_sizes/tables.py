@@ -17,12 +17,12 @@ import numpy as np
 from resizefix.document.values import Array
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.sequences import Sequence, chosen, readings
-from resizefix.origins.input_sizes.window_masks import WindowMasks, may_be_masks, merged_lengths, window_masks
 
 Length = Callable[[Dim], int]
 
 
 _MIDDLE = 0.5
+_TELLING = 3  # rows of windows: that all but the last are alike is seen of so many
 _WHOLE = 1e-3  # a share of so many pixels is taken for a whole number of them
 _SURE = 4  # of so many samples, all multiples of the second
 
@@ -89,6 +89,28 @@ class Known:
 
     sequences: list[Sequence] = field(default_factory=list)
     masks: list[bytes] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class WindowMasks:
+    """Masks of shifted windows: a map is rolled before it is cut into windows, so that the last row and column hold
+    samples of both ends, which must not see each other (Swin and its kin). All other windows have one mask.
+
+    The axes are `dims`, of which the two in `moving` are rows and columns of windows. `masks` has two of
+    each: all but the last, and the last."""
+
+    shape: tuple[tuple[Dim, ...], ...]
+    dims: tuple[Dim, ...]
+    moving: tuple[int, ...]
+    masks: Array
+
+    def make(self, length: Length) -> Array:
+        """The masks of another number of windows."""
+        made = self.masks
+        for axis in self.moving:
+            count = length(self.dims[axis])
+            made = made.take(np.arange(count) == count - 1, axis)
+        return made.reshape(merged_lengths(self.shape, length))
 
 
 Table = Grid | Joined | WindowMasks
@@ -277,3 +299,44 @@ def may_be_grid(array: Array, axis: int, lengths: tuple[int, ...]) -> bool:
             if not all(len(set(row)) == 1 or readings(row.astype(array.dtype)) for row in flat[:64]):
                 return False
     return True
+
+
+def merged_lengths(shape: tuple[tuple[Dim, ...], ...], length: Length) -> list[int]:
+    """The lengths of axes that are made of these factors."""
+    return [math.prod(length(dim) for dim in factors) for factors in shape]
+
+
+def window_masks(sizes: Sizes, array: Array, dims: tuple[Dim, ...], known: list[bytes]) -> WindowMasks | None:
+    """How a table is such masks; None where it is not. `known` are those found so far: they decide where there are two
+    rows or columns of windows, of which the first could be any."""
+    shape = tuple(tuple(sizes.atoms(dim)) for dim in dims)
+    factors = [factor for axis in shape for factor in axis]
+    moving = tuple(axis for axis, factor in enumerate(factors) if sizes.fixed(factor) is None)
+    counts = [factors[axis].old or 0 for axis in moving]
+    if len(moving) != 2 or moving[1] != moving[0] + 1 or min(counts) < 2 or len(np.unique(array)) != 2:
+        return None
+    spread = array.reshape([factor.old or 1 for factor in factors])
+    if not all(_is_alike(spread, axis) for axis in moving):
+        return None
+    masks = spread
+    for axis in moving:
+        masks = masks.take([0, masks.shape[axis] - 1], axis)
+    pattern = repr(masks.squeeze().shape).encode() + masks.tobytes()
+    if min(counts) < _TELLING and pattern not in known:
+        return None
+    known.append(pattern)
+    return WindowMasks(shape, tuple(factors), moving, masks)
+
+
+def _is_alike(array: Array, axis: int) -> bool:
+    """Whether all but the last on an axis are the same."""
+    lines = np.moveaxis(array, axis, 0)[:-1]
+    return bool(np.all(lines == lines[:1]))
+
+
+def may_be_masks(array: Array, axis: int, lengths: tuple[int, ...]) -> bool:
+    """Whether a constant could hold a mask for each window on an axis of these factors."""
+    if len(lengths) != 2 or min(lengths) < 2 or array.ndim < 3 or len(np.unique(array)) != 2:
+        return False
+    spread = array.reshape((*array.shape[:axis], *lengths, *array.shape[axis + 1 :]))
+    return _is_alike(spread, axis) and _is_alike(spread, axis + 1)

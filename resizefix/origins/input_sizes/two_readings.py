@@ -1,57 +1,59 @@
-"""Numbers that stayed as they are though they may follow the input: refused with both readings."""
+"""Numbers and tables that stayed as they are though they may follow the input: refused with both readings."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.cutting_rows import FEW
-from resizefix.origins.input_sizes.flow import Flow
+from resizefix.origins.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.origins.input_sizes.operands import Place
 from resizefix.origins.input_sizes.refusal import refuse
+from resizefix.origins.input_sizes.tables import may_be_grid
 
 _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 
 
-def refuse_two_readings(flow: Flow, choices: Choices) -> None:
+def refuse_two_readings(flow: Flow) -> None:
     """Raises SizeRefusedError for a node whose numbers are as likely to follow the input as to stay."""
     for rule in (_middles, _positions, _chosen, _even_parts, _numbers_given_out):
-        rule(flow, choices)
+        rule(flow)
 
 
-def _middles(flow: Flow, choices: Choices) -> None:
+def _middles(flow: Flow) -> None:
     """A cut of fixed length from the very middle of an axis: it begins there, or at the middle of another size."""
     for label, dim, first, length in flow.cuts:
         whole, begin, old = dim.old or 0, first.old or 0, length.old or 0
         fixed = flow.sizes.fixed(length) is not None and flow.sizes.fixed(first) is not None
         middle = begin > 0 and (whole - old) // 2 == begin and whole > begin + old
-        if fixed and middle and flow.sizes.varies(dim) and choices.of(label) != "keep":
+        if fixed and middle and flow.sizes.varies(dim) and not flow.keeps(label):
             raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
 
 
-def _positions(flow: Flow, choices: Choices) -> None:
+def _positions(flow: Flow) -> None:
     for label, data, positions in flow.scattered:
         held = [dim for dim in positions[:-1] if flow.sizes.fixed(dim) is not None and (dim.old or 0) > FEW]
         moving = [dim.old or 0 for dim in data if flow.sizes.varies(dim)]
-        if held and moving and choices.of(label) != "keep":
+        if held and moving and not flow.keeps(label):
             raise refuse(label, "origins.input-size-indices", old=max(moving))
 
 
-def _chosen(flow: Flow, choices: Choices) -> None:
+def _chosen(flow: Flow) -> None:
     for label, dim, count in flow.chosen:
         whole, number = dim.old or 0, flow.sizes.fixed(count) or 0
         share = number > FEW and whole % number == 0 and whole // number in _SHARES
-        if share and flow.sizes.varies(dim) and choices.of(label) != "keep":
+        if share and flow.sizes.varies(dim) and not flow.keeps(label):
             raise refuse(label, "origins.input-size-share-of-axis", count=number, whole=whole)
 
 
-def _even_parts(flow: Flow, choices: Choices) -> None:
+def _even_parts(flow: Flow) -> None:
     for label, dim, count in flow.shared_out:
-        if count > 2 and flow.sizes.varies(dim) and choices.of(label) != "keep":
+        if count > 2 and flow.sizes.varies(dim) and not flow.keeps(label):
             raise refuse(label, "origins.input-size-parts", old=dim.old, count=count, part=(dim.old or 0) // count)
 
 
-def _numbers_given_out(flow: Flow, choices: Choices) -> None:
+def _numbers_given_out(flow: Flow) -> None:
     """An output that no image decides, and that holds a size of the image."""
     sides = {old for name, old in flow.sizes.symbols.items() if name != "batch"}
     for output in flow.view.model.graph.output:
@@ -60,7 +62,44 @@ def _numbers_given_out(flow: Flow, choices: Choices) -> None:
             continue
         label = name if index is None else flow.labels[index]
         array = flow.operands.numbers(Place(index or 0, 0), name)
-        if array is None or array.dtype.kind not in "iuf" or array.size > FEW or choices.of(label) == "keep":
+        if array is None or array.dtype.kind not in "iuf" or array.size > FEW or flow.keeps(label):
             continue
         if sides & {float(number) for number in np.ravel(array)}:
             raise refuse(label, "origins.input-size-output", name=name, numbers=array.ravel().tolist())
+
+
+_MULTIPLES = (1, 2, 3, 4, 8, 16, 32)
+_SMALL = 4
+
+
+def refuse_loose_tables(flow: Flow) -> None:
+    """Raises SizeRefusedError for a table that counts positions on a map of the image, where its axis is still open."""
+    lengths = list(_lengths(flow))
+    for place, table in flow.operands.tables.items():
+        label = flow.labels[place.node]
+        if flow.keeps(label) or not any(map(flow.is_read, flow.view.model.graph.node[place.node].output)):
+            continue
+        for axis, dim in enumerate(table.dims):
+            if flow.sizes.resolve(dim).kind != "var":
+                continue
+            for factors in lengths:
+                if int(np.prod(factors)) == dim.old and _counts(flow, table.name, axis, factors):
+                    shape = list(flow.operands.shape_of(table.name))
+                    raise refuse(label, "origins.input-size-loose-table", name=table.name, shape=shape)
+
+
+def _lengths(flow: Flow) -> Iterator[tuple[int, ...]]:
+    """The sides of maps that are the image, a share or a multiple of it; together and alone."""
+    sides = [flow.sizes.symbols[side.data] for side in flow.sizes.sides]
+    for share in _MULTIPLES:
+        for made in ([side * share for side in sides], [side // share for side in sides]):
+            if min(made, default=0) > _SMALL:
+                yield tuple(made)
+                yield from ((side,) for side in made)
+
+
+def _counts(flow: Flow, name: str, axis: int, factors: tuple[int, ...]) -> bool:
+    array = flow.operands.array(name)
+    if array is None or array.size > MOST_IN_A_TABLE or array.dtype.kind not in "fiu":
+        return False
+    return bool(np.ptp(array, axis=axis).max(initial=0) > 0) and may_be_grid(array, axis, factors)

@@ -1,4 +1,5 @@
-"""Amounts of padding: fixed, or what a size lacks to be another; where that is not in the file, the node is refused."""
+"""What is cut off axes and padded to them: fixed amounts, or amounts that follow; where neither is certain, the node is
+refused."""
 
 from __future__ import annotations
 
@@ -7,24 +8,76 @@ from collections.abc import Sequence
 import numpy as np
 
 from resizefix.document.output_lengths import same_padding
-from resizefix.origins.input_sizes.choices import Choices
 from resizefix.origins.input_sizes.dim import Dim, Sizes
 from resizefix.origins.input_sizes.flow import Flow, PadRule, PadUse
 from resizefix.origins.input_sizes.refusal import refuse
 from resizefix.origins.input_sizes.solver import describe
 
+
+def halves(flow: Flow) -> None:
+    """Cuts that begin at half of an axis."""
+    for label, start, dim in flow.halves:
+        if flow.is_open(start) and not flow.keeps(label):
+            flow.bind(start, flow.sizes.quotient(dim, flow.sizes.const(2)))
+            flow.infer("origins.inferred-half", label=label, old=dim.old)
+
+
+def tails(flow: Flow) -> None:
+    """Cuts up to the end of an axis whose length nothing has decided."""
+    for label, start, dim, length in flow.tails:
+        if flow.is_open(length):
+            if not flow.keeps(label):
+                raise refuse(label, "origins.input-size-cut", old=dim.old, numbers=[(dim.old or 0) - (length.old or 0)])
+            flow.bind(length, flow.sizes.plus(dim, -(start.old or 0)))
+
+
+def cuts(flow: Flow, *, refusing: bool = True) -> None:
+    """Those whose length has one reading. Raises SizeRefusedError for any other if `refusing`; else these stay open."""
+    sizes = flow.sizes
+    halved = {sizes.resolve(dim) for _, _, dim in flow.halves}
+    for label, dim, first, length in flow.cuts:
+        if not flow.is_open(length):
+            continue
+        begin, old, whole = first.old or 0, length.old or 0, dim.old or 0
+        said = flow.choices.of(label)
+        target: Dim | None = None
+        if said == "keep" or sizes.fixed(dim) is not None:
+            target = sizes.const(old)
+        elif begin == 0 and (symbol := _equal_symbol(sizes, dim, old)) is not None:
+            target = symbol
+        elif begin + old == whole:
+            flow.bind(length, sizes.minus(dim, first))
+            continue
+        elif begin > 0 and whole - begin - old == begin:
+            target = sizes.plus(dim, -2 * begin)
+        elif begin == 0 and 2 * old == whole and (sizes.resolve(dim) in halved or said == "follow"):
+            target = sizes.quotient(dim, sizes.const(2))
+        if target is None and not refusing:
+            continue
+        if target is None:
+            raise refuse(label, "origins.input-size-cut", old=whole, numbers=[begin, begin + old])
+        flow.bind(length, target)
+        code = "origins.inferred-kept" if said == "keep" else "origins.inferred-kept-of-input"
+        flow.infer(code, label=label, old=old)
+
+
+def _equal_symbol(sizes: Sizes, dim: Dim, old: int) -> Dim | None:
+    """The size of the input that an axis follows, if it is `old`."""
+    return next((side for side in sizes.sides if side.old == old and sizes.follows(dim, side.data)), None)
+
+
 _COARSEST = 32
 _NEAR = 64  # sizes of the input that are looked at, one after another
 
 
-def pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+def pads(flow: Flow) -> None:
     """Bind the amounts of every pad that is open. Raises SizeRefusedError."""
     sizes = flow.sizes
     for use in flow.pads:
         if not flow.is_open(use.before) and not flow.is_open(use.after):
             continue  # it was decided the first time
         if flow.is_open(use.made):
-            _constant_pad(flow, use, choices)
+            _constant_pad(flow, use)
             continue
         if sizes.fixed(use.made) is not None and sizes.varies(use.dim):
             raise refuse(
@@ -32,7 +85,7 @@ def pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
             )
         total = sizes.minus(use.made, use.dim)
         if _always(sizes, total, use.total):
-            _hold_to_remainder(flow, use, choices)
+            _hold_to_remainder(flow, use)
             for amount in (use.before, use.after):
                 flow.bind(amount, sizes.const(amount.old or 0))
             continue
@@ -46,14 +99,14 @@ def pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
         flow.bind(use.after, sizes.minus(total, before))
 
 
-def _hold_to_remainder(flow: Flow, use: PadUse, choices: Choices) -> None:
+def _hold_to_remainder(flow: Flow, use: PadUse) -> None:
     """Amounts that may lead up to a multiple, as half of them before and the larger half behind: they are the same at
     sizes that leave the same remainder."""
     old, before, after = use.dim.old or 0, use.before.old or 0, use.after.old or 0
     multiple = (old + use.total) & -(old + use.total)
     uneven = after == before + 1 and before > 0
     leads_up = use.total < multiple and (uneven or (use.total > 3 and multiple % 8 == 0))
-    if leads_up and old % multiple and choices.of(use.node) != "keep":
+    if leads_up and old % multiple and not flow.keeps(use.node):
         flow.parities.append(PadRule(use.node, use.dim, min(multiple, _COARSEST), uneven=False))
 
 
@@ -68,7 +121,7 @@ def _always(sizes: Sizes, dim: Dim, number: int) -> bool:
     return True
 
 
-def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
+def _constant_pad(flow: Flow, use: PadUse) -> None:
     sizes, old = flow.sizes, use.dim.old or 0
     whole = old + use.total
     nothing = all(other.total == 0 for other in flow.pads if other.node == use.node)
@@ -76,11 +129,11 @@ def _constant_pad(flow: Flow, use: PadUse, choices: Choices) -> None:
     # What is taken apart right behind it was padded for that: nothing, at any size that can be taken apart.
     wholes = [split.whole for split in flow.solver.splits if split.whole.old == made.old]
     apart = any(made in sizes.behind(whole) for whole in wholes)
-    if nothing and not (use.is_written or apart) and choices.of(use.node) != "keep":
+    if nothing and not (use.is_written or apart) and not flow.keeps(use.node):
         raise refuse(use.node, "origins.input-size-no-padding")
-    if use.total > 3 and whole % 8 == 0 and old % 8 and choices.of(use.node) != "keep":
+    if use.total > 3 and whole % 8 == 0 and old % 8 and not flow.keeps(use.node):
         raise refuse(use.node, "origins.input-size-padding", old=old, total=use.total, whole=whole)
-    if use.after.old == (use.before.old or 0) + 1 and choices.of(use.node) != "keep":
+    if use.after.old == (use.before.old or 0) + 1 and not flow.keeps(use.node):
         # Keras pads an odd size by one more in front of a window.
         flow.parities.append(PadRule(use.node, use.dim, 2, uneven=True))
     for amount in (use.before, use.after):
@@ -99,17 +152,17 @@ def _pads_at_end(use: PadUse, beside: Sequence[PadUse]) -> bool | None:
     return None
 
 
-def even_pads(flow: Flow, choices: Choices, inferred: list[str]) -> None:
+def even_pads(flow: Flow) -> None:
     """As much on both sides in front of a window with strides: where "SAME" pads this size so, the amounts may have
     been computed of it, and are others at a size that leaves another remainder."""
     for node, made in flow.padded_outputs:
-        for side in flow.sizes.sides if choices.of(node) != "keep" else ():
+        for side in flow.sizes.sides if not flow.keeps(node) else ():
             wished = [dim for dim in made if dim.old == side.old and flow.sizes.follows(dim, side.data)]
             flow.wished += [(node, dim, side) for dim in wished]
     for node, dim in flow.uneven_windows:
-        if choices.of(node) != "keep" and flow.sizes.fixed(dim) is None:
+        if not flow.keeps(node) and flow.sizes.fixed(dim) is None:
             flow.parities.append(PadRule(node, dim, _COARSEST, uneven=False))
     for node, dim, amount, extent, stride in flow.even_pads:
         same = same_padding(dim.old or 0, stride, extent)
-        if stride > 1 and same == 2 * amount and choices.of(node) != "keep" and flow.sizes.fixed(dim) is None:
+        if stride > 1 and same == 2 * amount and not flow.keeps(node) and flow.sizes.fixed(dim) is None:
             flow.parities.append(PadRule(node, dim, stride, uneven=False))

@@ -20,7 +20,8 @@ Breaker = Callable[[RawResize, random.Random], None]
 def constant_as(what: str, kind: type[np.number]) -> Breaker:
     def breaks(resize: RawResize, rng: random.Random) -> None:
         value = resize.constant(what)
-        if issubclass(kind, np.integer) and not np.array_equal(value, value.astype(kind)):
+        lossy = issubclass(kind, np.integer) and not np.array_equal(value, value.astype(kind))
+        if lossy or value.dtype not in (np.float32, np.int64):  # another fault came before
             raise NotHere
         resize.put(resize.place_of(what), value.astype(kind))
 
@@ -30,6 +31,8 @@ def constant_as(what: str, kind: type[np.number]) -> Breaker:
 def cast_to(what: str, kind: type[np.number]) -> Breaker:
     def breaks(resize: RawResize, rng: random.Random) -> None:
         place = resize.place_of(what)
+        if kind is np.float16:
+            resize.constant(what)  # of a number that is computed the digits would be lost
         cast(resize, place, resize.node.input[place], kind)
 
     return breaks
@@ -79,7 +82,7 @@ def quantised_sizes(resize: RawResize, rng: random.Random) -> None:
     made = next((node for node in resize.body.node if name in node.output), None)
     if made is None or made.op_type != "Cast":
         raise NotHere
-    floor = next(node for node in resize.body.node if made.input[0] in node.output)
+    floor = next((node for node in resize.body.node if made.input[0] in node.output), made)
     last = floor.output[0] if floor.op_type == "Floor" else name
     source = floor.input[0] if floor.op_type == "Floor" else made.input[0]
     steps = [
@@ -120,7 +123,7 @@ def constant_sizes_in_another_place(resize: RawResize, rng: random.Random) -> No
 
 def both_extents(resize: RawResize, rng: random.Random) -> None:
     scales, dims = resize.constant("scales"), resize.stored(resize.node.input[0])
-    if resize.opset < 11 or len(resize.node.input) > 3 or "axes" in resize.attributes:
+    if resize.opset < 11 or len(resize.node.input) > 3 or "axes" in resize.attributes or scales.ndim != 1:
         raise NotHere
     out = [int(np.float32(size) * np.float32(scale)) for size, scale in zip(dims, scales, strict=True)]
     resize.put(3, np.array(out, np.int64))
@@ -169,6 +172,8 @@ def images_sizes(resize: RawResize) -> np.ndarray:
 
 def placeholder_sizes(resize: RawResize, rng: random.Random) -> None:
     sizes = images_sizes(resize)
+    if list(sizes[:2]) != resize.stored(resize.node.input[0])[:2]:
+        raise NotHere
     sizes[:2] = rng.choice((0, -1))
     resize.put(3, sizes)
 

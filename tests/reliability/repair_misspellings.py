@@ -80,7 +80,10 @@ WORDS = {
 
 def mode_of_another_framework(resize: RawResize, rng: random.Random) -> None:
     said = resize.attributes
-    resize.set_attributes(**{**said, "mode": rng.choice(WORDS.get(str(said.get("mode", "nearest")), ("linear ",)))})
+    words = WORDS.get(str(said.get("mode", "nearest")))
+    if words is None:  # another fault came before
+        raise NotHere
+    resize.set_attributes(**{**said, "mode": rng.choice(words)})
 
 
 def align_corners_as_attribute(resize: RawResize, rng: random.Random) -> None:

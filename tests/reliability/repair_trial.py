@@ -2,11 +2,11 @@
 
     python tests/reliability/repair_trial.py --cases 2000 --seed 1 [--models FOLDER --every 8]
 
-A model has one resize, in a graph, a branch or a function, or is a network of two to four, built without text or any
-function of resizefix; it gets one fault, or two. A verdict for each case: `right` (bitwise what the valid model
-computes, optimisation disabled, at two sizes), `refused` (with a reason), `harmless` (left alone, and it computes the
-same), `missed` (left alone, and it does not), `wrong` (written, and it computes something else), `moved` (a node far
-from any resize was changed), `harmed` (a valid model was changed). Exit code 1 for wrong, moved and harmed.
+The models are those of random_graphs_model.py, or real ones of a folder; each gets one fault, or two. A verdict for
+each case: `right` (bitwise what the valid model computes, optimisation disabled, at two sizes), `refused` (with a
+reason), `harmless` (left alone, and it computes the same), `missed` (left alone, and it does not), `wrong` (written,
+and it computes something else), `moved` (a node far from any resize was changed), `harmed` (a valid model was changed).
+Exit code 1 for wrong, moved and harmed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ import resizefix
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 from ort_runs import opened
+from random_graphs_model import draw
 from repair_breakers import BREAKERS
 from repair_misspellings import CONTROLS, MISSPELLINGS
-from repair_models import made, network, with_initializers
 from resize_nodes import NotHere, resizes
 
 FAULTS = {**BREAKERS, **MISSPELLINGS}
@@ -145,13 +145,13 @@ def valid_models(rng: random.Random, cases: int, folder: Path | None, every: int
         if path.stat().st_size < 2_000_000 and model.ir_version > 3 and not is_broken(model):
             yield str(path.relative_to(folder)), model
     for number in range(cases):
-        yield f"network {number}", network(rng)
-        name, model = made(rng)
-        yield name, with_initializers(model, rng)
+        model = draw(rng).model
+        if not is_broken(model):
+            yield f"drawn {number}", model
 
 
 def is_broken(model: ModelProto) -> bool:
-    """Whether a real model has no resize, or a fault of its own: then it is no judge."""
+    """Whether a model has no resize, or a fault of its own: then it is no judge."""
     try:
         return not resizes(model) or resizefix.repair(model, verify=False).changed
     except (NotHere, resizefix.ResizefixError):

@@ -70,7 +70,8 @@ class RawResize:
             if node.op_type == "Constant" and node.output[0] == name and node.attribute[0].name == "value"
         ]
         value = numpy_helper.to_array(tensors[0]) if tensors else np.empty(0)
-        if not value.size:
+        fed = self.model.ir_version > 3 and any(entry.name == name for entry in self.model.graph.input)
+        if fed or not value.size:
             raise NotHere
         return value
 
